@@ -1,0 +1,83 @@
+// Imports point one way: docs/architecture.md has the picture. A pure room never reaches for the outside.
+const pure = '^src/(wire|policy|catalog|exchange)/';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'errors-imports-nothing',
+      severity: 'error',
+      from: { path: '^src/errors\\.ts$' },
+      to: { path: '.' },
+    },
+    {
+      name: 'wire-imports-only-errors',
+      severity: 'error',
+      from: { path: '^src/wire/' },
+      to: { pathNot: '^src/(wire/|errors\\.ts$)' },
+    },
+    {
+      name: 'pure-rooms-have-no-io',
+      comment: 'Clocks, stores, ids and fetching are handed in as ports.',
+      severity: 'error',
+      from: { path: pure },
+      to: { dependencyTypes: ['core', 'npm', 'npm-dev'] },
+    },
+    {
+      name: 'policy-and-catalog-import-only-wire',
+      severity: 'error',
+      from: { path: '^src/(policy|catalog)/' },
+      to: { path: '^src/', pathNot: '^src/(wire|policy|catalog|identity)/|^src/errors\\.ts$' },
+    },
+    {
+      name: 'exchange-knows-ports-not-implementations',
+      severity: 'error',
+      from: { path: '^src/exchange/' },
+      to: { path: '^src/', pathNot: '^src/(wire|exchange)/|^src/(errors|about)\\.ts$|^src/store/ports\\.ts$|^src/policy/permit\\.ts$|^src/identity/principal\\.ts$' },
+    },
+    {
+      name: 'permits-are-minted-by-policy',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/policy/' },
+      to: { path: '^src/policy/mint\\.ts$' },
+    },
+    {
+      name: 'ingress-and-backend-never-meet',
+      severity: 'error',
+      from: { path: '^src/ingress/' },
+      to: { path: '^src/(backend|credentials|gateway)' },
+    },
+    {
+      name: 'backend-and-ingress-never-meet',
+      severity: 'error',
+      from: { path: '^src/backend/' },
+      to: { path: '^src/(ingress|catalog|gateway|store)' },
+    },
+    {
+      name: 'only-the-spine-knows-all-stages',
+      severity: 'error',
+      from: { path: '^src/(config|ingress|identity|backend|credentials|store|observe|demo)/' },
+      to: { path: '^src/(gateway|main)' },
+    },
+    {
+      name: 'the-demo-is-a-program-of-its-own',
+      severity: 'error',
+      from: { path: '^src/demo/' },
+      to: { path: '^src/', pathNot: '^src/demo/|^src/wire/revisions\\.ts$' },
+    },
+    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/(main|demo/main)\\.ts$' }, to: {} },
+    {
+      name: 'no-dev-dependencies-at-run-time',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js'] },
+  },
+};

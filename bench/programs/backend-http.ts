@@ -1,0 +1,83 @@
+/** The backends over HTTP: `/modern` without sessions, `/legacy` with sessions and JSON answers, `/legacy-sse` with SSE ones. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Answers, type Incoming } from './answers.ts';
+import { gather, openStream, serve } from './server.ts';
+
+const modern = new Answers('modern');
+const legacy = new Answers('legacy');
+const sessions = new Set<string>();
+let streams = 0;
+
+const json = { 'content-type': 'application/json' };
+
+function send(response: ServerResponse, status: number, body: Buffer, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { ...json, 'content-length': body.length, ...headers });
+  response.end(body);
+}
+
+function refuse(response: ServerResponse, status: number, code: number, message: string): void {
+  send(response, status, Buffer.from(JSON.stringify({ jsonrpc: '2.0', error: { code, message } })));
+}
+
+function accept(response: ServerResponse): void {
+  response.writeHead(202, { 'content-length': 0 });
+  response.end();
+}
+
+function onModern(message: Incoming, response: ServerResponse): void {
+  if (message.id === undefined) return accept(response);
+  const { bytes, failed } = modern.answer(message);
+  send(response, failed ? 404 : 200, bytes);
+}
+
+function onLegacy(message: Incoming, request: IncomingMessage, response: ServerResponse): void {
+  const session = sessionOf(request);
+  if (message.method === 'initialize') {
+    const id = randomUUID();
+    sessions.add(id);
+    return send(response, 200, legacy.answer(message).bytes, { 'mcp-session-id': id });
+  }
+  if (session === undefined) return refuse(response, 400, -32600, 'Bad Request: Mcp-Session-Id header is required');
+  if (!sessions.has(session)) return refuse(response, 404, -32001, 'Session not found');
+  if (message.id === undefined) return accept(response);
+  const { bytes } = legacy.answer(message);
+  if (request.url === '/legacy') return send(response, 200, bytes);
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  response.end(Buffer.concat([Buffer.from('event: message\ndata: '), bytes, Buffer.from('\n\n')]));
+}
+
+function sessionOf(request: IncomingMessage): string | undefined {
+  const session = request.headers['mcp-session-id'];
+  return typeof session === 'string' ? session : undefined;
+}
+
+function onGet(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url === '/stats') return send(response, 200, Buffer.from(JSON.stringify({ sessions: sessions.size, streams })));
+  if (request.url === '/modern') {
+    response.writeHead(405, { allow: 'POST', 'content-length': 0 });
+    response.end();
+    return;
+  }
+  if (!sessions.has(sessionOf(request) ?? '')) return refuse(response, 404, -32001, 'Session not found');
+  streams += 1;
+  response.on('close', () => {
+    streams -= 1;
+  });
+  openStream(response);
+}
+
+serve((request, response) => {
+  if (request.method === 'GET') return onGet(request, response);
+  if (request.method === 'DELETE') {
+    sessions.delete(sessionOf(request) ?? '');
+    response.writeHead(204);
+    response.end();
+    return;
+  }
+  gather(request, (body) => {
+    const message = JSON.parse(body.toString()) as Incoming;
+    if (request.url === '/modern') onModern(message, response);
+    else onLegacy(message, request, response);
+  });
+});

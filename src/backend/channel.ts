@@ -1,0 +1,68 @@
+/**
+ * A way to one backend: a child's pipes, or an HTTP address. A channel moves messages and knows nothing of what they mean;
+ * the adapters of the two eras (legacy.ts, modern.ts) are written once against it.
+ */
+import type { Failure } from '../errors.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
+
+/** A request of ours. */
+export interface Outgoing {
+  readonly bytes: Uint8Array;
+  /** `Id.key` of the request, unique on this channel while it is in flight. */
+  readonly id: string;
+  /** Mirrored headers, version header, session header: ignored by channels that have no headers. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Hears what comes back on a request's account. `answered` or `failed` ends it, once; nothing is called after `abort`. */
+export interface RequestSink {
+  /** A notification or a request on this request's own stream. Only channels with a stream per request call it. */
+  message(message: Notification | Request): void;
+  answered(message: Response, http: HttpFacts | undefined): void;
+  /** Includes every answer that is no answer: 202, 204, an empty stream, an unreadable body, a cut-off, too many bytes. */
+  failed(failure: Failure, http: HttpFacts | undefined): void;
+  /** The backend closed the stream and said when to come back; the channel comes back by itself. */
+  paused(retryMs: number | undefined): void;
+}
+
+/** What HTTP said beside the message. */
+export interface HttpFacts {
+  readonly status: number;
+  /** `Mcp-Session-Id` of the response. */
+  readonly sessionId: string | undefined;
+}
+
+export interface Pending {
+  /** Stops waiting and closes the request's stream. Tells the backend nothing by itself, but for that. */
+  abort(): void;
+}
+
+/** Hears what belongs to no request. */
+export interface ChannelSink {
+  /** Anything that was not correlated to a request of ours; unknown and duplicate response ids are dropped by the channel and counted. */
+  stray(message: Notification | Request): void;
+  /** The process ended, or the channel was cut for good. Requests in flight have failed before. Not called after `close`. */
+  lost(failure: Failure): void;
+}
+
+export interface Channel {
+  /** Whether requests and notifications of the backend come on the stream of the request that they belong to. */
+  readonly streamPerRequest: boolean;
+  request(outgoing: Outgoing, sink: RequestSink): Pending;
+  /** A notification, or our response to an ask. Resolves when it was handed over; rejects with a Failure. */
+  post(message: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void>;
+  /**
+   * Opens the backend's standalone stream where it has one (legacy GET): messages come as strays, it is re-opened with
+   * `Last-Event-ID` within bounds, and a 405 means that there is none. A channel whose messages come anyway does nothing.
+   */
+  listen(headers: Readonly<Record<string, string>>): void;
+  /** Ends a legacy HTTP session (DELETE) where one was named; ends nothing else. */
+  forget(headers: Readonly<Record<string, string>>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a channel noticed and survived, for logs and counters. */
+export interface ChannelNotes {
+  /** A line on stdout that is no message, or a message nobody waits for. `text` is cut to a sane length. */
+  noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', text: string): void;
+}

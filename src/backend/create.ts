@@ -1,0 +1,121 @@
+/** A backend from its configuration: which channels it is reached by, and the limits of each. */
+import type { BackendConfig, HttpBackendConfig, StdioBackendConfig } from '../config/config.ts';
+import type { Limits } from '../config/limits.ts';
+import { Failure } from '../errors.ts';
+import type { BackendState } from '../exchange/lane.ts';
+import { LiveBackend } from './backend.ts';
+import type { Connector } from './connector.ts';
+import { type Clock, systemClock } from './deadlines.ts';
+import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
+import type { HeaderRecord } from './http/headers.ts';
+import { HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import type { BackendNotes } from './notes.ts';
+import { StdioChannel } from './stdio/channel.ts';
+import { Child, STDIN_BYTES } from './stdio/child.ts';
+import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
+
+export interface CreateOptions {
+  readonly limits: Limits;
+  readonly notes: BackendNotes;
+  /** Of the gateway: what backends are told where a client says nothing of itself, and when they are probed. */
+  readonly version: string;
+  readonly clock?: Clock;
+  /** From 0 up to 1, for jitter. */
+  random?(): number;
+  /** What is presented to an HTTP backend beside its configured headers. The same object while nothing changed. */
+  credentials?(): HeaderRecord;
+  onState?(state: BackendState): void;
+}
+
+interface Surroundings extends CreateOptions {
+  readonly clock: Clock;
+  random(): number;
+}
+
+export function createBackend(config: BackendConfig, options: CreateOptions): LiveBackend {
+  const surroundings: Surroundings = {
+    ...options,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+  };
+  const { limits, clock, notes, version, onState } = surroundings;
+  return new LiveBackend({
+    name: config.name,
+    connector: config.kind === 'stdio' ? stdioConnector(config, surroundings) : httpConnector(config, surroundings),
+    limits,
+    clock,
+    notes,
+    self: JSON.stringify({ name: 'bascule', version }),
+    share: config.kind === 'stdio' && config.share,
+    ...(onState === undefined ? {} : { onState }),
+  });
+}
+
+function stdioConnector(config: StdioBackendConfig, { limits, clock, notes, random }: Surroundings): Connector {
+  const command = {
+    command: config.command,
+    args: config.args,
+    env: config.env,
+    ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
+  };
+  const pool = new ChildPool({
+    start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, clock, notes }),
+    limits: {
+      restartMinMs: limits.restartMinMs,
+      restartMaxMs: limits.restartMaxMs,
+      maxProcesses: config.maxProcesses,
+      idleMs: config.idleMs,
+      queue: POOL_QUEUE,
+      waitMs: POOL_WAIT_MS,
+    },
+    clock,
+    random,
+  });
+  return {
+    transport: 'stdio',
+    connect: async (_era, sink) => new StdioChannel({ child: await pool.acquire(), sink, notes }),
+    close: () => pool.close(),
+  };
+}
+
+function httpConnector(config: HttpBackendConfig, surroundings: Surroundings): Connector {
+  const { limits, clock, notes, random, credentials } = surroundings;
+  const url = new URL(config.url);
+  const pools = new HttpPools(url.origin, {
+    connectMs: limits.connectMs,
+    headerBytes: limits.headerBytes,
+    connections: HTTP_CONNECTIONS,
+    queue: HTTP_QUEUE,
+    streams: HTTP_STREAMS,
+  });
+  const headers = headersOf(config.headers, credentials);
+  return {
+    transport: 'http',
+    connect: async (era, sink) => {
+      if (config.transport === 'sse') {
+        throw new Failure('backend_unavailable', {
+          message: 'Backends that speak HTTP+SSE alone are not supported yet',
+        });
+      }
+      const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
+      const resumable = era === 'legacy';
+      return new HttpChannel({ url, pools, headers, resumable, limits: channelLimits, clock, random, sink, notes });
+    },
+    close: () => pools.close(),
+  };
+}
+
+/** One object for as long as neither part changes: headers are built once from it. */
+function headersOf(configured: HeaderRecord, credentials: (() => HeaderRecord) | undefined): () => HeaderRecord {
+  if (credentials === undefined) return () => configured;
+  let seen: HeaderRecord | undefined;
+  let merged = configured;
+  return () => {
+    const given = credentials();
+    if (given !== seen) {
+      seen = given;
+      merged = { ...configured, ...given };
+    }
+    return merged;
+  };
+}

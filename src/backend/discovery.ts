@@ -1,0 +1,65 @@
+/** Reads what a backend says of itself. Members that nobody here knows survive in the objects. */
+import { Failure } from '../errors.ts';
+import type { Discovery } from '../exchange/lane.ts';
+import type { ResultResponse } from '../wire/message.ts';
+import { type Era, era, isRevision, newest, type Revision } from '../wire/revisions.ts';
+import { valueAt } from '../wire/values.ts';
+import { metaKeys } from './envelope.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A `DiscoverResult`, as far as its shape tells it from whatever a legacy server answers to a method it does not know. */
+export interface Discovered {
+  readonly versions: readonly string[];
+  /** Undefined where it has no modern revision that we have. */
+  readonly discovery: Discovery | undefined;
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/discover#response */
+export function readDiscover({ bytes, result }: ResultResponse): Discovered | undefined {
+  const value = valueAt(bytes, result);
+  if (!isObject(value)) return undefined;
+  const { supportedVersions, capabilities, instructions, resultType: _type, _meta, ...rest } = value;
+  if (!Array.isArray(supportedVersions) || !isObject(capabilities)) return undefined;
+  const versions = supportedVersions.filter((version) => typeof version === 'string');
+  const known = versions.filter(isRevision);
+  const revision = newest(known, 'modern');
+  if (revision === undefined) return { versions, discovery: undefined };
+  const eras: Era[] = known.some((one) => era(one) === 'legacy') ? ['modern', 'legacy'] : ['modern'];
+  const { [metaKeys.serverInfo]: serverInfo, ...meta } = isObject(_meta) ? _meta : {};
+  return {
+    versions,
+    discovery: {
+      eras,
+      revision,
+      capabilities,
+      serverInfo: isObject(serverInfo) ? serverInfo : undefined,
+      instructions: typeof instructions === 'string' ? instructions : undefined,
+      rest: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta },
+    },
+  };
+}
+
+/** https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization */
+export function readInitialize({ bytes, result }: ResultResponse): Discovery {
+  const value = valueAt(bytes, result);
+  const { protocolVersion, capabilities, serverInfo, instructions, ...rest } = isObject(value) ? value : {};
+  return {
+    eras: ['legacy'],
+    revision: legacyRevision(protocolVersion),
+    capabilities: isObject(capabilities) ? capabilities : {},
+    serverInfo: isObject(serverInfo) ? serverInfo : undefined,
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+    rest,
+  };
+}
+
+/** Any legacy revision that we know will do, whatever was asked for; with another there is nothing to say to each other. */
+function legacyRevision(version: unknown): Revision {
+  if (isRevision(version) && era(version) === 'legacy') return version;
+  throw new Failure('backend_invalid', { message: 'The backend agreed on no legacy revision that is known here' });
+}

@@ -1,0 +1,84 @@
+/** `initialize`: how a legacy session begins, for a client and for a probe alike. */
+import { Failure } from '../errors.ts';
+import type { Discovery } from '../exchange/lane.ts';
+import { concat, type Raw, requestBytes } from '../wire/compose.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import { atLeast, era, newest, type Revision, revisions } from '../wire/revisions.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { Channel } from './channel.ts';
+import { readInitialize } from './discovery.ts';
+import { type Answer, Question } from './question.ts';
+import { type Ids, keyOf } from './running.ts';
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** What is put forward. */
+export interface Introduction {
+  readonly revision: Revision;
+  readonly info: Raw;
+  readonly capabilities: Raw;
+}
+
+/** What came of it. */
+export interface Agreement {
+  readonly discovery: Discovery;
+  readonly sessionId: string | undefined;
+  /** On everything that follows, where the channel has headers. */
+  readonly headers: Headers;
+}
+
+export const newestLegacy = newest(revisions, 'legacy') as Revision;
+
+/** The client's own revision where it is a legacy one, so that the backend speaks as the client expects. */
+export function revisionFor(client: Revision): Revision {
+  return era(client) === 'legacy' ? client : newestLegacy;
+}
+
+export function askInitialize(
+  channel: Channel,
+  ids: Ids,
+  introduction: Introduction,
+  heard: (message: Notification | Request) => void,
+): Question {
+  const { revision, info, capabilities } = introduction;
+  const id = ids.next();
+  const params = concat([
+    `{"protocolVersion":"${revision}","capabilities":`,
+    capabilities,
+    ',"clientInfo":',
+    info,
+    '}',
+  ]);
+  return new Question(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers: {} }, heard);
+}
+
+/** Throws a Failure where no session came of it. */
+export function readAgreement(answer: Answer): Agreement {
+  if (answer.kind === 'silent')
+    throw new Failure('backend_timeout', { message: 'The backend did not answer initialize' });
+  if (answer.kind === 'failed') throw answer.failure;
+  const { message, http } = answer;
+  if (message.kind === 'error') throw refused(message.bytes, member(message.error, 'message'));
+  const discovery = readInitialize(message);
+  const sessionId = checkedSession(http?.sessionId);
+  return { discovery, sessionId, headers: headersOf(discovery.revision, sessionId) };
+}
+
+function refused(bytes: Uint8Array, text: { start: number; end: number } | undefined): Failure {
+  const cause = text && stringAt(bytes, text);
+  return new Failure('backend_invalid', { message: 'The backend refused initialize', cause });
+}
+
+/** Visible ASCII alone: 2025-11-25, basic/transports#session-management. Anything else can't be sent back in a header. */
+function checkedSession(sessionId: string | undefined): string | undefined {
+  if (sessionId === undefined || /^[\x21-\x7e]+$/.test(sessionId)) return sessionId;
+  throw new Failure('backend_invalid', { message: 'The backend gave a malformed session id' });
+}
+
+/** The version header is younger than sessions: 2025-06-18, basic/transports#protocol-version-header. */
+function headersOf(revision: Revision, sessionId: string | undefined): Headers {
+  return {
+    ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
+    ...(atLeast(revision, '2025-06-18') ? { 'mcp-protocol-version': revision } : {}),
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * A channel over Streamable HTTP, for both eras: the adapters give the headers that differ. Light: the connections are those
+ * of the backend, and a channel is what one session, or the modern era, has of them.
+ */
+import { Failure } from '../../errors.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import { methodRow } from '../../wire/methods.ts';
+import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
+import { Handover } from './handover.ts';
+import { type HeaderRecord, RequestHeaders } from './headers.ts';
+import type { BoundedPool, HttpPools } from './pool.ts';
+import { type HttpChannelLimits, HttpRequest, type RequestContext } from './request.ts';
+import { StandingStream } from './standing.ts';
+
+/** A notification is accepted without thinking; a backend that needs longer is stuck. */
+export const HANDOVER_MS = 10_000;
+
+export interface HttpChannelOptions {
+  readonly url: URL;
+  /** Shared with other channels to the same backend; closing a channel leaves them open. */
+  readonly pools: HttpPools;
+  /** Configured headers and credentials. Give the same object while nothing changed: what is built from it is kept. */
+  headers(): HeaderRecord;
+  /** Whether a cut stream may be taken up again: the legacy revisions have that, the modern one does not. */
+  readonly resumable: boolean;
+  readonly limits: HttpChannelLimits;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  /** From 0 up to 1, for jitter. */
+  random(): number;
+  readonly sink: ChannelSink;
+  readonly notes: ChannelNotes;
+}
+
+export class HttpChannel implements Channel {
+  readonly streamPerRequest = true;
+  readonly #pools: HttpPools;
+  readonly #limits: HttpChannelLimits;
+  readonly #sink: ChannelSink;
+  readonly #context: RequestContext;
+  readonly #requests = new Set<HttpRequest>();
+  readonly #handovers = new Set<Handover>();
+  #standing: StandingStream | undefined;
+  #closed = false;
+
+  constructor(options: HttpChannelOptions) {
+    const { url, pools, resumable, limits, clock, notes, sink } = options;
+    this.#pools = pools;
+    this.#limits = limits;
+    this.#sink = sink;
+    this.#context = {
+      path: `${url.pathname}${url.search}`,
+      headers: new RequestHeaders(() => options.headers()),
+      resumable,
+      limits,
+      clock,
+      notes,
+      random: () => options.random(),
+      over: (request) => this.#requests.delete(request),
+    };
+  }
+
+  request(outgoing: Outgoing, sink: RequestSink): Pending {
+    const request = new HttpRequest(this.#context, this.#poolFor(outgoing), outgoing, sink);
+    this.#requests.add(request);
+    if (this.#closed) queueMicrotask(() => request.lose(closed()));
+    else request.start();
+    return request;
+  }
+
+  post(message: Uint8Array, headers: HeaderRecord): Promise<void> {
+    return this.#handOver('POST', this.#context.headers.post(headers), message);
+  }
+
+  listen(headers: HeaderRecord): void {
+    if (this.#closed || this.#standing?.isOver === false) return;
+    this.#standing = new StandingStream(this.#context, this.#pools.streams, headers, {
+      stray: (message) => this.#sink.stray(message),
+      lost: (failure) => this.#onLost(failure),
+    });
+    this.#standing.open();
+  }
+
+  async forget(headers: HeaderRecord): Promise<void> {
+    try {
+      await this.#handOver('DELETE', this.#context.headers.get(headers), undefined);
+    } catch {
+      // 405 is allowed, 404 means that it is gone, and whatever else is the backend's to clear up.
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#standing?.close();
+    for (const request of [...this.#requests]) request.lose(closed());
+    for (const handover of [...this.#handovers]) handover.abort(closed());
+  }
+
+  /** The mirrored header tells which requests stay open for as long as anybody listens. */
+  #poolFor(outgoing: Outgoing): BoundedPool {
+    const method = outgoing.headers['mcp-method'];
+    const isLong = method !== undefined && methodRow(method)?.longLived === true;
+    return isLong ? this.#pools.streams : this.#pools.calls;
+  }
+
+  async #handOver(method: 'POST' | 'DELETE', headers: string[], body: Uint8Array | undefined): Promise<void> {
+    if (this.#closed) throw closed();
+    const { clock, path } = this.#context;
+    const { handoverMs } = this.#limits;
+    let cancelTimer: (() => void) | undefined;
+    let sent: Handover | undefined;
+    const started = (handover: Handover): void => {
+      sent = handover;
+      this.#handovers.add(handover);
+      cancelTimer = clock.after(handoverMs, () => handover.abort(new Failure('backend_timeout')));
+    };
+    try {
+      const options = { method, path, headers, body: body ?? null, bodyTimeout: handoverMs };
+      await Handover.send(this.#pools.handovers, options, started);
+    } finally {
+      cancelTimer?.();
+      if (sent !== undefined) this.#handovers.delete(sent);
+    }
+  }
+
+  /** The session is gone, and with it whatever still waits in it. */
+  #onLost(failure: Failure): void {
+    if (this.#closed) return;
+    for (const request of [...this.#requests]) request.lose(failure);
+    this.#sink.lost(failure);
+  }
+}
+
+function closed(): Failure {
+  return new Failure('backend_unavailable', { message: 'The way to the backend was closed' });
+}

@@ -1,0 +1,90 @@
+/**
+ * Where we are in a backend's event stream, across the connections that carry it: the last event id, the time to come back
+ * after, and which events were seen, so that a replay of what we have is not heard twice.
+ */
+import { SseReader } from '../../wire/sse.ts';
+
+/** A replay begins right after the last id that was read, so an overlap is short. */
+const SEEN_IDS = 256;
+/** Longer ids than any header line carries are of no use. */
+const ID_CHARACTERS = 4_096;
+
+export interface EventListener {
+  /** The data of one message. False: nothing more is wanted. */
+  onEvent(data: Uint8Array): boolean;
+}
+
+export class EventCursor {
+  readonly #eventBytes: number;
+  #reader: SseReader;
+  #lastEventId: string | undefined;
+  #retryMs: number | undefined;
+  #seen: Set<string> | undefined;
+  #isReplay = false;
+
+  constructor(eventBytes: number) {
+    this.#eventBytes = eventBytes;
+    this.#reader = new SseReader({ eventBytes });
+  }
+
+  /** As the header value to resume with; undefined where the stream cannot be resumed. */
+  get lastEventId(): string | undefined {
+    return this.#lastEventId;
+  }
+
+  get retryMs(): number | undefined {
+    return this.#retryMs;
+  }
+
+  /** The stream goes on over another connection; what was cut off in the middle comes again. */
+  reopened(): void {
+    this.#reader = new SseReader({ eventBytes: this.#eventBytes });
+    this.#isReplay = this.#seen !== undefined;
+  }
+
+  /** Tells each message that the chunk completes. Throws a Failure for an event that is too large. */
+  push(chunk: Uint8Array, listener: EventListener): void {
+    for (const event of this.#reader.push(chunk)) {
+      if (event.retry !== undefined) this.#retryMs = event.retry;
+      if (event.id !== undefined && !this.#isNew(event.id)) continue;
+      // Other events than messages are none of ours: keep-alives of some servers, `endpoint` of the old transport.
+      const isMessage = event.event === undefined || event.event === '' || event.event === 'message';
+      if (!isMessage || event.data === undefined || event.data.byteLength === 0) continue;
+      if (!listener.onEvent(event.data)) return;
+    }
+    if (this.#reader.failure !== undefined) throw this.#reader.failure;
+  }
+
+  /**
+   * After a reconnect, events that we have seen already come first, if at all. From the first new one on, ids are taken as
+   * they come: a server that uses one twice means two events.
+   */
+  #isNew(id: string): boolean {
+    if (this.#isReplay) {
+      if (this.#seen?.has(id)) return false;
+      this.#isReplay = false;
+    }
+    this.#lastEventId = asHeaderValue(id);
+    if (this.#lastEventId === undefined) return true;
+    this.#seen ??= new Set();
+    this.#seen.add(id);
+    if (this.#seen.size > SEEN_IDS) {
+      for (const oldest of this.#seen) {
+        this.#seen.delete(oldest);
+        break;
+      }
+    }
+    return true;
+  }
+}
+
+/** An empty id takes the last one back (WHATWG HTML, 9.2.6), and one that no header can carry is as good as none. */
+function asHeaderValue(id: string): string | undefined {
+  if (id === '' || id.length > ID_CHARACTERS) return undefined;
+  for (let i = 0; i < id.length; i++) {
+    const unit = id.charCodeAt(i);
+    if ((unit < 0x20 && unit !== 0x09) || unit === 0x7f) return undefined;
+  }
+  // The header carries the id's UTF-8 bytes, one character each.
+  return Buffer.from(id, 'utf8').toString('latin1');
+}

@@ -1,0 +1,100 @@
+/** Headers both ways: what we send, as the flat arrays that undici takes without copying, and what we read of an answer. */
+import type { IncomingHttpHeaders } from 'node:http';
+
+export type HeaderRecord = Readonly<Record<string, string>>;
+
+/**
+ * What the transport says itself. Configured headers that say it too give way: people copy whole header blocks, and a
+ * second `Accept` or `Content-Type` only confuses the backend. The rest of them is refused by the HTTP client.
+ */
+const reserved = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'keep-alive',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Bodies pass as they are, so they must not come compressed. */
+const common = ['accept-encoding', 'identity'] as const;
+
+export class RequestHeaders {
+  readonly #configured: () => HeaderRecord;
+  #seen: HeaderRecord | undefined;
+  #post: readonly string[] = [];
+  #get: readonly string[] = [];
+
+  /** `configured` may give another object when credentials change; while it is the same one, nothing is built anew. */
+  constructor(configured: () => HeaderRecord) {
+    this.#configured = configured;
+  }
+
+  post(own: HeaderRecord): string[] {
+    this.#refresh();
+    return withOwn(this.#post, own);
+  }
+
+  get(own: HeaderRecord, lastEventId?: string): string[] {
+    this.#refresh();
+    const headers = withOwn(this.#get, own);
+    if (lastEventId !== undefined) headers.push('last-event-id', lastEventId);
+    return headers;
+  }
+
+  #refresh(): void {
+    const configured = this.#configured();
+    if (configured === this.#seen) return;
+    this.#seen = configured;
+    const base: string[] = [...common];
+    let hasAgent = false;
+    for (const [name, value] of Object.entries(configured)) {
+      const lower = name.toLowerCase();
+      if (reserved.has(lower)) continue;
+      if (lower === 'user-agent') hasAgent = true;
+      base.push(lower, value);
+    }
+    if (!hasAgent) base.push('user-agent', 'bascule');
+    this.#get = ['accept', 'text/event-stream', ...base];
+    this.#post = ['accept', 'application/json, text/event-stream', 'content-type', 'application/json', ...base];
+  }
+}
+
+function withOwn(base: readonly string[], own: HeaderRecord): string[] {
+  const headers = base.slice();
+  for (const name in own) headers.push(name, own[name] as string);
+  return headers;
+}
+
+/** `none`: the answer names no type. */
+export type MediaType = 'json' | 'sse' | 'none' | 'other';
+
+export function mediaType(headers: IncomingHttpHeaders): MediaType {
+  const value = headers['content-type'];
+  if (value === undefined) return 'none';
+  // What nearly everybody sends.
+  if (value === 'application/json' || value === 'application/json; charset=utf-8') return 'json';
+  if (value === 'text/event-stream') return 'sse';
+  const end = String(value).indexOf(';');
+  const type = (end === -1 ? String(value) : String(value).slice(0, end)).trim().toLowerCase();
+  if (type === 'application/json') return 'json';
+  if (type === 'text/event-stream') return 'sse';
+  return type === '' ? 'none' : 'other';
+}
+
+export function singleHeader(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** A session was named, so a 404 is about it. */
+export function namesSession(headers: HeaderRecord): boolean {
+  for (const name in headers) if (name.toLowerCase() === 'mcp-session-id') return true;
+  return false;
+}

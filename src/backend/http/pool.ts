@@ -1,0 +1,92 @@
+/**
+ * Connections to one backend's origin. Three pools, so that what lasts cannot starve what is short: calls; streams that stay
+ * open (GET, `subscriptions/listen`); and handovers, among them the answers and cancellations that waiting calls need in
+ * order to end.
+ */
+import { type Dispatcher, Pool } from 'undici';
+import { Failure } from '../../errors.ts';
+
+export interface HttpPoolLimits {
+  /** Until a connection stands, TLS included. */
+  readonly connectMs: number;
+  /** Headers of an answer. */
+  readonly headerBytes: number;
+  /** Calls at once: each has a connection while it runs. */
+  readonly connections: number;
+  /** Calls that wait for a connection. */
+  readonly queue: number;
+  /** Streams that stay open. */
+  readonly streams: number;
+}
+
+/** As many as a node server serves without trouble, and far below the usual limits of open files. */
+export const HTTP_CONNECTIONS = 256;
+/** More would not be served within the time that clients wait. */
+export const HTTP_QUEUE = 1024;
+/** One for each legacy session with a standing stream, and each upstream subscription. */
+export const HTTP_STREAMS = 1024;
+/** Handovers are answered at once; so few connections carry thousands of them in a second. */
+const HANDOVERS = 16;
+
+/** What ends a dispatch must be told to the pool: `done` once, from `onResponseEnd` or `onResponseError`. */
+export class BoundedPool {
+  readonly #open: () => Pool;
+  readonly #most: number;
+  #pool: Pool | undefined;
+  #inFlight = 0;
+  #closed = false;
+
+  constructor(most: number, open: () => Pool) {
+    this.#most = most;
+    this.#open = open;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Throws a Failure where there is no room. Everything else is told to the handler, possibly before this returns. */
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    if (this.#closed) throw new Failure('backend_unavailable', { message: 'The way to the backend was closed' });
+    if (this.#inFlight >= this.#most)
+      throw new Failure('backend_busy', { message: 'Too many requests to the backend' });
+    this.#pool ??= this.#open();
+    this.#inFlight++;
+    this.#pool.dispatch(options, handler);
+  }
+
+  done(): void {
+    this.#inFlight--;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#pool?.destroy();
+  }
+}
+
+export class HttpPools {
+  readonly calls: BoundedPool;
+  readonly streams: BoundedPool;
+  readonly handovers: BoundedPool;
+
+  constructor(origin: string, limits: HttpPoolLimits) {
+    const open = (connections: number) => (): Pool =>
+      new Pool(origin, {
+        connections,
+        pipelining: 1,
+        // How long an answer may take is decided per call, elsewhere.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        maxHeaderSize: limits.headerBytes,
+        connect: { timeout: limits.connectMs },
+      });
+    this.calls = new BoundedPool(limits.connections + limits.queue, open(limits.connections));
+    this.streams = new BoundedPool(limits.streams, open(limits.streams));
+    this.handovers = new BoundedPool(HANDOVERS + limits.queue, open(HANDOVERS));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.calls.close(), this.streams.close(), this.handovers.close()]);
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * When to take up a cut stream again (2025-11-25, basic/transports, "Resumability and Redelivery"). The attempts are bounded,
+ * and start over only after progress: a backend that accepts each time and says nothing must not hold a request for ever.
+ */
+export interface ReconnectLimits {
+  /** Attempts in a row without progress. */
+  readonly reconnects: number;
+}
+
+/** A backend that says `retry: 0` is not asked in a tight loop. */
+const RETRY_MIN_MS = 50;
+/** One that says to come back later than this is not waited for. */
+const RETRY_MAX_MS = 300_000;
+/** Where the backend said nothing: a second, then twice as long each time. */
+const BACKOFF_MIN_MS = 1_000;
+const BACKOFF_MAX_MS = 30_000;
+
+export class Reconnects {
+  readonly #limits: ReconnectLimits;
+  readonly #random: () => number;
+  #attempts = 0;
+
+  constructor(limits: ReconnectLimits, random: () => number) {
+    this.#limits = limits;
+    this.#random = random;
+  }
+
+  progress(): void {
+    this.#attempts = 0;
+  }
+
+  /** How long to wait before the next attempt; undefined: give up. A `retry` MUST be respected, so we never come sooner. */
+  next(retryMs: number | undefined): number | undefined {
+    if (this.#attempts >= this.#limits.reconnects) return undefined;
+    if (retryMs !== undefined && retryMs > RETRY_MAX_MS) return undefined;
+    const attempt = this.#attempts++;
+    if (retryMs !== undefined) return Math.max(retryMs, RETRY_MIN_MS);
+    const most = Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** Math.min(attempt, 10));
+    // Many sessions lose a restarted backend at the same moment.
+    return most / 2 + (this.#random() * most) / 2;
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * One request: a POST whose answer is JSON or an event stream, and, where the revision has event ids, the GETs that take a
+ * cut stream up again. Settles once, whatever the backend does.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { Failure } from '../../errors.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import type { Message } from '../../wire/message.ts';
+import type { ChannelNotes, HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
+import { excerpt, readIncoming } from '../incoming.ts';
+import { BoundedBody } from './body.ts';
+import { EventCursor, type EventListener } from './cursor.ts';
+import { mediaType, namesSession, type RequestHeaders, singleHeader } from './headers.ts';
+import type { BoundedPool } from './pool.ts';
+import { Reconnects } from './reconnects.ts';
+import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
+
+export interface HttpChannelLimits {
+  /** One answer, or one event. */
+  readonly resultBytes: number;
+  /** Attempts to take up a stream again without progress in between. */
+  readonly reconnects: number;
+  /** Until a notification, an answer of ours, or a DELETE is accepted. */
+  readonly handoverMs: number;
+}
+
+/** What all requests of a channel share. */
+export interface RequestContext {
+  readonly path: string;
+  readonly headers: RequestHeaders;
+  readonly resumable: boolean;
+  readonly limits: HttpChannelLimits;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly notes: ChannelNotes;
+  random(): number;
+  /** Nothing of the request is left. */
+  over(request: HttpRequest): void;
+}
+
+/** Most servers end a stream right after the answer; one that does not within this time loses the connection. */
+const LINGER_MS = 1_000;
+/** What may still come of a body that nobody wants, for the sake of keeping the connection. */
+const REST_BYTES = 64 * 1024;
+
+/** Why a connection ends before its answer does. Made once: nobody reads its stack. */
+export const closedByUs = new Error('closed by us');
+
+/** `away`: between two connections of one stream. `rest`: the request is settled, its connection goes on for a while. */
+type Phase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
+
+export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventListener {
+  readonly #context: RequestContext;
+  readonly #pool: BoundedPool;
+  readonly #outgoing: Outgoing;
+  readonly #sink: RequestSink;
+  #phase: Phase = 'head';
+  #settled = false;
+  #isDispatching = false;
+  #controller: Dispatcher.DispatchController | undefined;
+  #facts: HttpFacts | undefined;
+  #body: BoundedBody | undefined;
+  #cursor: EventCursor | undefined;
+  #reconnects: Reconnects | undefined;
+  /** Something readable came on the stream. */
+  #heard = false;
+  #restBytes = 0;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(context: RequestContext, pool: BoundedPool, outgoing: Outgoing, sink: RequestSink) {
+    this.#context = context;
+    this.#pool = pool;
+    this.#outgoing = outgoing;
+    this.#sink = sink;
+  }
+
+  start(): void {
+    const { path, headers } = this.#context;
+    const { bytes, headers: own } = this.#outgoing;
+    this.#dispatch({ method: 'POST', path, headers: headers.post(own), body: bytes });
+  }
+
+  abort(): void {
+    this.#settled = true;
+    this.#disconnect();
+    this.#finish();
+  }
+
+  /** Fails it, unless it is settled, and leaves nothing of it. */
+  lose(failure: Failure): void {
+    this.#fail(failure);
+    this.#disconnect();
+    this.#finish();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#phase === 'over') controller.abort(closedByUs);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#phase !== 'head') return;
+    if (this.#cursor !== undefined) {
+      this.#onResumed(status, headers, this.#cursor);
+      return;
+    }
+    this.#facts = { status, sessionId: singleHeader(headers, 'mcp-session-id') };
+    const type = mediaType(headers);
+    if (status >= 300) {
+      if (type === 'json') this.#gather(headers);
+      else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
+    } else if (status === 202 || status === 204 || status === 205 || type === 'other') {
+      // A notification may be accepted like this, or anything that is not MCP; a request may not.
+      this.#fail(new Failure('backend_invalid', { cause: new Error(`HTTP status ${status}, ${type}`) }));
+    } else if (type === 'sse') {
+      this.#cursor = new EventCursor(this.#context.limits.resultBytes);
+      this.#phase = 'stream';
+    } else this.#gather(headers);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#phase === 'body') {
+      if (this.#body?.add(chunk) === false) this.#failNow(new Failure('backend_too_large'));
+    } else if (this.#phase === 'stream') {
+      try {
+        this.#cursor?.push(chunk, this);
+      } catch (cause) {
+        this.#failNow(failureOfError(cause));
+      }
+    } else if (this.#phase === 'rest') {
+      this.#restBytes += chunk.byteLength;
+      if (this.#restBytes > REST_BYTES) this.#disconnect();
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#controller = undefined;
+    this.#pool.done();
+    if (this.#phase === 'body') this.#onBody();
+    else if (this.#phase === 'stream' && !this.#settled) this.#onStreamEnd(undefined);
+    else this.#finish();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#controller = undefined;
+    this.#pool.done();
+    if (this.#settled) this.#finish();
+    else if (this.#isDispatching) queueMicrotask(() => this.#fail(failureOfError(error)));
+    else if (this.#cursor !== undefined) this.#onStreamEnd(error);
+    else this.#fail(failureOfError(error));
+  }
+
+  #dispatch(options: Dispatcher.DispatchOptions): void {
+    this.#isDispatching = true;
+    try {
+      this.#pool.dispatch(options, this);
+    } catch (cause) {
+      // Not before the caller has its Pending.
+      queueMicrotask(() => this.#fail(failureOfError(cause)));
+    }
+    this.#isDispatching = false;
+  }
+
+  #gather(headers: IncomingHttpHeaders): void {
+    const { resultBytes } = this.#context.limits;
+    if (Number(headers['content-length']) > resultBytes) {
+      this.#failNow(new Failure('backend_too_large'));
+      return;
+    }
+    this.#body = new BoundedBody(resultBytes);
+    this.#phase = 'body';
+  }
+
+  #onBody(): void {
+    const bytes = this.#body?.take() ?? new Uint8Array();
+    const status = this.#facts?.status ?? 0;
+    let messages: readonly Message[] = [];
+    let cause: unknown = 'no answer in the body';
+    try {
+      messages = readIncoming(bytes);
+    } catch (unreadable) {
+      cause = unreadable;
+    }
+    for (const message of messages) this.#deliver(message);
+    if (this.#settled) this.#finish();
+    else if (status < 300) this.#fail(new Failure('backend_invalid', { cause }));
+    else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
+  }
+
+  onEvent(data: Uint8Array): boolean {
+    let messages: readonly Message[];
+    try {
+      messages = readIncoming(data);
+    } catch {
+      this.#context.notes.noise('unreadable', excerpt(data));
+      return true;
+    }
+    this.#heard = true;
+    this.#reconnects?.progress();
+    for (const message of messages) this.#deliver(message);
+    return this.#phase === 'stream';
+  }
+
+  #deliver(message: Message): void {
+    const isResponse = message.kind === 'result' || message.kind === 'error';
+    if (this.#settled || (isResponse && message.id !== undefined && message.id.key !== this.#outgoing.id)) {
+      if (this.#phase !== 'over') this.#context.notes.noise('unknown_id', excerpt(message.bytes));
+    } else if (!isResponse) this.#sink.message(message);
+    else {
+      // An error without an id settles the POST that it answers.
+      this.#settled = true;
+      if (this.#phase === 'stream') this.#linger();
+      this.#sink.answered(message, this.#facts);
+    }
+  }
+
+  /** The stream ended, or was cut, without an answer. */
+  #onStreamEnd(cause: Error | undefined): void {
+    const { resumable, limits, clock, random } = this.#context;
+    const cursor = this.#cursor;
+    if (!resumable || cursor?.lastEventId === undefined) {
+      if (cause !== undefined) this.#fail(failureOfError(cause));
+      else this.#fail(new Failure(this.#heard ? 'backend_unavailable' : 'backend_invalid', { cause: 'no answer' }));
+      return;
+    }
+    this.#reconnects ??= new Reconnects(limits, random);
+    const waitMs = this.#reconnects.next(cursor.retryMs);
+    if (waitMs === undefined) {
+      this.#fail(new Failure('backend_unavailable', { cause: cause ?? 'no answer after several streams' }));
+      return;
+    }
+    this.#phase = 'away';
+    this.#cancelTimer = clock.after(waitMs, () => this.#resume(cursor));
+    if (cause === undefined) this.#sink.paused(cursor.retryMs);
+  }
+
+  #resume(cursor: EventCursor): void {
+    const { path, headers } = this.#context;
+    this.#phase = 'head';
+    this.#dispatch({ method: 'GET', path, headers: headers.get(this.#outgoing.headers, cursor.lastEventId) });
+  }
+
+  #onResumed(status: number, headers: IncomingHttpHeaders, cursor: EventCursor): void {
+    if (status === 200 && mediaType(headers) === 'sse') {
+      cursor.reopened();
+      this.#phase = 'stream';
+    } else if (isPassing(status)) this.#controller?.abort(new Error(`HTTP status ${status}`));
+    else if (status === 404) this.#fail(new Failure('backend_session_lost'));
+    else this.#fail(new Failure('backend_unavailable', { cause: new Error(`HTTP status ${status} to a resumption`) }));
+  }
+
+  #fail(failure: Failure): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    if (this.#controller === undefined) this.#finish();
+    else {
+      this.#phase = 'rest';
+      this.#linger();
+    }
+    this.#sink.failed(failure, this.#facts);
+  }
+
+  #failNow(failure: Failure): void {
+    this.#fail(failure);
+    this.#disconnect();
+  }
+
+  #linger(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#context.clock.after(LINGER_MS, () => this.#disconnect());
+  }
+
+  #disconnect(): void {
+    this.#controller?.abort(closedByUs);
+  }
+
+  #finish(): void {
+    if (this.#phase === 'over') return;
+    this.#phase = 'over';
+    this.#cancelTimer?.();
+    this.#context.over(this);
+  }
+}

@@ -1,0 +1,294 @@
+/**
+ * The lane to a legacy backend: one upstream session, opened with `initialize` for one client (or for one group of modern
+ * clients that are the same to the backend). The session's own traffic, asks and notifications outside any call, is heard here.
+ */
+import { Failure } from '../errors.ts';
+import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
+import type { Discovery, Lane, LaneSink } from '../exchange/lane.ts';
+import type { Permit } from '../policy/permit.ts';
+import { errorBytes, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
+import type { Id, Notification, Request } from '../wire/message.ts';
+import { methodRow } from '../wire/methods.ts';
+import { era } from '../wire/revisions.ts';
+import { idAt, member } from '../wire/values.ts';
+import { AskBook } from './asks.ts';
+import type { Channel, ChannelSink } from './channel.ts';
+import { METHOD_NOT_FOUND } from './codes.ts';
+import type { Clock, Deadlines } from './deadlines.ts';
+import { capabilitiesText, legacyRequest } from './envelope.ts';
+import { type Agreement, askInitialize, type Headers, readAgreement, revisionFor } from './handshake.ts';
+import { LegacyCall } from './legacy-call.ts';
+import type { Line } from './line.ts';
+import type { BackendNotes } from './notes.ts';
+import { asFailure, type CallHost, type Ending, type Ids, keyOf, type RunningCall } from './running.ts';
+
+export interface LegacyLimits {
+  /** How long `initialize` may take: the process may have to be unpacked first. */
+  readonly firstByteMs: number;
+  readonly asksPerSession: number;
+}
+
+export interface LegacyOptions {
+  readonly deadlines: Deadlines;
+  readonly clock: Clock;
+  readonly limits: LegacyLimits;
+  readonly notes: BackendNotes;
+  /** Who we are, for clients that do not say who they are: a raw `Implementation`. */
+  readonly self: Raw;
+  /** The lane is closed or lost, and its channel is gone. */
+  ended(lane: LegacyLane): void;
+}
+
+export class LegacyLane implements Lane, ChannelSink, CallHost {
+  readonly era = 'legacy';
+  readonly deadlines: Deadlines;
+  readonly notes: BackendNotes;
+  readonly channel: Channel;
+  readonly #ids: Ids;
+  readonly #options: LegacyOptions;
+  readonly #sink: LaneSink;
+  readonly #calls = new Map<string, LegacyCall>();
+  readonly #asks: AskBook;
+  #agreement: Agreement | undefined;
+  #initialized = false;
+  /** Why nothing can be sent any more. */
+  #over: Failure | undefined;
+  #ended: Promise<void> | undefined;
+
+  /** Rejects with a Failure, and leaves nothing behind then. */
+  static async open(line: Line, client: ClientFacts, sink: LaneSink, options: LegacyOptions): Promise<LegacyLane> {
+    const lane = new LegacyLane(line, sink, options);
+    line.attach(lane);
+    try {
+      await lane.#initialize(client);
+      return lane;
+    } catch (cause) {
+      const failure = asFailure(cause);
+      await lane.end(failure);
+      throw failure;
+    }
+  }
+
+  private constructor(line: Line, sink: LaneSink, options: LegacyOptions) {
+    this.channel = line.channel;
+    this.#ids = line.ids;
+    this.#sink = sink;
+    this.#options = options;
+    this.deadlines = options.deadlines;
+    this.notes = options.notes;
+    this.#asks = new AskBook({
+      asksPerSession: options.limits.asksPerSession,
+      notes: options.notes,
+      send: (answer) => this.post(answer, 'an answer'),
+      orphaned: (ask) => sink.ask(ask),
+    });
+  }
+
+  get discovery(): Discovery {
+    if (this.#agreement === undefined) throw new TypeError('a lane is handed out after its handshake');
+    return this.#agreement.discovery;
+  }
+
+  get attributesAsks(): boolean {
+    return this.channel.streamPerRequest;
+  }
+
+  get headers(): Headers {
+    return this.#agreement?.headers ?? {};
+  }
+
+  /** Whether a 404 means that the session is gone. */
+  get hasSession(): boolean {
+    return this.#agreement?.sessionId !== undefined;
+  }
+
+  call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
+    const id = this.#ids.next();
+    const key = keyOf(id);
+    const call = new LegacyCall(this, request, sink, id);
+    if (this.#over !== undefined) {
+      call.refuse(this.#over);
+      return call;
+    }
+    try {
+      const bytes = legacyRequest(request, id);
+      this.#calls.set(key, call);
+      call.start(this.channel, { bytes, id: key, headers: this.headers });
+    } catch (cause) {
+      call.refuse(asFailure(cause));
+    }
+    return call;
+  }
+
+  notify(_permit: Permit, notification: Notification): void {
+    switch (notification.method) {
+      case 'notifications/initialized':
+        this.#sendInitialized(notification.bytes);
+        return;
+      // Ids differ on the two sides: a cancellation comes through `Call.cancel`.
+      case 'notifications/cancelled':
+        return;
+      default:
+        this.post(notification.bytes, notification.method);
+    }
+  }
+
+  close(): void {
+    void this.end(new Failure('session_ended'));
+  }
+
+  /** Ends calls, asks, the session and the channel. Resolves when they are gone; never rejects. */
+  end(failure: Failure): Promise<void> {
+    this.#ended ??= this.#end(failure);
+    return this.#ended;
+  }
+
+  async #end(failure: Failure): Promise<void> {
+    const gone = this.#over !== undefined;
+    this.#finish(failure);
+    try {
+      if (!gone && this.hasSession) await this.channel.forget(this.headers);
+      await this.channel.close();
+    } catch (cause) {
+      this.notes.odd('not_taken', 'the end of a session', cause);
+    }
+    this.#options.ended(this);
+  }
+
+  /** From here on nothing is sent, and nobody waits. */
+  #finish(failure: Failure): void {
+    for (const call of [...this.#calls.values()]) call.fail(failure);
+    this.#over ??= failure;
+    this.#asks.close();
+  }
+
+  /** A notification, or an answer. Never throws. */
+  post(message: Uint8Array, what: string): void {
+    if (this.#over !== undefined) return;
+    this.channel.post(message, this.headers).catch((cause: unknown) => {
+      if (cause instanceof Failure && cause.reason === 'backend_session_lost' && this.hasSession) this.lost(cause);
+      else this.notes.odd('not_taken', what, cause);
+    });
+  }
+
+  gone(call: RunningCall, how: Ending): void {
+    this.#calls.delete(keyOf(call.id));
+    this.#asks.callEnded(call, how);
+  }
+
+  /** The process ended, or the backend forgot the session. */
+  lost(failure: Failure): void {
+    if (this.#over !== undefined) return;
+    const opened = this.#agreement !== undefined;
+    this.#over = failure;
+    this.#finish(failure);
+    void this.end(failure);
+    if (!opened) return;
+    try {
+      this.#sink.lost(failure);
+    } catch (cause) {
+      this.notes.odd('fault', 'a lost session', cause);
+    }
+  }
+
+  stray(message: Notification | Request): void {
+    if (this.#over !== undefined) return;
+    try {
+      if (message.kind === 'request') this.asked(message, undefined);
+      else this.#strayed(message);
+    } catch (cause) {
+      this.notes.odd('fault', `a stray ${message.method}`, cause);
+    }
+  }
+
+  /** A request of the backend, on the stream of `call` or on none. */
+  asked(message: Request, call: LegacyCall | undefined): void {
+    if (message.method === 'ping') {
+      this.post(resultBytes(message.id.raw, '{}'), 'an answer');
+      return;
+    }
+    const row = methodRow(message.method);
+    if (row?.action !== 'ask') {
+      const error = { code: METHOD_NOT_FOUND, message: 'Method not found' };
+      this.post(errorBytes(message.id.raw, error), 'an answer');
+      return;
+    }
+    const owner = call ?? this.#onlyAsker();
+    this.#asks.put(message, row, {
+      call: owner,
+      guessed: call === undefined,
+      put: (ask) => (owner === undefined ? this.#sink.ask(ask) : owner.sink.ask(ask)),
+    });
+  }
+
+  /** `notifications/cancelled` of the backend: it takes back a question of its own. */
+  withdrew(message: Notification): void {
+    const id = idIn(message, 'requestId');
+    if (id !== undefined) this.#asks.withdraw(id.key);
+  }
+
+  #strayed(message: Notification): void {
+    if (message.method === 'notifications/cancelled') {
+      this.withdrew(message);
+      return;
+    }
+    if (message.method !== 'notifications/progress') {
+      this.#sink.notify(message);
+      return;
+    }
+    const token = idIn(message, 'progressToken');
+    const call = token && this.#calls.get(token.key);
+    if (call?.request.progress === true) call.message(message);
+    else this.notes.odd('unattributed', message.method);
+  }
+
+  /**
+   * Outside a request's stream nothing says which call a question belongs to. Where one call alone can have caused it, it
+   * did: servers ask on their standalone stream from within a tool, too.
+   */
+  #onlyAsker(): LegacyCall | undefined {
+    let only: LegacyCall | undefined;
+    for (const call of this.#calls.values()) {
+      if (call.request.row.mayAsk !== true) continue;
+      if (only !== undefined) return undefined;
+      only = call;
+    }
+    return only;
+  }
+
+  async #initialize(client: ClientFacts): Promise<void> {
+    const { self, clock, limits } = this.#options;
+    const introduction = {
+      revision: revisionFor(client.revision),
+      info: client.info ?? self,
+      capabilities: capabilitiesText(client.capabilities.raw),
+    };
+    const question = askInitialize(this.channel, this.#ids, introduction, (message) => this.stray(message));
+    const answer = await question.within(limits.firstByteMs, clock);
+    question.drop();
+    const agreement = readAgreement(answer);
+    if (this.#over !== undefined) throw this.#over;
+    this.#agreement = agreement;
+    // A modern client knows nothing of it; a legacy one says itself when it is ready.
+    if (era(client.revision) === 'modern') this.#sendInitialized(notificationBytes('notifications/initialized'));
+  }
+
+  #sendInitialized(bytes: Uint8Array): void {
+    if (this.#initialized) return;
+    this.#initialized = true;
+    this.channel
+      .post(bytes, this.headers)
+      .then(() => {
+        if (this.#over === undefined) this.channel.listen(this.headers);
+      })
+      .catch((cause: unknown) => {
+        if (cause instanceof Failure && cause.reason === 'backend_session_lost') this.lost(cause);
+        else this.notes.odd('not_taken', 'notifications/initialized', cause);
+      });
+  }
+}
+
+function idIn(message: Notification, key: string): Id | undefined {
+  const span = member(message.params, key);
+  return span && idAt(message.bytes, span);
+}

@@ -1,0 +1,184 @@
+/**
+ * Finds out what a backend is: `server/discover`, then `initialize`. A probe declares no capabilities, so that nobody asks
+ * it anything, and leaves nothing behind but a modern process that the lane goes on with.
+ */
+import { Failure } from '../errors.ts';
+import type { Discovery } from '../exchange/lane.ts';
+import { concat, errorBytes, type Raw, requestBytes, resultBytes } from '../wire/compose.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import { mirroredHeaders } from '../wire/mirror.ts';
+import { newest, type Revision, revisions } from '../wire/revisions.ts';
+import type { Channel } from './channel.ts';
+import { METHOD_NOT_FOUND } from './codes.ts';
+import type { Clock } from './deadlines.ts';
+import { ownMeta } from './envelope.ts';
+import { type Agreement, askInitialize, newestLegacy, readAgreement } from './handshake.ts';
+import type { Line } from './line.ts';
+import { type Answer, Question } from './question.ts';
+import { keyOf } from './running.ts';
+import { judge, type Transport, type Verdict } from './verdict.ts';
+
+export interface ProbeOptions {
+  readonly transport: Transport;
+  /** A fresh way to the backend: a new process, or the same address. */
+  open(): Promise<Line>;
+  readonly limits: {
+    /** How long the backend may think about `server/discover`. */
+    readonly probeMs: number;
+    /** How long `initialize` may take: a process that is slow to start is silent until it runs. */
+    readonly firstByteMs: number;
+  };
+  readonly clock: Clock;
+  readonly self: Raw;
+}
+
+export interface Probed {
+  readonly discovery: Discovery;
+  /** Goes on with the backend, where it is modern and nothing was said to it that would bind it to the other era. */
+  readonly line: Line | undefined;
+}
+
+/** A server that refuses a revision and names another is asked once more, in that one. */
+const ATTEMPTS = 2;
+
+const newestModern = newest(revisions, 'modern') as Revision;
+
+type Asked = Pick<Line, 'channel' | 'ids'>;
+
+interface Finding {
+  readonly verdict: Verdict;
+  readonly answer: Answer;
+  readonly question: Question;
+}
+
+/** Rejects with a Failure where there is no verdict. */
+export async function probe(options: ProbeOptions): Promise<Probed> {
+  const line = await options.open();
+  beKind(line);
+  let kept = false;
+  try {
+    const { verdict, answer, question } = await discover(line, options);
+    switch (verdict.kind) {
+      case 'modern':
+        kept = true;
+        return { discovery: verdict.discovery, line };
+      case 'legacy': {
+        // There are servers that exit when they are asked anything before `initialize`.
+        if (options.transport === 'stdio' && answer.kind === 'failed') return await initializeAfresh(options);
+        return { discovery: await initialize(line, options, question), line: undefined };
+      }
+      default:
+        throw verdict.kind === 'none' ? verdict.failure : new Failure('backend_invalid');
+    }
+  } finally {
+    if (!kept) await line.channel.close();
+  }
+}
+
+/** Asks a backend that is known to be modern, on the channel that is in use. Its silence now means that it is busy. */
+export async function probeAgain(known: Asked, options: ProbeOptions): Promise<Verdict> {
+  const { verdict, question } = await discover(known, { ...options, transport: 'http' });
+  question.drop();
+  return verdict;
+}
+
+async function discover(line: Asked, options: ProbeOptions): Promise<Finding> {
+  const { transport, limits, clock } = options;
+  let revision = newestModern;
+  for (let attempt = 1; ; attempt += 1) {
+    const question = askDiscover(line, revision, options.self);
+    const answer = await question.within(limits.probeMs, clock);
+    const verdict = judge(answer, transport);
+    if (verdict.kind !== 'retry') return { verdict, answer, question };
+    if (attempt === ATTEMPTS) {
+      const failure = new Failure('backend_invalid', { message: 'The backend refuses a revision that it says it has' });
+      return { verdict: { kind: 'none', failure }, answer, question };
+    }
+    revision = verdict.revision;
+  }
+}
+
+function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
+  const id = line.ids.next();
+  const params = concat(['{"_meta":', ownMeta(revision, self), '}']);
+  const outgoing = {
+    bytes: requestBytes(id, 'server/discover', params),
+    id: keyOf(id),
+    headers: mirroredHeaders('server/discover', undefined, revision),
+  };
+  return new Question(line.channel, outgoing, (message) => answerKindly(line.channel, message));
+}
+
+async function initializeAfresh(options: ProbeOptions): Promise<Probed> {
+  const line = await options.open();
+  beKind(line);
+  try {
+    return { discovery: await initialize(line, options, undefined), line: undefined };
+  } finally {
+    await line.channel.close();
+  }
+}
+
+/**
+ * `unanswered`: the probe that a process was silent on. Should it be a modern one that was merely slow to start, its answer
+ * comes before that to `initialize`, and counts.
+ */
+async function initialize(line: Line, options: ProbeOptions, unanswered: Question | undefined): Promise<Discovery> {
+  const { clock, limits, self, transport } = options;
+  const introduction = { revision: newestLegacy, info: self, capabilities: '{}' };
+  const question = askInitialize(line.channel, line.ids, introduction, (message) =>
+    answerKindly(line.channel, message),
+  );
+  try {
+    const answers: Promise<Answer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
+    if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, transport));
+    const first = await Promise.race(answers);
+    if (!('kind' in first)) return first;
+    const agreement = agreementOf(first);
+    // Politely: it may count its sessions.
+    if (agreement.sessionId !== undefined) await line.channel.forget(agreement.headers);
+    return agreement.discovery;
+  } finally {
+    question.drop();
+    unanswered?.drop();
+  }
+}
+
+function lateDiscovery(question: Question, transport: Transport): Promise<Discovery> {
+  return new Promise((resolve) => {
+    question.answer
+      .then((answer) => {
+        const verdict = judge(answer, transport);
+        if (verdict.kind === 'modern') resolve(verdict.discovery);
+      })
+      // What cannot be read decides nothing; `initialize` does.
+      .catch(() => undefined);
+  });
+}
+
+function agreementOf(answer: Answer): Agreement {
+  try {
+    return readAgreement(answer);
+  } catch (cause) {
+    if (!(cause instanceof Failure) || cause.reason !== 'backend_invalid') throw cause;
+    const message = 'The backend understood neither server/discover nor initialize';
+    throw new Failure('backend_invalid', { message, cause });
+  }
+}
+
+/** Hears a line that no lane listens to yet. */
+function beKind(line: Line): void {
+  line.attach({ stray: (message) => answerKindly(line.channel, message), lost: () => undefined });
+}
+
+/** Nothing is left without an answer, and nothing but a ping gets one that says yes. */
+function answerKindly(channel: Channel, message: Notification | Request): void {
+  if (message.kind !== 'request') return;
+  const { raw } = message.id;
+  const answer =
+    message.method === 'ping'
+      ? resultBytes(raw, '{}')
+      : errorBytes(raw, { code: METHOD_NOT_FOUND, message: 'Method not found' });
+  // Whether it arrives matters to the backend alone, and the probe hears by itself if the channel is gone.
+  channel.post(answer, {}).catch(() => undefined);
+}

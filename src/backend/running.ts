@@ -1,0 +1,195 @@
+/**
+ * What a call is in both eras: it has an id of ours, it is heard of, and it ends once. The eras differ in how a message is
+ * understood, how an answer is judged, and how a backend is told that nobody waits any more.
+ */
+import { Failure } from '../errors.ts';
+import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
+import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
+import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
+import type { BackendNotes } from './notes.ts';
+
+/**
+ * Request ids of one channel: integers from 1 up. Never 0, which some servers take for no id at all when it is to be
+ * cancelled; never reused, so that an answer that comes late meets nobody.
+ */
+export class Ids {
+  #last = 0;
+
+  next(): string {
+    this.#last += 1;
+    return String(this.#last);
+  }
+}
+
+/** `Id.key` of one of our ids. */
+export function keyOf(id: string): string {
+  return `n${id}`;
+}
+
+/** What a call needs of the lane that runs it. */
+export interface CallHost {
+  readonly deadlines: Deadlines;
+  readonly notes: BackendNotes;
+  /** The call is over, one way or the other. */
+  gone(call: RunningCall, how: Ending): void;
+}
+
+/** `settled`: the backend was done with it. `dropped`: nobody waits any more, or it failed. */
+export type Ending = 'settled' | 'dropped';
+
+export abstract class RunningCall implements Call, RequestSink, Watched {
+  readonly id: string;
+  readonly request: CallRequest;
+  readonly sink: CallSink;
+  readonly startedAt: number;
+  readonly longLived: boolean;
+  heardAt: number;
+  heard = false;
+  asking = 0;
+  endBy: number | undefined = undefined;
+
+  protected readonly host: CallHost;
+  private pending: Pending | undefined = undefined;
+  private starting = true;
+  private over = false;
+
+  constructor(host: CallHost, request: CallRequest, sink: CallSink, id: string) {
+    this.host = host;
+    this.request = request;
+    this.sink = sink;
+    this.id = id;
+    this.longLived = request.row.longLived === true;
+    this.startedAt = host.deadlines.now();
+    this.heardAt = this.startedAt;
+  }
+
+  /** A message that belongs to this call, from its own stream or found by its token. */
+  protected abstract understand(message: Notification | Request): void;
+  protected abstract judge(message: Response, http: HttpFacts | undefined): Outcome;
+  protected abstract judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure;
+  /** Tells the backend that nobody waits, where closing the stream does not say it. */
+  protected abstract recall(reason: string | undefined): void;
+
+  start(channel: Channel, outgoing: Outgoing): void {
+    this.host.deadlines.watch(this);
+    try {
+      const pending = channel.request(outgoing, this);
+      if (!this.over) this.pending = pending;
+    } catch (cause) {
+      this.settle({ kind: 'failure', failure: asFailure(cause) });
+    }
+    this.starting = false;
+  }
+
+  /** Instead of `start`: it is not sent at all. */
+  refuse(failure: Failure): void {
+    this.starting = false;
+    queueMicrotask(() => this.fail(failure));
+  }
+
+  message(message: Notification | Request): void {
+    if (this.over) return;
+    this.touch();
+    try {
+      this.understand(message);
+    } catch (cause) {
+      this.broke(cause);
+    }
+  }
+
+  answered(message: Response, http: HttpFacts | undefined): void {
+    if (this.over) return;
+    let outcome: Outcome;
+    try {
+      outcome = this.judge(message, http);
+    } catch (cause) {
+      outcome = { kind: 'failure', failure: asFailure(cause) };
+    }
+    this.settle(outcome);
+  }
+
+  failed(failure: Failure, http: HttpFacts | undefined): void {
+    if (this.over) return;
+    this.settle({ kind: 'failure', failure: this.judgeFailure(failure, http) });
+  }
+
+  paused(retryMs: number | undefined): void {
+    if (this.over) return;
+    this.touch();
+    try {
+      this.sink.pause(retryMs);
+    } catch (cause) {
+      this.broke(cause);
+    }
+  }
+
+  cancel(reason?: string): void {
+    this.drop(reason);
+  }
+
+  timedOut(limit: ExceededLimit): void {
+    const failure = new Failure('backend_timeout', { data: { limit } });
+    this.fail(failure, 'The request timed out');
+  }
+
+  /** Ends it here and upstream, and says why to whoever waits. */
+  fail(failure: Failure, reason?: string): void {
+    if (this.drop(reason)) this.tell({ kind: 'failure', failure });
+  }
+
+  touch(): void {
+    this.heard = true;
+    this.heardAt = this.host.deadlines.now();
+  }
+
+  protected broke(cause: unknown): void {
+    const failure = asFailure(cause);
+    if (failure.reason === 'internal_error')
+      this.host.notes.odd('fault', `a call of ${this.request.row.method}`, cause);
+    this.fail(failure);
+  }
+
+  private settle(outcome: Outcome): void {
+    // Whoever called `call` has not got the call yet.
+    if (this.starting) {
+      queueMicrotask(() => this.settle(outcome));
+      return;
+    }
+    if (this.over) return;
+    this.over = true;
+    this.pending = undefined;
+    this.leave(outcome.kind === 'failure' ? 'dropped' : 'settled');
+    this.tell(outcome);
+  }
+
+  private drop(reason: string | undefined): boolean {
+    if (this.over) return false;
+    this.over = true;
+    // Without it the backend never got the request, and has nothing to stop.
+    if (this.pending !== undefined) {
+      this.recall(reason);
+      this.pending.abort();
+      this.pending = undefined;
+    }
+    this.leave('dropped');
+    return true;
+  }
+
+  private leave(how: Ending): void {
+    this.host.deadlines.forget(this);
+    this.host.gone(this, how);
+  }
+
+  private tell(outcome: Outcome): void {
+    try {
+      this.sink.settle(outcome);
+    } catch (cause) {
+      this.host.notes.odd('fault', `the end of a call of ${this.request.row.method}`, cause);
+    }
+  }
+}
+
+export function asFailure(cause: unknown): Failure {
+  return cause instanceof Failure ? cause : new Failure('internal_error', { cause });
+}

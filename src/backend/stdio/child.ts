@@ -1,0 +1,306 @@
+/**
+ * One process of a stdio backend: started without a shell, read line by line, ended as the specification orders
+ * (2026-07-28, basic/transports/stdio, "Shutdown"; 2025-11-25, basic/lifecycle, "Shutdown").
+ */
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { Failure } from '../../errors.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import { type Line, LineReader } from '../../wire/lines.ts';
+import type { Message } from '../../wire/message.ts';
+import type { ChannelNotes } from '../channel.ts';
+import { excerpt, readIncoming } from '../incoming.ts';
+import { endInOrder } from './ending.ts';
+import { childEnvironment, type Environment } from './environment.ts';
+import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
+import { Stderr } from './stderr.ts';
+
+export interface ChildCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export interface ChildLimits {
+  /** One line of stdout. */
+  readonly lineBytes: number;
+  /** The tail of stderr that is kept. */
+  readonly stderrBytes: number;
+  /** Each step of ending it. */
+  readonly childStopMs: number;
+  /** What may wait for a child that does not read. */
+  readonly stdinBytes: number;
+}
+
+/** Several of the largest messages that a client may send: a child that is further behind has stopped reading. */
+export const STDIN_BYTES = 16 * 1024 * 1024;
+
+export interface ChildOptions {
+  readonly command: ChildCommand;
+  readonly limits: ChildLimits;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly notes: ChannelNotes;
+  /** Whence the safe part is inherited. Default: our own. */
+  readonly environment?: Environment;
+}
+
+/** Who hears a child. None of these may throw. */
+export interface ChildSink {
+  message(message: Message): void;
+  /** A line was too long and was skipped: somebody's answer, most likely. */
+  oversized(failure: Failure): void;
+  /** Once, and not after a `stop` that its own listener ordered. */
+  exited(failure: Failure): void;
+  /** Whether somebody waits for the child, so that it is not idle although it is silent. */
+  busy(): boolean;
+}
+
+/** How a process ended. The cause of a failure: for the log, never for a peer. */
+export class ChildExit extends Error {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+
+  constructor(code: number | null, signal: NodeJS.Signals | null, stderr: string) {
+    super(`process ended (code ${code}, signal ${signal})${stderr === '' ? '' : `:\n${stderr}`}`);
+    this.name = 'ChildExit';
+    this.code = code;
+    this.signal = signal;
+    this.stderr = stderr;
+  }
+}
+
+/** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
+const LAST_OUTPUT_MS = 500;
+
+const nothing = (): void => undefined;
+
+type Piped = ChildProcessByStdio<Writable, Readable, Readable>;
+
+export class Child {
+  readonly pid: number;
+  readonly startedAt: number;
+  /** Resolves when the process and its group are gone. */
+  readonly gone: Promise<void>;
+  /** Resolves when it will say nothing more: with a failure where it ended by itself, without where it was told to. */
+  readonly ended: Promise<Failure | undefined>;
+  readonly #options: ChildOptions;
+  readonly #process: Piped;
+  readonly #lines: LineReader;
+  readonly #stderr: Stderr;
+  readonly #exited: Promise<void>;
+  #resolveGone: () => void = nothing;
+  #resolveEnded: (failure: Failure | undefined) => void = nothing;
+  #sink: ChildSink | undefined;
+  #used = false;
+  #lastActive: number;
+  #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
+  /** What the listener was told, or would have been. */
+  #failure: Failure | undefined;
+  #ending: 'ordered' | 'by itself' | undefined;
+  #silent = false;
+  #reported = false;
+  #cancelLastOutput: (() => void) | undefined;
+
+  /** Rejects with a Failure where the command cannot be started. */
+  static start(options: ChildOptions): Promise<Child> {
+    const { command, args, env, cwd } = options.command;
+    return new Promise((resolve, reject) => {
+      const refuse = (cause: unknown): void =>
+        reject(new Failure('backend_unavailable', { message: 'Backend process cannot be started', cause }));
+      try {
+        const process_ = spawn(command, args, {
+          ...ownGroup,
+          stdio: ['pipe', 'pipe', 'pipe'],
+          env: childEnvironment(options.environment ?? process.env, env, process.platform),
+          ...(cwd === undefined ? {} : { cwd }),
+        });
+        process_.once('error', refuse);
+        process_.once('spawn', () => {
+          process_.off('error', refuse);
+          resolve(new Child(process_, options));
+        });
+      } catch (cause) {
+        refuse(cause);
+      }
+    });
+  }
+
+  private constructor(process_: Piped, options: ChildOptions) {
+    this.#process = process_;
+    this.#options = options;
+    this.pid = process_.pid as number;
+    this.startedAt = options.clock.now();
+    this.#lastActive = this.startedAt;
+    this.gone = new Promise((resolve) => {
+      this.#resolveGone = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    this.#lines = new LineReader({ lineBytes: options.limits.lineBytes }, 'backend_too_large');
+    this.#stderr = new Stderr({
+      stderrBytes: options.limits.stderrBytes,
+      clock: options.clock,
+      tell: (line) => options.notes.noise('stderr', line),
+    });
+    endWithUs(this.pid);
+    // A broken pipe means that the child goes; `exit` tells.
+    process_.on('error', nothing);
+    process_.stdin.on('error', nothing);
+    process_.stdout.on('error', nothing);
+    process_.stderr.on('error', nothing);
+    process_.stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    this.#exited = new Promise((resolve) => {
+      process_.once('exit', (code, signal) => {
+        this.#onExit(code, signal);
+        resolve();
+      });
+    });
+    process_.once('close', () => this.#report());
+  }
+
+  /** Whether anything was ever sent. A legacy process that was used is somebody's session. */
+  get used(): boolean {
+    return this.#used;
+  }
+
+  get alive(): boolean {
+    return this.#ending === undefined && this.#failure === undefined;
+  }
+
+  get busy(): boolean {
+    return this.#sink?.busy() ?? false;
+  }
+
+  /** When something last went to or came from it. */
+  get lastActive(): number {
+    return this.#lastActive;
+  }
+
+  /** Output is read from here on, so that nothing is lost between the start and the first listener. */
+  attach(sink: ChildSink): void {
+    this.#sink = sink;
+    if (this.#reported) {
+      const failure = this.#failure;
+      if (failure !== undefined) queueMicrotask(() => sink.exited(failure));
+      return;
+    }
+    const { stdout } = this.#process;
+    stdout.on('data', (chunk: Buffer) => this.#onOutput(chunk));
+    stdout.once('end', () => this.#onOutputEnd());
+  }
+
+  /** Takes one line. Throws a Failure where the child is gone or does not read what it was sent. */
+  send(line: Uint8Array): void {
+    const { stdin } = this.#process;
+    if (!this.alive || !stdin.writable) throw this.#failure ?? new Failure('backend_unavailable');
+    if (stdin.writableLength + line.byteLength > this.#options.limits.stdinBytes) {
+      throw new Failure('backend_busy', { message: 'Backend does not read what it is sent' });
+    }
+    this.#used = true;
+    this.#lastActive = this.#options.clock.now();
+    stdin.write(line);
+  }
+
+  /**
+   * Closes stdin, waits, SIGTERM to the group, waits, SIGKILL. Resolves when it is gone. With a failure the listener is
+   * told that it lost its child; without, it ordered this itself.
+   */
+  stop(failure?: Failure): Promise<void> {
+    if (failure === undefined) this.#silent = true;
+    else this.#tell(failure);
+    this.#begin('ordered');
+    return this.gone;
+  }
+
+  #onOutput(chunk: Buffer): void {
+    this.#lastActive = this.#options.clock.now();
+    this.#onLines(this.#lines.push(chunk));
+  }
+
+  #onLines(lines: readonly Line[]): void {
+    for (const line of lines) {
+      if (line instanceof Failure) {
+        this.#options.notes.noise('unreadable', line.message);
+        this.#sink?.oversized(line);
+      } else this.#onLine(line);
+    }
+  }
+
+  #onLine(line: Uint8Array): void {
+    let messages: readonly Message[];
+    try {
+      messages = readIncoming(line);
+    } catch {
+      this.#options.notes.noise('stdout', excerpt(line));
+      return;
+    }
+    for (const message of messages) this.#sink?.message(message);
+  }
+
+  /** A child that closed its output answers nobody any more, whether it ends or not. */
+  #onOutputEnd(): void {
+    this.#onLines(this.#lines.end());
+    this.#awaitLastOutput();
+  }
+
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+    this.#exit = { code, signal };
+    this.#awaitLastOutput();
+    // Ends what it left behind in its group.
+    this.#begin('by itself');
+  }
+
+  #awaitLastOutput(): void {
+    if (this.#reported) return;
+    this.#cancelLastOutput ??= this.#options.clock.after(LAST_OUTPUT_MS, () => this.#report());
+  }
+
+  #report(): void {
+    this.#cancelLastOutput?.();
+    if (this.#reported) return;
+    this.#reported = true;
+    this.#stderr.end();
+    const { code, signal } = this.#exit ?? { code: null, signal: null };
+    const cause = new ChildExit(code, signal, this.#stderr.tail());
+    const failure = new Failure('backend_unavailable', { message: 'Backend process ended', cause });
+    this.#begin('by itself');
+    this.#tell(failure);
+    this.#resolveEnded(this.#ending === 'ordered' ? undefined : failure);
+  }
+
+  #tell(failure: Failure): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = failure;
+    if (!this.#silent) this.#sink?.exited(failure);
+  }
+
+  #begin(ending: 'ordered' | 'by itself'): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = ending;
+    // Nobody reads it, and a pipe that is not empty never closes.
+    if (this.#sink === undefined) this.#process.stdout.resume();
+    void this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const { stdin, stdout, stderr } = this.#process;
+    await endInOrder({
+      pid: this.pid,
+      exited: this.#exited,
+      hasExited: () => this.#exit !== undefined,
+      closeInput: () => stdin.end(),
+      clock: this.#options.clock,
+      childStopMs: this.#options.limits.childStopMs,
+    });
+    this.#awaitLastOutput();
+    await this.ended;
+    stdin.destroy();
+    stdout.destroy();
+    stderr.destroy();
+    endedBeforeUs(this.pid);
+    this.#resolveGone();
+  }
+}

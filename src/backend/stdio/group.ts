@@ -1,0 +1,61 @@
+/**
+ * The process group of a child. Servers are mostly started through `npx`, `uvx` or a shell, so the process that we know is
+ * seldom the one that does the work: a signal goes to the whole group, and a child is gone when its group is empty.
+ * A process that leaves the group on purpose (setsid) escapes; only a container can hold that.
+ */
+import { spawn } from 'node:child_process';
+
+const hasGroups = process.platform !== 'win32';
+
+/** Options of `spawn` that give a child a group of its own. */
+export const ownGroup = { detached: hasGroups, windowsHide: true, shell: false } as const;
+
+export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (!hasGroups) {
+    endTree(pid);
+    return;
+  }
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The group is empty, or not ours any more: what was wanted.
+  }
+}
+
+/**
+ * Whether any process of the group is left. One that ended and was not reaped counts: that is its parent's business, or
+ * that of process 1 for orphans, and in a container without an init nobody's. So nobody may wait for this without a limit.
+ */
+export function groupAlive(pid: number): boolean {
+  if (!hasGroups) return false;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Windows has neither groups nor SIGTERM: the tree is ended by the system's own tool. */
+function endTree(pid: number): void {
+  spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore', windowsHide: true }).on('error', () => {
+    // Without the tool nothing else can be done; the child has lost its stdin.
+  });
+}
+
+const living = new Set<number>();
+let watching = false;
+
+/** Should our process end without having stopped its children in order, their groups end with it. */
+export function endWithUs(pid: number): void {
+  living.add(pid);
+  if (watching) return;
+  watching = true;
+  process.on('exit', () => {
+    for (const left of living) signalGroup(left, 'SIGKILL');
+  });
+}
+
+export function endedBeforeUs(pid: number): void {
+  living.delete(pid);
+}

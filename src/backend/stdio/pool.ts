@@ -1,0 +1,227 @@
+/**
+ * The processes of one stdio backend. A legacy process is its session, so each client session gets one of its own, and a
+ * process that was used is never given to another. Their number, those who wait, and how long are bounded.
+ */
+import { Failure } from '../../errors.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import { Backoff, type BackoffLimits } from './backoff.ts';
+import type { Child } from './child.ts';
+
+export interface PoolLimits extends BackoffLimits {
+  readonly maxProcesses: number;
+  /** A process that nobody used for so long is ended. */
+  readonly idleMs: number;
+  /** Who comes when all processes are taken and so many wait already is told at once. */
+  readonly queue: number;
+  /** How long one waits for a process. */
+  readonly waitMs: number;
+}
+
+/** A queue longer than this is not served within the time that anybody waits. */
+export const POOL_QUEUE = 64;
+/** Shorter than the time that clients give `initialize`, so that they hear "busy" and not nothing. */
+export const POOL_WAIT_MS = 10_000;
+/** A process that ends sooner did not work: it is not started again at once. */
+const STEADY_MS = 10_000;
+
+export interface PoolOptions {
+  start(): Promise<Child>;
+  readonly limits: PoolLimits;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  /** From 0 up to 1, for jitter. */
+  random(): number;
+}
+
+interface Waiter {
+  take(child: Child): void;
+  refuse(failure: Failure): void;
+  cancelTimer(): void;
+}
+
+export class ChildPool {
+  readonly #options: PoolOptions;
+  readonly #backoff: Backoff;
+  readonly #children = new Set<Child>();
+  readonly #unused: Child[] = [];
+  readonly #waiters: Waiter[] = [];
+  #starting = 0;
+  #closed = false;
+  #lastFailure: Failure | undefined;
+  #cancelPump: (() => void) | undefined;
+  #cancelSweep: (() => void) | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.limits, options.random);
+  }
+
+  /** Processes that exist or are being started; one that is being stopped still counts. */
+  get size(): number {
+    return this.#children.size + this.#starting;
+  }
+
+  /** A process that nobody has used. Give it back with `release`, or stop it. Rejects with a Failure. */
+  acquire(): Promise<Child> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(new Failure('shutting_down'));
+        return;
+      }
+      const { limits, clock } = this.#options;
+      if (this.#backoff.leftMs(clock.now()) > limits.waitMs) {
+        reject(this.#resting());
+        return;
+      }
+      if (this.#waiters.length >= limits.queue && !this.#hasRoom()) {
+        reject(new Failure('backend_busy'));
+        return;
+      }
+      const waiter: Waiter = {
+        take: resolve,
+        refuse: reject,
+        cancelTimer: clock.after(limits.waitMs, () => this.#giveUp(waiter)),
+      };
+      this.#waiters.push(waiter);
+      this.#pump();
+    });
+  }
+
+  /** Takes back a process. Kept for the next one if nothing was ever sent to it. */
+  release(child: Child): void {
+    if (this.#closed || child.used || !child.alive) {
+      void child.stop();
+      return;
+    }
+    this.#unused.push(child);
+    this.#pump();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelPump?.();
+    this.#cancelSweep?.();
+    for (const waiter of this.#waiters.splice(0)) {
+      waiter.cancelTimer();
+      waiter.refuse(new Failure('shutting_down'));
+    }
+    await Promise.all([...this.#children].map((child) => child.stop()));
+  }
+
+  #hasRoom(): boolean {
+    const { limits, clock } = this.#options;
+    if (this.#unused.length > 0) return true;
+    return this.size < limits.maxProcesses && this.#backoff.leftMs(clock.now()) === 0;
+  }
+
+  #pump(): void {
+    const { limits, clock } = this.#options;
+    while (this.#waiters.length > 0) {
+      const unused = this.#nextUnused();
+      if (unused !== undefined) {
+        this.#serve(unused);
+        continue;
+      }
+      if (this.size >= limits.maxProcesses) return;
+      const rest = this.#backoff.leftMs(clock.now());
+      if (rest > 0) {
+        this.#cancelPump ??= clock.after(rest, () => {
+          this.#cancelPump = undefined;
+          this.#pump();
+        });
+        return;
+      }
+      void this.#start(this.#waiters.shift() as Waiter);
+    }
+  }
+
+  #nextUnused(): Child | undefined {
+    for (let child = this.#unused.shift(); child !== undefined; child = this.#unused.shift()) {
+      if (child.alive) return child;
+    }
+    return undefined;
+  }
+
+  #serve(child: Child): void {
+    const waiter = this.#waiters.shift();
+    waiter?.cancelTimer();
+    waiter?.take(child);
+  }
+
+  async #start(waiter: Waiter): Promise<void> {
+    waiter.cancelTimer();
+    this.#starting++;
+    try {
+      const child = await this.#options.start();
+      this.#starting--;
+      this.#adopt(child);
+      if (this.#closed) {
+        await child.stop();
+        waiter.refuse(new Failure('shutting_down'));
+      } else waiter.take(child);
+    } catch (cause) {
+      this.#starting--;
+      const failure = cause instanceof Failure ? cause : new Failure('backend_unavailable', { cause });
+      this.#failed(failure);
+      waiter.refuse(failure);
+      this.#pump();
+    }
+  }
+
+  #adopt(child: Child): void {
+    this.#children.add(child);
+    this.#sweepLater();
+    void child.ended.then((exit) => {
+      // Who was told to stop did not fail, however soon that was.
+      if (exit === undefined) return;
+      const { clock } = this.#options;
+      if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
+      else this.#backoff.worked();
+    });
+    void child.gone.then(() => {
+      this.#children.delete(child);
+      if (!this.#closed) this.#pump();
+    });
+  }
+
+  #failed(failure: Failure): void {
+    this.#lastFailure = failure;
+    this.#backoff.failed(this.#options.clock.now());
+  }
+
+  #giveUp(waiter: Waiter): void {
+    const at = this.#waiters.indexOf(waiter);
+    if (at === -1) return;
+    this.#waiters.splice(at, 1);
+    const resting = this.#backoff.leftMs(this.#options.clock.now()) > 0;
+    waiter.refuse(resting ? this.#resting() : new Failure('backend_busy'));
+  }
+
+  /** The command failed a moment ago and is left alone. */
+  #resting(): Failure {
+    return new Failure('backend_unavailable', { cause: this.#lastFailure });
+  }
+
+  #sweepLater(): void {
+    if (this.#closed || this.#cancelSweep !== undefined || this.#children.size === 0) return;
+    const { clock, limits } = this.#options;
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const child of this.#children) oldest = Math.min(oldest, child.lastActive);
+    // One that is due and busy is looked at again a whole period later.
+    const left = oldest + limits.idleMs - clock.now();
+    this.#cancelSweep = clock.after(left > 0 ? left : limits.idleMs, () => {
+      this.#cancelSweep = undefined;
+      this.#sweep();
+    });
+  }
+
+  #sweep(): void {
+    const { clock, limits } = this.#options;
+    const due = clock.now() - limits.idleMs;
+    for (const child of this.#children) {
+      if (child.alive && !child.busy && child.lastActive <= due) {
+        void child.stop(new Failure('backend_unavailable', { message: 'Backend process was idle and was ended' }));
+      }
+    }
+    this.#sweepLater();
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * What a child writes to stderr: the tail is kept for the failure that may come, and lines are told as they come, within a
+ * budget. It is no sign of an error (stdio transport, all revisions), and never goes to a peer.
+ */
+import type { Clock } from '../../exchange/clock.ts';
+
+/** A longer line is told in pieces; the tail keeps it whole. */
+const LINE_CHARACTERS = 2_000;
+/** The budget of `stderrBytes` is for so long: a chatty server is heard, a flood does not become our log. */
+const BUDGET_MS = 60_000;
+
+export interface StderrOptions {
+  /** Bytes of the tail that are kept, and characters that are told in each period. */
+  readonly stderrBytes: number;
+  readonly clock: Pick<Clock, 'now'>;
+  tell(line: string): void;
+}
+
+export class Stderr {
+  readonly #options: StderrOptions;
+  readonly #decoder = new TextDecoder();
+  /** Twice the limit, so that the tail is moved once per `stderrBytes` and not with every write. */
+  #kept: Buffer | undefined;
+  #end = 0;
+  #line = '';
+  #budget: number;
+  #periodEnds: number;
+  #leftOut = 0;
+
+  constructor(options: StderrOptions) {
+    this.#options = options;
+    this.#budget = options.stderrBytes;
+    this.#periodEnds = options.clock.now() + BUDGET_MS;
+  }
+
+  push(chunk: Buffer): void {
+    this.#keep(chunk);
+    this.#line += this.#decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = this.#line.indexOf('\n'); end !== -1; end = this.#line.indexOf('\n', start)) {
+      this.#tell(this.#line.slice(start, end));
+      start = end + 1;
+    }
+    this.#line = this.#line.slice(start);
+    if (this.#line.length > LINE_CHARACTERS) this.#flush();
+  }
+
+  /** Tells what came after the last newline. */
+  end(): void {
+    this.#flush();
+    this.#tellLeftOut();
+  }
+
+  tail(): string {
+    return this.#kept?.toString('utf8', Math.max(0, this.#end - this.#options.stderrBytes), this.#end) ?? '';
+  }
+
+  #keep(chunk: Buffer): void {
+    const limit = this.#options.stderrBytes;
+    this.#kept ??= Buffer.allocUnsafe(2 * limit);
+    const part = chunk.byteLength > limit ? chunk.subarray(-limit) : chunk;
+    if (this.#end + part.byteLength > 2 * limit) {
+      const start = Math.max(0, this.#end - limit);
+      this.#kept.copyWithin(0, start, this.#end);
+      this.#end -= start;
+    }
+    part.copy(this.#kept, this.#end);
+    this.#end += part.byteLength;
+  }
+
+  #flush(): void {
+    const line = this.#line;
+    this.#line = '';
+    this.#tell(line);
+  }
+
+  #tell(line: string): void {
+    const now = this.#options.clock.now();
+    if (now >= this.#periodEnds) {
+      this.#tellLeftOut();
+      this.#budget = this.#options.stderrBytes;
+      this.#periodEnds = now + BUDGET_MS;
+    }
+    const text = line.trimEnd();
+    for (let at = 0; at < text.length; at += LINE_CHARACTERS) {
+      const piece = text.slice(at, at + LINE_CHARACTERS);
+      if (piece.length > this.#budget) {
+        this.#leftOut++;
+        this.#budget = 0;
+        return;
+      }
+      this.#budget -= piece.length;
+      this.#options.tell(piece);
+    }
+  }
+
+  #tellLeftOut(): void {
+    if (this.#leftOut === 0) return;
+    this.#options.tell(`(${this.#leftOut} more lines left out)`);
+    this.#leftOut = 0;
+  }
+}

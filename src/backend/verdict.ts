@@ -1,0 +1,87 @@
+/**
+ * What the answer to a `server/discover` probe says about a backend's era. Only what is recognised as modern is modern; an
+ * outage, or a door that is closed, says nothing.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
+ */
+import { Failure } from '../errors.ts';
+import type { Discovery } from '../exchange/lane.ts';
+import type { ErrorResponse } from '../wire/message.ts';
+import { era, isRevision, newest, type Revision } from '../wire/revisions.ts';
+import { member, valueAt } from '../wire/values.ts';
+import { codeOf, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
+import { readDiscover } from './discovery.ts';
+import type { Answer } from './question.ts';
+
+export type Transport = 'stdio' | 'http';
+
+export type Verdict =
+  | { readonly kind: 'modern'; readonly discovery: Discovery }
+  /** Modern, in another revision that we have. */
+  | { readonly kind: 'retry'; readonly revision: Revision }
+  /** `initialize` is to be tried. */
+  | { readonly kind: 'legacy' }
+  | { readonly kind: 'none'; readonly failure: Failure };
+
+const legacy: Verdict = { kind: 'legacy' };
+
+export function judge(answer: Answer, transport: Transport): Verdict {
+  switch (answer.kind) {
+    case 'silent':
+      // A pipe has nobody else on it, so silence there is the server's own. Behind HTTP stands who knows what.
+      return transport === 'stdio' ? legacy : none(new Failure('backend_timeout'));
+    case 'failed':
+      return saysNothing(answer.http?.status, transport, false) ? none(answer.failure) : legacy;
+    case 'answered': {
+      const { message, http } = answer;
+      if (message.kind === 'result') {
+        const discovered = readDiscover(message);
+        if (discovered === undefined) return legacy;
+        return discovered.discovery === undefined
+          ? choose(discovered.versions)
+          : { kind: 'modern', discovery: discovered.discovery };
+      }
+      const code = codeOf(message);
+      if (code === UNSUPPORTED_VERSION) return choose(supportedBy(message));
+      if (onlyModern(code))
+        return none(new Failure('backend_invalid', { message: 'The backend refused server/discover' }));
+      return saysNothing(http?.status, transport, true)
+        ? none(new Failure('backend_unavailable', { cause: `HTTP ${http?.status}` }))
+        : legacy;
+    }
+  }
+}
+
+/**
+ * Refused credentials, rate limits and broken gateways are not the server's word. A JSON-RPC error with a plain 500 is: there
+ * are legacy servers that answer so to a request before `initialize`.
+ */
+function saysNothing(status: number | undefined, transport: Transport, jsonRpc: boolean): boolean {
+  if (status === undefined) return transport === 'http' && !jsonRpc;
+  if (status === 401 || status === 403 || status === 407 || status === 408 || status === 429) return true;
+  return status >= 500 && !(jsonRpc && status === 500);
+}
+
+/** A server that names its versions is taken at its word: a modern one that both have, else a legacy one. */
+function choose(versions: readonly string[]): Verdict {
+  const known = versions.filter(isRevision);
+  const revision = newest(known, 'modern');
+  if (revision !== undefined) return { kind: 'retry', revision };
+  if (known.some((one) => era(one) === 'legacy')) return legacy;
+  return none(
+    new Failure('backend_invalid', {
+      message: 'The backend has no revision that is known here',
+      data: { supported: versions },
+    }),
+  );
+}
+
+function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
+  const span = member(error, 'data');
+  const data = span === undefined ? undefined : valueAt(bytes, span);
+  if (typeof data !== 'object' || data === null || !('supported' in data) || !Array.isArray(data.supported)) return [];
+  return data.supported.filter((version) => typeof version === 'string');
+}
+
+function none(failure: Failure): Verdict {
+  return { kind: 'none', failure };
+}

@@ -1,0 +1,47 @@
+/** What a person sees when the gateway starts. */
+import { about } from './about.ts';
+import type { Config } from './config/config.ts';
+import type { BackendState } from './exchange/lane.ts';
+
+export function greeting(config: Config, url: string, notices: readonly string[]): string {
+  const address = `${url}${mainPath(config)}`;
+  const lines = [
+    `Bascule ${about.version}  ${address}`,
+    '',
+    ...notices.map((notice) => `  note: ${notice}`),
+    ...config.endpoints.flatMap((endpoint) => endpoint.deviations.map((text) => `  note: ${endpoint.path}: ${text}`)),
+    ...(config.backends.length > 1 ? severalBackends(config, url) : []),
+    'Connect a client:',
+    `  Claude Code   claude mcp add --transport http bascule ${address}`,
+    `  VS Code       code --add-mcp '{"name":"bascule","type":"http","url":"${address}"}'`,
+    `  Cursor        ~/.cursor/mcp.json: {"mcpServers":{"bascule":{"url":"${address}"}}}`,
+    `  curl          curl -s ${address} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}'`,
+    '',
+    'Backends:',
+  ];
+  return lines.join('\n');
+}
+
+export function backendLine(name: string, state: BackendState): string {
+  if (state.state === 'starting') return `  ${name}  starting`;
+  if (state.state === 'down') return `  ${name}  down: ${state.failure.message} (${state.failure.reason})`;
+  const { eras, revision, serverInfo } = state.discovery;
+  const who =
+    typeof serverInfo?.name === 'string' ? ` ${serverInfo.name} ${String(serverInfo.version ?? '')}`.trimEnd() : '';
+  return `  ${name}  ready: ${eras.join(' and ')}, ${revision},${who}`.replace(/,$/, '');
+}
+
+/** Where clients are sent: the merged endpoint where it serves, else the first backend's own. */
+function mainPath(config: Config): string {
+  const serving = config.endpoints.find((endpoint) => endpoint.backends.length === 1);
+  return (serving ?? config.endpoints[0])?.path ?? '/mcp';
+}
+
+function severalBackends(config: Config, url: string): string[] {
+  const own = config.endpoints.filter((endpoint) => endpoint.backends.length === 1);
+  return [
+    'Each backend has an address of its own:',
+    ...own.map(({ path, backends }) => `  ${backends[0]}  ${url}${path}`),
+    '',
+  ];
+}

@@ -1,0 +1,100 @@
+/** One entry of a config file -> one backend. What both dialects have in common; `foreign.ts` and `own.ts` have the rest. */
+import { resolve } from 'node:path';
+import type { BackendConfig, HttpBackendConfig, HttpTransport, StdioBackendConfig } from './config.ts';
+import type { ConfigDocument, Path } from './document.ts';
+import type { Limits } from './limits.ts';
+import { nearest } from './nearest.ts';
+
+/** An entry after its shape was checked and the dialect's own spellings were replaced. */
+export interface BackendDraft {
+  readonly name: string;
+  readonly command?: string | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly cwd?: string | undefined;
+  readonly share?: boolean | undefined;
+  readonly maxProcesses?: number | undefined;
+  readonly idleMs?: number | undefined;
+  readonly url?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly transport?: HttpTransport | undefined;
+}
+
+/** Relative working directories are relative to this. */
+export interface Surroundings {
+  readonly directory: string;
+  readonly limits: Limits;
+}
+
+const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'share', 'maxProcesses', 'idleMs'];
+const httpOnly: readonly string[] = ['headers'];
+
+/** Written by the gateway on every request, by the protocol's or by HTTP's rules: nobody else can know their values. */
+export const gatewayHeaders: ReadonlySet<string> = new Set([
+  ...['accept', 'content-type', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'],
+  ...['trailer', 'expect', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'],
+]);
+
+/**
+ * Which of the two kinds an entry is, by the keys it has, whether their values are right or not: so this is told
+ * together with everything else.
+ */
+export function kindOf(
+  document: ConfigDocument,
+  path: Path,
+  keys: readonly string[],
+  addressKey = 'url',
+): 'stdio' | 'http' | undefined {
+  const hasCommand = keys.includes('command');
+  const hasAddress = keys.includes(addressKey);
+  // `comand` was refused as an unknown key already.
+  if (!hasCommand && !hasAddress && keys.some((key) => nearest(key, ['command', 'url']) !== undefined))
+    return undefined;
+  if (hasCommand === hasAddress) {
+    const message = hasCommand ? `both \`command\` and \`${addressKey}\`` : 'neither `command` nor `url`';
+    const expected = 'one of them: `command` starts a server, `url` calls one';
+    document.reportKey(hasCommand ? [...path, addressKey] : path, { message, expected });
+    return undefined;
+  }
+  for (const key of hasCommand ? httpOnly : stdioOnly) {
+    if (keys.includes(key)) {
+      const expected = hasCommand ? 'it beside a `url`' : 'it beside a `command`';
+      document.reportKey([...path, key], { message: `\`${key}\` means nothing here`, expected });
+    }
+  }
+  return hasCommand ? 'stdio' : 'http';
+}
+
+/** HTTP compares the names of headers without regard to case; a second one would silently win. */
+export function checkHeaders(document: ConfigDocument, path: Path, headers: Readonly<Record<string, string>>): void {
+  const seen = new Set<string>();
+  for (const name of Object.keys(headers)) {
+    const folded = name.toLowerCase();
+    if (seen.has(folded)) document.reportKey([...path, name], { message: `\`${name}\` stands here a second time` });
+    seen.add(folded);
+  }
+}
+
+export function buildBackend(draft: BackendDraft, { directory, limits }: Surroundings): BackendConfig {
+  return draft.command === undefined ? httpBackend(draft) : stdioBackend(draft, draft.command, directory, limits);
+}
+
+function httpBackend(draft: BackendDraft): HttpBackendConfig {
+  const { name, url = '', headers = {}, transport = 'auto' } = draft;
+  return { kind: 'http', name, url, headers: { ...headers }, transport };
+}
+
+function stdioBackend(draft: BackendDraft, command: string, directory: string, limits: Limits): StdioBackendConfig {
+  const { name, args = [], env = {}, cwd, share = false } = draft;
+  return {
+    kind: 'stdio',
+    name,
+    command,
+    args: [...args],
+    env: { ...env },
+    ...(cwd === undefined ? {} : { cwd: resolve(directory, cwd) }),
+    share,
+    maxProcesses: share ? 1 : (draft.maxProcesses ?? limits.processesPerBackend),
+    idleMs: draft.idleMs ?? limits.processIdleMs,
+  };
+}

@@ -1,0 +1,78 @@
+/** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
+import type { Profile } from '../wire/revisions.ts';
+import type { Limits } from './limits.ts';
+
+export interface Config {
+  /** Counts reloads. Every decision names the generation that made it. */
+  readonly generation: number;
+  /** The file, as the user named it or as it was found; `demo` where there was none. */
+  readonly source: string;
+  readonly listen: ListenConfig;
+  readonly backends: readonly BackendConfig[];
+  readonly endpoints: readonly EndpointConfig[];
+  readonly limits: Limits;
+  readonly log: { readonly level: LogLevel };
+  /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
+  readonly seal: { readonly key?: string };
+}
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface ListenConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Serialised origins (`https://app.example`). An `Origin` that is not among them is refused. */
+  readonly allowedOrigins: readonly string[];
+  /** Lower-case host names, with or without a port, that `Host` may carry besides the address we listen on. */
+  readonly allowedHosts: readonly string[];
+  /** Explicit leave to bind an address that others can reach although nobody is asked who they are. */
+  readonly openToNetwork: boolean;
+}
+
+export type BackendConfig = StdioBackendConfig | HttpBackendConfig;
+
+export interface StdioBackendConfig {
+  readonly kind: 'stdio';
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. Absent: the gateway's own. */
+  readonly cwd?: string;
+  /** One process for everybody, instead of one for each client session. */
+  readonly share: boolean;
+  readonly maxProcesses: number;
+  readonly idleMs: number;
+}
+
+export interface HttpBackendConfig {
+  readonly kind: 'http';
+  readonly name: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly transport: HttpTransport;
+}
+
+export const httpTransports = ['auto', 'streamable-http', 'sse'] as const;
+export type HttpTransport = (typeof httpTransports)[number];
+
+export interface EndpointConfig {
+  /** Percent-encoded, as it stands in a request line. */
+  readonly path: string;
+  /** Names of `backends`, in the order in which they were given. */
+  readonly backends: readonly string[];
+  readonly profile: Profile;
+  /** `optional` serves legacy requests without a session id as one-offs that can't be asked anything. */
+  readonly sessions: 'required' | 'optional';
+  /** Where this endpoint departs from the specification because its owner said so. For the start-up message. */
+  readonly deviations: readonly string[];
+}
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}

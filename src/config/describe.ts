@@ -1,0 +1,80 @@
+/** What a config was understood to say, for people. Values that may be secrets are counted, never shown. */
+import type { BackendConfig, Config, EndpointConfig } from './config.ts';
+import { defaultLimits, limitNames, limitRow } from './limits.ts';
+import { isLoopback } from './listen.ts';
+import { printable } from './problems.ts';
+import { writeQuantity } from './quantity.ts';
+import { parseUrl } from './shapes.ts';
+
+/** Longer parts of a path are mostly keys. */
+const longestShown = 16;
+
+export function describeConfig(config: Config): string {
+  const changed = limitNames.filter((name) => config.limits[name] !== defaultLimits[name]);
+  const sections = [
+    section('source', [config.source]),
+    section('listening', listening(config)),
+    section(`backends (${config.backends.length})`, config.backends.flatMap(backend)),
+    section(
+      `endpoints (${config.endpoints.length})`,
+      config.endpoints.flatMap((it) => endpoint(it, config)),
+    ),
+    section(
+      'limits',
+      changed.length === 0
+        ? ['all as by default']
+        : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
+    ),
+    section('log', [`level ${config.log.level}`]),
+    section('seal', [config.seal.key === undefined ? 'a key made at start' : 'the key of the config']),
+  ];
+  return sections.join('\n');
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return [title, ...lines.map((line) => `  ${printable(line)}`)].join('\n');
+}
+
+function listening({ listen }: Config): string[] {
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const reach = isLoopback(listen.host) ? 'this machine only' : 'open to the network, and nobody is asked who they are';
+  const port = listen.port === 0 ? 'any free port' : String(listen.port);
+  const lines = [`http://${host}:${port} (${reach})`];
+  if (listen.allowedOrigins.length > 0) lines.push(`origins: ${listen.allowedOrigins.join(', ')}`);
+  if (listen.allowedHosts.length > 0) lines.push(`hosts: ${listen.allowedHosts.join(', ')}`);
+  return lines;
+}
+
+function backend(it: BackendConfig): string[] {
+  if (it.kind === 'http') {
+    const how = it.transport === 'auto' ? 'transport found by asking' : it.transport;
+    return [`${it.name}: ${shownUrl(it.url)} (${[how, ...counted(it.headers, 'header')].join(', ')})`];
+  }
+  const processes = it.share ? 'one process for everybody' : `a process for each session, at most ${it.maxProcesses}`;
+  const details = [...counted(it.args, 'argument'), ...counted(it.env, 'environment variable'), processes];
+  const where = it.cwd === undefined ? '' : ` in ${it.cwd}`;
+  return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
+}
+
+function counted(things: object, what: string): string[] {
+  const count = Object.keys(things).length;
+  return count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`];
+}
+
+function shownUrl(text: string): string {
+  const url = parseUrl(text);
+  if (url === undefined) return '...';
+  const path = url.pathname.split('/').map((part) => (part.length > longestShown ? '...' : part));
+  return `${url.origin}${path.join('/')}${url.search === '' ? '' : '?...'}`;
+}
+
+function endpoint(it: EndpointConfig, config: Config): string[] {
+  const all = it.backends.length > 1 && it.backends.length === config.backends.length;
+  const backends = all ? `all ${it.backends.length} backends` : it.backends.join(', ') || 'no backend';
+  const { revisions, batches, accept } = it.profile;
+  return [
+    `${it.path}: ${backends}`,
+    `  revisions ${revisions.join(', ')}; batches: ${batches}; accept: ${accept}; sessions: ${it.sessions}`,
+    ...it.deviations.map((deviation) => `  deviation: ${deviation}`),
+  ];
+}

@@ -1,0 +1,69 @@
+/** Which addresses there are, and what each of them speaks. */
+import { type Profile, type Revision, revisions } from '../wire/revisions.ts';
+import type { EndpointConfig } from './config.ts';
+
+/** The only revision with batches, which its implementations MUST be able to receive. */
+export const batchRevision: Revision = '2025-03-26';
+
+export interface ProfileDraft {
+  readonly revisions?: readonly Revision[] | undefined;
+  readonly batches?: 'deny' | 'allow' | undefined;
+  readonly accept?: 'lenient' | 'strict' | undefined;
+}
+
+/**
+ * Batches are denied unless they are asked for, and while they are denied the one revision that demands them is not
+ * negotiated, unless the list names it. `initialize` offers its clients the newest legacy revision instead.
+ * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
+ */
+export function buildProfile(draft: ProfileDraft = {}): Profile {
+  const { batches = 'deny', accept = 'lenient' } = draft;
+  const admitted = draft.revisions ?? revisions.filter((revision) => batches === 'allow' || revision !== batchRevision);
+  return { revisions: revisions.filter((revision) => admitted.includes(revision)), batches, accept };
+}
+
+export function deviationsOf(profile: Profile): string[] {
+  if (profile.batches === 'allow' || !profile.revisions.includes(batchRevision)) return [];
+  return [`speaks ${batchRevision} but refuses batches, which that revision says MUST be received`];
+}
+
+export function buildEndpoint(
+  path: string,
+  backends: readonly string[],
+  profile: Profile,
+  sessions: EndpointConfig['sessions'] = 'required',
+): EndpointConfig {
+  return { path, backends: [...backends], profile, sessions, deviations: deviationsOf(profile) };
+}
+
+/** One for everything, and one for each backend. A name keeps its spelling everywhere but in the path. */
+export function defaultEndpoints(names: readonly string[]): EndpointConfig[] {
+  return [
+    buildEndpoint('/mcp', names, buildProfile()),
+    ...names.map((name) => buildEndpoint(`/servers/${encodeURIComponent(name)}/mcp`, [name], buildProfile())),
+  ];
+}
+
+/** Below this, discovery documents have their places by RFC 8615. */
+const reserved = '/.well-known';
+
+export const aPath = 'a path such as /mcp or /teams/blue/mcp: letters, digits, . _ ~ - and %XX, no / at its end';
+
+/** The path in the one spelling by which two of them are compared; undefined where it is none. */
+export function canonicalPath(path: string): string | undefined {
+  if (path === '/') return path;
+  if (path.length > 256 || !/^(?:\/(?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+)+$/.test(path)) return undefined;
+  if (path === reserved || path.startsWith(`${reserved}/`)) return undefined;
+  const segments = path.split('/').map(decoded);
+  // Clients and proxies take dots out of a path before they send it.
+  if (segments.some((segment) => segment === undefined || segment === '.' || segment === '..')) return undefined;
+  return segments.map((segment) => encodeURIComponent(segment!)).join('/');
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * `${VAR}` and `${VAR:-default}` in string values. The default also stands in for an empty variable, as in a shell.
+ * `$${` is a literal `${`. A variable that is not there is an error: an empty token would only fail much later.
+ */
+
+export interface Expansion {
+  readonly text: string;
+  readonly faults: readonly ExpansionFault[];
+}
+
+export interface ExpansionFault {
+  /** As written, for finding it in the file. */
+  readonly written: string;
+  readonly message: string;
+  readonly expected: string;
+}
+
+export interface Variables {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What editors put in besides the environment (`${workspaceFolder}`); names that no environment variable can have, or that only their files use. */
+  readonly predefined: Readonly<Record<string, string | undefined>>;
+}
+
+const reference = /\$?\$\{([^}]*)(\}?)/g;
+const variable = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
+const forms = `\`\${NAME}\` or \`\${NAME:-default}\`; a literal \`\${\` is written \`$\${\``;
+
+export function expand(text: string, variables: Variables): Expansion {
+  if (!text.includes('${')) return { text, faults: [] };
+  const faults: ExpansionFault[] = [];
+  const expanded = text.replaceAll(reference, (written: string, inner: string, closing: string) => {
+    if (written.startsWith('$$')) return written.slice(1);
+    const resolved = resolve(inner, closing !== '', variables);
+    if (typeof resolved === 'string') return resolved;
+    faults.push({ written, ...resolved });
+    return '';
+  });
+  return { text: expanded, faults };
+}
+
+type Unresolved = Omit<ExpansionFault, 'written'>;
+
+function resolve(inner: string, closed: boolean, variables: Variables): string | Unresolved {
+  if (!closed) return { message: `\`\${\` without its \`}\``, expected: forms };
+  if (Object.hasOwn(variables.predefined, inner)) {
+    return variables.predefined[inner] ?? { message: `\`\${${inner}}\` is not known here`, expected: forms };
+  }
+  if (/^(input|command|config):/.test(inner)) {
+    return {
+      message: `\`\${${inner}}\` is filled in by an editor, and Bascule is none`,
+      expected: `an environment variable in its place, such as \`\${API_KEY}\``,
+    };
+  }
+  const match = variable.exec(inner);
+  if (match === null) return { message: 'this is no variable', expected: forms };
+  const name = match[1]!;
+  const fallback = match[2];
+  if (fallback?.includes('${')) {
+    return { message: `the default of \`${name}\` holds another variable`, expected: 'a default of plain text' };
+  }
+  const value = Object.hasOwn(variables.env, name) ? variables.env[name] : undefined;
+  if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
+  if (value !== undefined) return value;
+  return {
+    message: `the environment variable \`${name}\` is not set`,
+    expected: `it to be set, or a default: \`\${${name}:-...}\``,
+  };
+}

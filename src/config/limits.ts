@@ -1,0 +1,160 @@
+/**
+ * Every limit of the gateway: its default, its unit, what it may be set to, and why it is what it is.
+ * All of them can be set under `limits:` in bascule.yaml.
+ */
+import type { Unit } from './quantity.ts';
+
+export interface LimitRow {
+  readonly default: number;
+  readonly unit: Unit;
+  readonly min: number;
+  readonly max: number;
+  /** A limit that this one can't exceed without becoming meaningless. */
+  readonly atMost?: string;
+}
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const s = 1000;
+const min = 60 * s;
+const h = 60 * min;
+
+/** Timers of the platform hold 31 bits of milliseconds, not quite 25 days; a longer one fires at once. */
+const longest = 24 * 24 * h;
+/** The longest string that V8 makes is a little over this. */
+const largest = 512 * MiB;
+
+const bytes = (value: number, least: number, atMost?: string): LimitRow => row(value, 'bytes', least, largest, atMost);
+const time = (value: number, least: number, atMost?: string): LimitRow => row(value, 'ms', least, longest, atMost);
+const count = (value: number, least: number, most: number, atMost?: string): LimitRow =>
+  row(value, 'count', least, most, atMost);
+
+function row(value: number, unit: Unit, least: number, most: number, atMost?: string): LimitRow {
+  return { default: value, unit, min: least, max: most, ...(atMost === undefined ? {} : { atMost }) };
+}
+
+export const limitTable = {
+  // What comes in
+  /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 20 ms to scan. */
+  bodyBytes: bytes(4 * MiB, 1 * KiB),
+  /** Node's own default; a token, a session id and trace headers need a quarter of it. */
+  headerBytes: bytes(16 * KiB, 1 * KiB),
+  /** Real messages nest ten deep. Readers that recurse overflow at some thousands. */
+  jsonDepth: count(128, 8, 1000),
+  /** A client that needs longer for its headers is holding a socket, not sending a request. */
+  headersMs: time(10 * s, 100),
+  /** 4 MiB in 30 s is a slow mobile line. */
+  bodyMs: time(30 * s, 100),
+  /** Requests that one session may have unanswered. An agent that fans out has dozens. */
+  inFlightPerSession: count(256, 1, 100_000),
+
+  // What goes out to clients
+  /** An answer not there by then goes out as a stream, so that every proxy on the way sees headers in time. Most answers are faster, and plain JSON is cheaper. */
+  sseAfterMs: time(1 * s, 0),
+  /** Proxies drop silent connections after 30 to 60 s. */
+  keepAliveMs: time(15 * s, 1 * s),
+  /** Above this, progress is coalesced and log messages are dropped: a reader this far behind won't miss them. */
+  outboxSoftBytes: bytes(1 * MiB, 1 * KiB, 'outboxBytes'),
+  /** Above this the client reads nothing and is cut off. It can resume where its revision has event ids. */
+  outboxBytes: bytes(8 * MiB, 4 * KiB),
+  /** Streams of `subscriptions/listen` that one principal may hold: each is a socket and a place in every fan-out. */
+  listenStreams: count(64, 1, 100_000),
+  /** How long answers may still go out after we were told to stop. Container runtimes kill after 10 to 30 s. */
+  drainMs: time(10 * s, 0),
+
+  // Sessions
+  /** A session with work in flight is not idle. Half an hour outlasts a coffee break, not a forgotten laptop. */
+  sessionIdleMs: time(30 * min, 1 * s, 'sessionMaxMs'),
+  /** A day: what a credential that was taken away could still keep alive. */
+  sessionMaxMs: time(24 * h, 1 * s),
+  /** Clients that open a session for each call exist, and leak them. */
+  sessionsPerPrincipal: count(1000, 1, 1_000_000, 'sessionsTotal'),
+  /** A session with its stream costs some 25 KB here: 250 MB. */
+  sessionsTotal: count(10_000, 1, 1_000_000),
+  /** Events kept for a client that comes back with `Last-Event-ID`; progress reports dominate. */
+  eventsPerStream: count(1000, 1, 1_000_000),
+  /** The same in bytes: one large result must fit, a stream of them must not pile up. */
+  eventBytesPerStream: bytes(4 * MiB, 4 * KiB),
+
+  // What backends are given
+  /** A backend on the same network answers a SYN in milliseconds; over the ocean in 300. */
+  connectMs: time(5 * s, 10),
+  /** Until the headers of an answer. Servers that answer in plain JSON send none before the tool is done. */
+  firstByteMs: time(60 * s, 10),
+  /** Between two bytes of an answer. Servers send keep-alive comments every 15 to 60 s. */
+  idleMs: time(120 * s, 10),
+  /** One call, all in all, the time in which it waits for a person not counted. */
+  totalMs: time(10 * min, 100),
+  /** A result is passed on unread, but a backend that never stops must be stopped. Images and exports fit. */
+  resultBytes: bytes(64 * MiB, 4 * KiB),
+  /** One line of a stdio backend: the same thing in another transport. */
+  lineBytes: bytes(64 * MiB, 4 * KiB),
+  /** How long a backend may think about what era it is of. Silence means legacy. */
+  probeMs: time(5 * s, 10),
+  /** A backend is upgraded seldom, but it is: what we know about its era gets old. */
+  probeAgeMs: time(10 * min, 1 * s),
+  /** Attempts to take up a cut stream again without any progress in between. */
+  reconnects: count(5, 0, 1000),
+
+  // Processes
+  /** A node server takes 45 MB and up; 16 of one backend are most of a small machine. Per backend: `maxProcesses`. */
+  processesPerBackend: count(16, 1, 10_000),
+  /** A process that nobody used for so long is ended. Per backend: `idleMs`. */
+  processIdleMs: time(5 * min, 100),
+  /** The first wait before a process that died is started again; it doubles from there. */
+  restartMinMs: time(500, 1, 'restartMaxMs'),
+  /** Where the doubling ends: a server that is mended is back within half a minute. */
+  restartMaxMs: time(30 * s, 1),
+  /** Each step of ending a child: close its stdin, then SIGTERM, then SIGKILL. */
+  childStopMs: time(3 * s, 0),
+  /** The tail of a child's stderr that is kept for the log: a stack trace and what led up to it. */
+  stderrBytes: bytes(64 * KiB, 256),
+
+  // Asks and parked calls
+  /** A person has to read, think and type. */
+  askMs: time(5 * min, 100),
+  /** Asks that wait in one session: more than any person answers. */
+  asksPerSession: count(64, 1, 100_000),
+  /** Rounds of `input_required` in one call. The official client gives up after as many. */
+  rounds: count(10, 1, 1000),
+  /** A parked call holds a backend session or a process while a person thinks. */
+  parkedMs: time(5 * min, 100),
+  /** One principal must not take all the parking. */
+  parkedPerPrincipal: count(32, 1, 1_000_000, 'parkedTotal'),
+  /** Each holds an upstream stream, or a process. */
+  parkedTotal: count(1000, 1, 1_000_000),
+} as const satisfies Readonly<Record<string, LimitRow>>;
+
+export type LimitName = keyof typeof limitTable;
+export type Limits = { readonly [Name in LimitName]: number };
+
+export const limitNames = Object.keys(limitTable) as readonly LimitName[];
+
+export function limitRow(name: LimitName): LimitRow {
+  return limitTable[name];
+}
+
+export interface LimitConflict {
+  readonly name: LimitName;
+  readonly other: LimitName;
+  readonly most: number;
+}
+
+/**
+ * What the user set, over the defaults. A default gives way to a lower limit that the user set above it; two values
+ * that the user set must not contradict each other.
+ */
+export function settleLimits(set: Partial<Limits>): { limits: Limits; conflicts: LimitConflict[] } {
+  const conflicts: LimitConflict[] = [];
+  const wanted = (name: LimitName): number => set[name] ?? limitRow(name).default;
+  const settled = limitNames.map((name): { name: LimitName; value: number } => {
+    const other = limitRow(name).atMost as LimitName | undefined;
+    const value = wanted(name);
+    if (other === undefined || value <= wanted(other)) return { name, value };
+    if (set[name] !== undefined) conflicts.push({ name, other, most: wanted(other) });
+    return { name, value: wanted(other) };
+  });
+  return { limits: Object.fromEntries(settled.map(({ name, value }) => [name, value])) as Limits, conflicts };
+}
+
+export const defaultLimits: Limits = settleLimits({}).limits;

@@ -1,0 +1,46 @@
+/** Where the gateway listens, and who may reach it there. */
+import { isIPv4 } from 'node:net';
+import * as z from 'zod';
+import type { ListenConfig } from './config.ts';
+import type { Complaint } from './document.ts';
+import * as shape from './shapes.ts';
+
+/** 0 lets the system choose. */
+export const portShape = shape.quantity({ unit: 'count', min: 0, max: 65_535 });
+
+export const listenShape = shape.closed('a map of settings', {
+  host: shape.listenHost.optional(),
+  port: portShape.optional(),
+  allowedOrigins: z.array(shape.webOrigin, { error: 'a list of origins' }).optional(),
+  allowedHosts: z.array(shape.hostHeader, { error: 'a list of host names' }).optional(),
+  openToNetwork: shape.flag.optional(),
+});
+
+export type ListenDraft = z.infer<typeof listenShape>;
+
+const defaultHost = '127.0.0.1';
+const defaultPort = 8808;
+
+/** `over` is the command line. */
+export function buildListen(draft: ListenDraft = {}, over: ListenDraft = {}): ListenConfig {
+  return {
+    host: over.host ?? draft.host ?? defaultHost,
+    port: over.port ?? draft.port ?? defaultPort,
+    allowedOrigins: [...(draft.allowedOrigins ?? [])],
+    allowedHosts: [...(draft.allowedHosts ?? [])],
+    openToNetwork: over.openToNetwork ?? draft.openToNetwork ?? false,
+  };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** Whoever can reach the port can use every backend, with the credentials that stand in the config. */
+export function exposure({ host, openToNetwork }: ListenConfig): Complaint | undefined {
+  if (openToNetwork || isLoopback(host)) return undefined;
+  return {
+    message: 'others could reach this address, and nobody would ask who they are',
+    expected: '127.0.0.1, ::1 or localhost; or `openToNetwork: true` to allow it all the same',
+  };
+}

@@ -1,0 +1,90 @@
+/** The one way from a file, or from none, to a Config. */
+import { dirname, extname, resolve } from 'node:path';
+import { buildBackend } from './backends.ts';
+import { type Config, deepFreeze } from './config.ts';
+import { findConfig, type Sources } from './discover.ts';
+import { ConfigDocument } from './document.ts';
+import { defaultEndpoints } from './endpoints.ts';
+import { readForeign, workspaceOf } from './foreign.ts';
+import { defaultLimits } from './limits.ts';
+import { buildListen, exposure } from './listen.ts';
+import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
+import { readOwn } from './own.ts';
+import { ConfigError, type Problem } from './problems.ts';
+import type { Reading } from './reading.ts';
+import type { Syntax } from './syntax.ts';
+
+export interface LoadOptions extends Sources {
+  /** What the user named. Without it, the working directory is searched. */
+  readonly path?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** From 1; a reload counts on. */
+  readonly generation?: number | undefined;
+  /** What the command line says over the file. */
+  readonly overrides?: Overrides | undefined;
+  /** How to start the built-in demo server, for when there is no config at all. */
+  readonly demo?: { readonly command: string; readonly args: readonly string[] } | undefined;
+}
+
+export interface Loaded {
+  readonly config: Config;
+  /** For people, one sentence each: what was ignored, left out or assumed. */
+  readonly notices: readonly string[];
+}
+
+/** Throws a ConfigError with everything that is wrong, and nothing else. */
+export function loadConfig(options: LoadOptions): Loaded {
+  const found = findConfig(options.path, options);
+  if (found === undefined) return settle(options, 'demo', demo(options), undefined);
+  const syntax = syntaxOf(found.file, found.text);
+  const document = new ConfigDocument(found.file, found.text, syntax);
+  const file = resolve(options.cwd, found.file);
+  // Clients keep JSON, and our own file is YAML: the syntax tells the dialect.
+  const reading =
+    syntax === 'json'
+      ? readForeign(document, workspaceOf(file), options.env)
+      : readOwn(document, dirname(file), { env: options.env, predefined: {} });
+  const notices = [...found.notices, ...reading.notices];
+  if (reading.backends.length === 0) notices.push('there is no backend: nothing will be offered');
+  return settle(options, found.file, { ...reading, notices }, document);
+}
+
+function settle(options: LoadOptions, source: string, reading: Reading, document: ConfigDocument | undefined): Loaded {
+  const problems: Problem[] = [];
+  const overrides = checkOverrides(options.overrides ?? {}, problems);
+  const listen = buildListen(reading.listen, overrides);
+  const exposed = exposure(listen);
+  if (exposed !== undefined) {
+    if (document === undefined || overrides.host !== undefined) problems.push(onCommandLine(exposed));
+    else document.report(['listen', 'host'], exposed);
+  }
+  problems.push(...(document?.problems ?? []));
+  if (problems.length > 0) throw new ConfigError(problems);
+  const key = reading.seal?.key;
+  const config: Config = {
+    generation: options.generation ?? 1,
+    source,
+    listen,
+    backends: reading.backends,
+    endpoints: reading.endpoints ?? defaultEndpoints(reading.backends.map(({ name }) => name)),
+    limits: reading.limits ?? defaultLimits,
+    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
+    seal: key === undefined ? {} : { key },
+  };
+  return { config: deepFreeze(config), notices: reading.notices };
+}
+
+function demo({ demo: server, cwd }: LoadOptions): Reading {
+  const notices = ['no config file was found (bascule.yaml, .mcp.json or mcp.json): serving the built-in demo'];
+  if (server === undefined) return { backends: [], notices };
+  const draft = { name: 'demo', command: server.command, args: server.args };
+  return { backends: [buildBackend(draft, { directory: cwd, limits: defaultLimits })], notices };
+}
+
+/** Without a telling name (a pipe, a temporary file), an opening brace tells. */
+function syntaxOf(file: string, text: string): Syntax {
+  const extension = extname(file).toLowerCase();
+  if (extension === '.json' || extension === '.jsonc') return 'json';
+  if (extension === '.yaml' || extension === '.yml') return 'yaml';
+  return /^\s*[{/]/.test(text) ? 'json' : 'yaml';
+}

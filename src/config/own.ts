@@ -1,0 +1,206 @@
+/** `bascule.yaml`: a closed list of settings. What is not in it is refused, and so is what contradicts itself. */
+import * as z from 'zod';
+import { type Revision, revisions } from '../wire/revisions.ts';
+import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
+import { type BackendConfig, type EndpointConfig, httpTransports, logLevels } from './config.ts';
+import type { ConfigDocument, Path } from './document.ts';
+import { aPath, batchRevision, buildEndpoint, buildProfile, canonicalPath, type ProfileDraft } from './endpoints.ts';
+import type { Variables } from './expand.ts';
+import { check } from './issues.ts';
+import { type LimitName, type Limits, limitNames, limitRow, limitTable, settleLimits } from './limits.ts';
+import { listenShape } from './listen.ts';
+import { readQuantity, writeQuantity } from './quantity.ts';
+import { isDisabled, type Reading } from './reading.ts';
+import * as shape from './shapes.ts';
+
+const limitShapes = Object.fromEntries(limitNames.map((name) => [name, shape.quantity(limitRow(name)).optional()]));
+
+/** 32 characters of base64 are 192 bits; fewer are a password. */
+const sealKey = 'a secret of at least 32 characters';
+
+const settings = {
+  listen: listenShape.optional(),
+  backends: z.record(z.string(), z.unknown(), { error: 'a map of backends by name' }),
+  endpoints: z
+    .array(z.unknown(), { error: 'a list of endpoints' })
+    .min(1, { error: 'at least one endpoint' })
+    .optional(),
+  limits: shape.closed('a map of limits', limitShapes).optional(),
+  log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
+  seal: shape
+    .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
+    .optional(),
+};
+const fileShape = shape.closed('a map of settings', settings, ['mcpServers']);
+
+const backendShape = shape.closed('a map of settings with `command` or `url`', {
+  command: shape.oneLine.optional(),
+  args: shape.argumentList.optional(),
+  env: shape.environment.optional(),
+  cwd: shape.oneLine.optional(),
+  share: shape.flag.optional(),
+  maxProcesses: shape.quantity(limitTable.processesPerBackend).optional(),
+  idleMs: shape.quantity(limitTable.processIdleMs).optional(),
+  url: shape.httpAddress.optional(),
+  headers: shape.headerMap.optional(),
+  transport: shape.choice(httpTransports).optional(),
+  disabled: shape.flag.optional(),
+});
+
+const aName = z.string({ error: 'the name of a backend' });
+
+const endpointShape = shape.closed('a map with `path`', {
+  path: z.string({ error: aPath }).refine((path) => canonicalPath(path) !== undefined, { error: aPath }),
+  backends: z.array(aName, { error: 'a list of names' }).min(1, { error: 'at least one name' }).optional(),
+  profile: shape
+    .closed('a map of settings', {
+      revisions: z
+        .array(shape.choice(revisions), { error: 'a list of revisions' })
+        .min(1, { error: 'at least one revision' })
+        .optional(),
+      batches: shape.choice(['deny', 'allow']).optional(),
+      accept: shape.choice(['lenient', 'strict']).optional(),
+    })
+    .optional(),
+  sessions: shape.choice(['required', 'optional']).optional(),
+});
+
+/** Names stand in paths and in the names of tools. */
+const backendName = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+
+export function readOwn(document: ConfigDocument, directory: string, variables: Variables): Reading {
+  const keys = document.keys([]);
+  if (keys?.includes('mcpServers')) {
+    const expected = '`backends` in its place; `mcpServers` stands in files that end in .json';
+    document.reportKey(['mcpServers'], { message: '`mcpServers` is not for this file', expected });
+  }
+  // Backends are read one by one: a variable that only a disabled one needs may be missing.
+  const section = (key: string) => (key === 'backends' ? shallow(document, key) : document.read([key], variables));
+  const top = keys === undefined ? document.read([]) : Object.fromEntries(keys.map((key) => [key, section(key)]));
+  const file = check(document, [], top, fileShape);
+  const limits = readLimits(document, variables);
+
+  const notices: string[] = [];
+  const names = document.keys(['backends']) ?? [];
+  const backends = names.flatMap((name): BackendConfig[] => {
+    const path = ['backends', name];
+    if (!backendName.test(name)) {
+      const expected = 'up to 64 letters, digits, dots, dashes and underscores';
+      document.reportKey(path, { message: `\`${name}\` can't be the name of a backend`, expected });
+    }
+    if (isDisabled(document, path, variables)) {
+      notices.push(`backend \`${name}\` is disabled and left out`);
+      return [];
+    }
+    const draft = readBackend(document, path, name, variables);
+    return draft === undefined ? [] : [buildBackend(draft, { directory, limits })];
+  });
+
+  const built = new Set(backends.map(({ name }) => name));
+  // From the file again, since a mistake elsewhere must not hide the mistakes in here.
+  const items = document.read(['endpoints'], variables);
+  const endpoints = Array.isArray(items) ? readEndpoints(document, items, names, built) : undefined;
+  // The same for where we listen: that it is open to others is told together with everything else.
+  const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
+  return { listen, backends, endpoints, limits, log: file?.log, seal: file?.seal, notices };
+}
+
+function shallow(document: ConfigDocument, key: string): unknown {
+  const names = document.keys([key]);
+  return names === undefined ? document.read([key]) : Object.fromEntries(names.map((name) => [name, true]));
+}
+
+function readBackend(
+  document: ConfigDocument,
+  path: Path,
+  name: string,
+  variables: Variables,
+): BackendDraft | undefined {
+  const entry = check(document, path, document.read(path, variables), backendShape);
+  const keys = document.keys(path);
+  if (keys === undefined) return undefined;
+  const kind = kindOf(document, path, keys);
+  if (entry === undefined || kind === undefined) return undefined;
+  checkHeaders(document, [...path, 'headers'], entry.headers ?? {});
+  for (const header of Object.keys(entry.headers ?? {})) {
+    if (!gatewayHeaders.has(header.toLowerCase())) continue;
+    document.reportKey([...path, 'headers', header], { message: `\`${header}\` is written by the gateway itself` });
+  }
+  if (kind === 'stdio' && entry.transport !== undefined) {
+    document.reportKey([...path, 'transport'], {
+      message: '`transport` means nothing here',
+      expected: 'it beside a `url`',
+    });
+  }
+  if (entry.share === true && (entry.maxProcesses ?? 1) > 1) {
+    const expected = '1, since `share: true` means one process for everybody';
+    document.report([...path, 'maxProcesses'], { message: '`maxProcesses` contradicts `share`', expected });
+  }
+  return { name, ...entry };
+}
+
+/** Each on its own: a mistake in one limit must not hide that two others contradict each other. */
+function readLimits(document: ConfigDocument, variables: Variables): Limits {
+  const set: Partial<Record<LimitName, number>> = {};
+  for (const name of limitNames) {
+    const value = document.read(['limits', name], variables);
+    const amount =
+      typeof value === 'number' || typeof value === 'string' ? readQuantity(value, limitRow(name)) : undefined;
+    if (amount !== undefined) set[name] = amount;
+  }
+  const { limits, conflicts } = settleLimits(set);
+  for (const { name, other, most } of conflicts) {
+    const expected = `at most ${writeQuantity(most, limitRow(name).unit)}, which is \`${other}\``;
+    document.report(['limits', name], {
+      message: `\`${name}\` is higher than \`${other}\``,
+      expected,
+    });
+  }
+  return limits;
+}
+
+function readEndpoints(
+  document: ConfigDocument,
+  items: readonly unknown[],
+  names: readonly string[],
+  built: ReadonlySet<string>,
+): EndpointConfig[] {
+  const paths = new Set<string>();
+  return items.flatMap((item, at): EndpointConfig[] => {
+    const here = ['endpoints', at];
+    const endpoint = check(document, here, item, endpointShape);
+    if (endpoint === undefined) return [];
+    const path = canonicalPath(endpoint.path) ?? endpoint.path;
+    if (paths.has(path)) {
+      const message = 'another endpoint has this `path` already';
+      document.report([...here, 'path'], { message, expected: 'a path of its own' });
+    }
+    paths.add(path);
+    checkNames(document, [...here, 'backends'], endpoint.backends ?? [], names);
+    checkProfile(document, [...here, 'profile'], endpoint.profile ?? {});
+    const backends = (endpoint.backends ?? names).filter((name) => built.has(name));
+    return [buildEndpoint(path, backends, buildProfile(endpoint.profile), endpoint.sessions)];
+  });
+}
+
+function checkNames(document: ConfigDocument, path: Path, given: readonly string[], names: readonly string[]): void {
+  given.forEach((name, at) => {
+    const here = [...path, at];
+    if (!names.includes(name)) {
+      const expected = names.length === 0 ? 'a backend of this file' : `one of: ${names.join(', ')}`;
+      document.report(here, { message: `there is no backend \`${name}\``, expected, candidates: names, wrong: name });
+    } else if (given.indexOf(name) < at) document.report(here, { message: `\`${name}\` is in this list already` });
+  });
+}
+
+function checkProfile(document: ConfigDocument, path: Path, profile: ProfileDraft): void {
+  const given: readonly Revision[] = profile.revisions ?? [];
+  given.forEach((revision, at) => {
+    if (given.indexOf(revision) === at) return;
+    document.report([...path, 'revisions', at], { message: `\`${revision}\` is in this list already` });
+  });
+  if (profile.batches === 'allow' && given.length > 0 && !given.includes(batchRevision)) {
+    const expected = `\`${batchRevision}\` among the \`revisions\`: no other revision has batches`;
+    document.report([...path, 'batches'], { message: '`batches: allow` allows nothing here', expected });
+  }
+}

@@ -1,0 +1,98 @@
+/** Text -> syntax tree, or what is wrong with it. One parser reads both syntaxes, so that both have places. */
+import { type Document, isMap, isScalar, parseAllDocuments } from 'yaml';
+import { withoutComments } from './json-text.ts';
+import { type Syntax, wordingOf } from './syntax.ts';
+
+/** Offsets in the text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Parsed {
+  readonly document?: Document.Parsed;
+  /** Whether keys and values of the document are what they look like. */
+  readonly sound: boolean;
+  readonly faults: readonly SyntaxFault[];
+}
+
+export interface SyntaxFault {
+  /** Absent where the file as a whole is meant. */
+  readonly span?: Span;
+  readonly message: string;
+  readonly expected?: string;
+}
+
+/** People write config files; this is a thousand servers. The parser takes a second and a half for it. */
+const mostCharacters = 1024 * 1024;
+
+export function parseText(text: string, syntax: Syntax): Parsed {
+  if (text.length > mostCharacters) {
+    return unsound({ message: 'the file is larger than a config file can be', expected: 'at most 1 MiB' });
+  }
+  const source = syntax === 'json' ? withoutComments(text) : { text };
+  if (source.unclosed !== undefined) {
+    const what = text[source.unclosed] === '"' ? 'a quote is missing on this line' : 'a comment without its end';
+    return unsound({ span: from(source.unclosed), message: what });
+  }
+  const documents = parseAll(source.text);
+  if (documents === undefined) return unsound({ message: `the file can't be read as ${syntax.toUpperCase()}` });
+  const [document, second] = documents;
+  // The mistakes behind the first one mostly follow from it.
+  const broken = document?.errors.find(({ code }) => code !== 'DUPLICATE_KEY') ?? document?.warnings[0];
+  if (broken !== undefined) {
+    const [start, end] = broken.pos;
+    return unsound({ span: { start, end }, ...wordingOf(broken.code, syntax) });
+  }
+  if (document === undefined || isEmpty(document)) return unsound({ message: 'the file is empty' });
+  if (second !== undefined) return unsound({ span: from(second.range[0]), ...wordingOf('MULTIPLE_DOCS', syntax) });
+  const root = document.contents;
+  if (syntax === 'json' && !(isMap(root) && root.flow)) {
+    return unsound({
+      span: from(root?.range[0] ?? 0),
+      message: 'this is not valid JSON',
+      expected: 'an object: `{ ... }`',
+    });
+  }
+  return { document, sound: true, faults: document.errors.map(({ pos }) => duplicate(text, pos[0])) };
+}
+
+function parseAll(text: string): Document.Parsed[] | undefined {
+  try {
+    return [...parseAllDocuments(text, { prettyErrors: false, uniqueKeys: true, schema: 'core' })] as Document.Parsed[];
+  } catch {
+    // The parser bounds its own recursion, and throws only in states that it did not think possible.
+    return undefined;
+  }
+}
+
+function unsound(fault: SyntaxFault): Parsed {
+  return { sound: false, faults: [fault] };
+}
+
+function from(start: number): Span {
+  return { start, end: start + 1 };
+}
+
+function duplicate(text: string, start: number): SyntaxFault {
+  const written = /^(["']?)([^"':\n]*)\1/.exec(text.slice(start, start + 200));
+  const span = { start, end: start + Math.max(1, written?.[0].length ?? 1) };
+  return { span, message: `\`${written?.[2]?.trim() ?? ''}\` stands here a second time` };
+}
+
+function isEmpty({ contents }: Document.Parsed): boolean {
+  return contents === null || (isScalar(contents) && contents.value === null && contents.source === '');
+}
+
+const jsonLiteral = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/** YAML reads more than JSON has, and reads some of it differently: `"C:\apps"` would hold a bell. */
+export function isJsonScalar(source: string): boolean {
+  if (!source.startsWith('"')) return jsonLiteral.test(source);
+  try {
+    JSON.parse(source);
+    return true;
+  } catch {
+    return false;
+  }
+}

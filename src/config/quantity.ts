@@ -1,0 +1,61 @@
+/** Sizes, times and counts as people write them: `4MiB`, `30s`, `256`. A bare number is in the setting's own unit. */
+
+export type Unit = 'bytes' | 'ms' | 'count';
+
+export interface Range {
+  readonly unit: Unit;
+  readonly min: number;
+  readonly max: number;
+}
+
+interface Suffix {
+  readonly suffix: string;
+  readonly factor: number;
+}
+
+/** Smallest first, so that the last one that divides a number is the one to print it with. */
+const suffixes: Readonly<Record<Unit, readonly Suffix[]>> = {
+  bytes: [
+    { suffix: 'B', factor: 1 },
+    { suffix: 'KiB', factor: 1024 },
+    { suffix: 'MiB', factor: 1024 ** 2 },
+    { suffix: 'GiB', factor: 1024 ** 3 },
+  ],
+  ms: [
+    { suffix: 'ms', factor: 1 },
+    { suffix: 's', factor: 1000 },
+    { suffix: 'min', factor: 60_000 },
+    { suffix: 'h', factor: 3_600_000 },
+    { suffix: 'd', factor: 86_400_000 },
+  ],
+  count: [],
+};
+
+const written = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/;
+
+/**
+ * The number meant, in the unit of the range; undefined where it is no whole number of that unit within the range.
+ * Digits may come as text, since what an environment variable holds is text.
+ */
+export function readQuantity(value: number | string, range: Range): number | undefined {
+  const match = typeof value === 'number' ? undefined : written.exec(value.trim());
+  if (match === null) return undefined;
+  const suffix = match?.[2] ?? '';
+  const factor = suffix === '' ? 1 : suffixes[range.unit].find((known) => known.suffix === suffix)?.factor;
+  const amount = (typeof value === 'number' ? value : Number(match?.[1])) * (factor ?? Number.NaN);
+  return Number.isSafeInteger(amount) && amount >= range.min && amount <= range.max ? amount : undefined;
+}
+
+export function writeQuantity(amount: number, unit: Unit): string {
+  const fitting = suffixes[unit].filter(({ factor }) => amount > 0 && amount % factor === 0).at(-1);
+  if (fitting === undefined) return unit === 'ms' ? `${amount} ms` : String(amount);
+  return `${amount / fitting.factor} ${fitting.suffix}`;
+}
+
+export function describeRange(range: Range): string {
+  const from = writeQuantity(range.min, range.unit);
+  const to = writeQuantity(range.max, range.unit);
+  if (range.unit === 'bytes') return `a size from ${from} to ${to}, such as 64KiB or a number of bytes`;
+  if (range.unit === 'ms') return `a time from ${from} to ${to}, such as 30s or a number of milliseconds`;
+  return `a whole number from ${from} to ${to}`;
+}

@@ -1,0 +1,22 @@
+/** What both dialects share: what a reading yields, and which entries are left out of it. */
+import type { BackendConfig, EndpointConfig, LogLevel } from './config.ts';
+import type { ConfigDocument, Path } from './document.ts';
+import type { Variables } from './expand.ts';
+import type { Limits } from './limits.ts';
+import type { ListenDraft } from './listen.ts';
+
+/** What either dialect makes of its file; what is absent has a default. */
+export interface Reading {
+  readonly listen?: ListenDraft | undefined;
+  readonly backends: readonly BackendConfig[];
+  readonly endpoints?: readonly EndpointConfig[] | undefined;
+  readonly limits?: Limits | undefined;
+  readonly log?: { readonly level?: LogLevel | undefined } | undefined;
+  readonly seal?: { readonly key?: string | undefined } | undefined;
+  readonly notices: readonly string[];
+}
+
+/** Read before the rest of an entry, which need not be right while nobody uses it. */
+export function isDisabled(document: ConfigDocument, path: Path, variables: Variables): boolean {
+  return [true, 'true'].includes(document.read([...path, 'disabled'], variables) as boolean | string);
+}

@@ -1,0 +1,400 @@
+/**
+ * Every failure that Bascule can name. One table: the boundary reads a row and knows the HTTP status, the JSON-RPC code
+ * per era and who is to blame; programs match on `reason`, never on the message. `docs/errors.md` is written from here.
+ */
+
+/** Whose fault it is: decides the log level, and what a person should look at first. */
+export type Blame = 'client' | 'backend' | 'gateway';
+
+export interface FailureRow {
+  readonly blame: Blame;
+  /** HTTP status where the failure answers a POST. 200: told inside the exchange, so that clients which probe for the era are not disturbed. */
+  readonly status: number;
+  /** JSON-RPC error code towards legacy and modern clients. -32001, -32002 and -32042 must not reach a modern one. */
+  readonly legacy: number;
+  readonly modern: number;
+  /** What a person reads. A failure may carry a more specific text, never one that repeats a secret or an exception. */
+  readonly message: string;
+  /** For the documentation: when this happens, and what to do. */
+  readonly when: string;
+}
+
+const PARSE = -32700;
+const INVALID_REQUEST = -32600;
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+const INTERNAL = -32603;
+const SESSION_NOT_FOUND = -32001;
+const RESOURCE_NOT_FOUND = -32002;
+const HEADER_MISMATCH = -32020;
+const MISSING_CAPABILITY = -32021;
+const UNSUPPORTED_VERSION = -32022;
+
+function row(
+  blame: Blame,
+  status: number,
+  code: number | { legacy: number; modern: number },
+  message: string,
+  when: string,
+): FailureRow {
+  const codes = typeof code === 'number' ? { legacy: code, modern: code } : code;
+  return { blame, status, ...codes, message, when };
+}
+
+export const failures = {
+  // What was sent cannot be read.
+  parse_error: row('client', 400, PARSE, 'Parse error', 'The body is not JSON, or not UTF-8.'),
+  invalid_request: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Invalid Request',
+    'JSON, but no JSON-RPC 2.0 message: `id: null`, a fractional id, both result and error, an unknown shape.',
+  ),
+  ambiguous_json: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Ambiguous JSON',
+    'Two members of one object have the same name (escaped twins count), or a string holds half a surrogate pair. Two readers could understand two things, so nobody reads it.',
+  ),
+  too_deep: row('client', 400, INVALID_REQUEST, 'Nested too deeply', 'Arrays and objects are nested beyond the limit.'),
+  unsupported_mcp_batch: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Batches are not supported',
+    'The body is a JSON array and the revision has no batches, or the profile denies them. No member is parsed.',
+  ),
+  invalid_batch: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Invalid batch',
+    'An empty array, or one with `initialize` inside.',
+  ),
+
+  // HTTP refuses before the protocol begins.
+  body_too_large: row('client', 413, INVALID_REQUEST, 'Body too large', 'The body is over the limit.'),
+  headers_too_large: row('client', 431, INVALID_REQUEST, 'Headers too large', 'The headers are over the limit.'),
+  request_timeout: row(
+    'client',
+    408,
+    INVALID_REQUEST,
+    'Request not received in time',
+    'Headers or body came too slowly.',
+  ),
+  unsupported_media_type: row(
+    'client',
+    415,
+    INVALID_REQUEST,
+    'Content-Type must be application/json',
+    'The body is declared as something else.',
+  ),
+  not_acceptable: row(
+    'client',
+    406,
+    INVALID_REQUEST,
+    'Not acceptable',
+    '`Accept` names nothing that can be served here.',
+  ),
+  method_not_allowed: row(
+    'client',
+    405,
+    INVALID_REQUEST,
+    'Method not allowed',
+    'The HTTP method is not served at this path, or not for this revision; `Allow` says which are.',
+  ),
+  path_not_found: row(
+    'client',
+    404,
+    INVALID_REQUEST,
+    'No endpoint at this path',
+    'Nothing is served there. The start-up message lists the addresses.',
+  ),
+  origin_not_allowed: row(
+    'client',
+    403,
+    INVALID_REQUEST,
+    'Origin not allowed',
+    'A browser page of a foreign origin; allow it under `listen.allowedOrigins` if it is yours.',
+  ),
+  host_not_allowed: row(
+    'client',
+    403,
+    INVALID_REQUEST,
+    'Host not allowed',
+    'The `Host` header names none of our names: DNS rebinding looks like this. Allow it under `listen.allowedHosts`.',
+  ),
+
+  // Sessions and revisions.
+  session_required: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Mcp-Session-Id header is required',
+    'A legacy request without the session id that `initialize` gave.',
+  ),
+  session_not_found: row(
+    'client',
+    404,
+    { legacy: SESSION_NOT_FOUND, modern: INVALID_REQUEST },
+    'Session not found',
+    'The session is unknown, expired, ended, or somebody else’s. Initialize again.',
+  ),
+  session_exists: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Session already initialized',
+    '`initialize` inside a live session. The session goes on as it was.',
+  ),
+  session_ended: row(
+    'client',
+    200,
+    INVALID_REQUEST,
+    'Session ended before the request was answered',
+    'The session was deleted, expired, or the gateway shut down while the request was running.',
+  ),
+  too_many_sessions: row(
+    'client',
+    429,
+    INTERNAL,
+    'Too many sessions',
+    'This principal, or the gateway, has as many sessions as the limit allows.',
+  ),
+  too_many_requests: row(
+    'client',
+    429,
+    INTERNAL,
+    'Too many requests in flight',
+    'The session has as many unanswered requests as the limit allows.',
+  ),
+  unknown_event: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Unknown event id',
+    '`Last-Event-ID` names no stream of this session, or an event that is no longer kept.',
+  ),
+  unsupported_version_header: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Unsupported MCP-Protocol-Version',
+    'A legacy request whose version header is malformed, unknown, outside the profile, or other than negotiated.',
+  ),
+  unsupported_version: row(
+    'client',
+    400,
+    { legacy: UNSUPPORTED_VERSION, modern: UNSUPPORTED_VERSION },
+    'Unsupported protocol version',
+    'The revision is unknown or outside the endpoint’s profile; `data.supported` lists those it has.',
+  ),
+  header_mismatch: row(
+    'client',
+    400,
+    HEADER_MISMATCH,
+    'Header mismatch',
+    'A mirrored header is missing, malformed, or says something else than the body.',
+  ),
+  missing_meta: row(
+    'client',
+    400,
+    INVALID_PARAMS,
+    'Missing _meta fields',
+    'A modern request without protocolVersion or clientCapabilities in `_meta`.',
+  ),
+  missing_capability: row(
+    'client',
+    400,
+    { legacy: INVALID_REQUEST, modern: MISSING_CAPABILITY },
+    'Missing required client capability',
+    'The call cannot go on without a capability that the client did not declare.',
+  ),
+  response_not_expected: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Responses are not accepted in this revision',
+    'A JSON-RPC response as the body of a modern POST.',
+  ),
+
+  // What was asked for does not exist here.
+  method_not_found: row(
+    'client',
+    200,
+    METHOD_NOT_FOUND,
+    'Method not found',
+    'No backend behind the endpoint has the capability that the method needs.',
+  ),
+  method_removed: row(
+    'client',
+    404,
+    METHOD_NOT_FOUND,
+    'Method not found',
+    'A modern request for a method that the revision does not have, or that nobody behind the endpoint offers.',
+  ),
+  invalid_params: row(
+    'client',
+    200,
+    INVALID_PARAMS,
+    'Invalid params',
+    'A member that the method needs is missing or has the wrong type.',
+  ),
+  resource_not_found: row(
+    'client',
+    200,
+    { legacy: RESOURCE_NOT_FOUND, modern: INVALID_PARAMS },
+    'Resource not found',
+    'No backend behind the endpoint has that resource.',
+  ),
+  endpoint_needs_one_backend: row(
+    'client',
+    404,
+    INVALID_REQUEST,
+    'Several backends here: use one of their own addresses',
+    'Several backends stand behind this path and are not merged yet; each has an address of its own under /servers/.',
+  ),
+  tasks_not_supported: row(
+    'client',
+    200,
+    METHOD_NOT_FOUND,
+    'Tasks are not supported',
+    'Tasks are refused by name until they are supported as a whole.',
+  ),
+  invalid_request_state: row(
+    'client',
+    200,
+    INVALID_PARAMS,
+    'Invalid requestState',
+    'The state was changed, has expired, was used already, or belongs to another request or principal.',
+  ),
+
+  // Asks.
+  ask_not_supported: row(
+    'client',
+    200,
+    INVALID_REQUEST,
+    'The client cannot answer this',
+    'A backend asked for something that the client did not declare, or at a moment when nobody can answer.',
+  ),
+  ask_timeout: row(
+    'client',
+    200,
+    INTERNAL,
+    'The client did not answer in time',
+    'An ask was out for longer than the limit.',
+  ),
+  ask_failed: row(
+    'client',
+    200,
+    INTERNAL,
+    'The client answered with an error',
+    'An ask that the call cannot go on without was answered with an error.',
+  ),
+  too_many_asks: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Too many questions at once',
+    'A backend has more unanswered asks than the limit allows.',
+  ),
+  too_many_rounds: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Too many rounds of input',
+    'A backend keeps asking for input beyond the limit.',
+  ),
+  too_many_parked: row(
+    'client',
+    200,
+    INTERNAL,
+    'Too many calls wait for input',
+    'As many calls as the limit allows wait for their clients’ answers.',
+  ),
+
+  // Policy. The numbers are those of HTTP on purpose: outside the range that JSON-RPC reserves.
+  policy_denied: row('client', 200, 403, 'Denied by policy', 'A rule, or the absence of one, denies it.'),
+
+  // Backends.
+  backend_unavailable: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend unavailable',
+    'The backend is down, cannot be reached, or was cut off.',
+  ),
+  backend_invalid: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend gave an invalid answer',
+    'The backend answered with something that is no answer: no body, no JSON-RPC, a result type that nobody knows.',
+  ),
+  backend_timeout: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend timed out',
+    'The backend was silent for longer than the limit, or took longer in all.',
+  ),
+  backend_busy: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend busy',
+    'All processes of the backend are in use and the queue is full.',
+  ),
+  backend_too_large: row('backend', 200, INTERNAL, 'Backend answer too large', 'The answer is over the limit.'),
+  backend_session_lost: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend lost its session',
+    'The backend forgot its session while the request was running. It may have run; it was not sent twice.',
+  ),
+  shutting_down: row('gateway', 503, INTERNAL, 'Shutting down', 'The gateway is stopping and takes no new requests.'),
+
+  // Ours.
+  internal_error: row(
+    'gateway',
+    200,
+    INTERNAL,
+    'Internal error',
+    'A fault in Bascule. `data.logId` finds the entry in its log.',
+  ),
+} as const satisfies Record<string, FailureRow>;
+
+export type Reason = keyof typeof failures;
+
+export interface FailureDetail {
+  /** A more specific text for people. */
+  readonly message?: string;
+  /** Further members of the error's `data`, next to `reason`. */
+  readonly data?: Readonly<Record<string, unknown>>;
+  /** The raw id token of the message that failed, where it could be read; it is echoed. */
+  readonly id?: string;
+  /** For the log alone. */
+  readonly cause?: unknown;
+}
+
+/** A failure that has a row in the table. Nothing else should be thrown on purpose. */
+export class Failure extends Error {
+  readonly reason: Reason;
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+  readonly id: string | undefined;
+
+  constructor(reason: Reason, detail: FailureDetail = {}) {
+    super(detail.message ?? failures[reason].message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.name = 'Failure';
+    this.reason = reason;
+    this.data = detail.data;
+    this.id = detail.id;
+  }
+
+  get row(): FailureRow {
+    return failures[this.reason];
+  }
+}

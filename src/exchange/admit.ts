@@ -1,0 +1,105 @@
+/** The gates of the two eras: what a request must say of itself before anybody looks at what it wants. */
+import { Failure } from '../errors.ts';
+import { readCapabilities } from '../wire/capabilities.ts';
+import type { Batch, Message, Request } from '../wire/message.ts';
+import { has, type MethodRow, methodRow } from '../wire/methods.ts';
+import { checkMirrored } from '../wire/mirror.ts';
+import { type Era, era, isRevision, type Profile, type Revision } from '../wire/revisions.ts';
+import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import type { HeaderReader } from './arrival.ts';
+import type { ClientFacts } from './call.ts';
+import { unsupported } from './handshake.ts';
+
+const prefix = 'io.modelcontextprotocol/';
+const logLevels: ReadonlySet<string> = new Set([
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]);
+
+/** Of which era a message is. What a request says of itself goes before what a header says. */
+export function eraOf(message: Message | Batch, versionHeader: string | undefined): Era {
+  if (message.kind === 'request' && member(message.meta, `${prefix}protocolVersion`) !== undefined) return 'modern';
+  return isRevision(versionHeader) ? era(versionHeader) : 'legacy';
+}
+
+/** A modern request that may go on. */
+export interface AdmittedModern {
+  readonly row: MethodRow;
+  readonly client: ClientFacts;
+  readonly logLevel: string | undefined;
+}
+
+/** Agreement is checked before support: a mismatch is a mismatch even for a revision that nobody knows. */
+export function admitModern(request: Request, header: HeaderReader | undefined, profile: Profile): AdmittedModern {
+  const row = methodRow(request.method);
+  if (header !== undefined) {
+    const mismatch = checkMirrored(request, row, {
+      version: header('mcp-protocol-version'),
+      method: header('mcp-method'),
+      name: header('mcp-name'),
+    });
+    if (mismatch !== undefined) throw mismatch;
+  }
+  const revision = metaString(request, 'protocolVersion');
+  const capabilities = metaMember(request, 'clientCapabilities');
+  if (revision === undefined)
+    throw new Failure('missing_meta', { message: `_meta must have ${prefix}protocolVersion` });
+  if (!isRevision(revision) || era(revision) === 'legacy' || !profile.revisions.includes(revision))
+    throw unsupported(profile, revision);
+  const declared = capabilities && valueAt(request.bytes, capabilities);
+  if (typeof declared !== 'object' || declared === null) {
+    throw new Failure('missing_meta', { message: `_meta must have ${prefix}clientCapabilities` });
+  }
+  if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
+    throw unknownMethod(request, 'modern');
+  const logLevel = metaMember(request, 'logLevel');
+  return {
+    row,
+    client: clientFacts(request, revision, declared),
+    logLevel: logLevel && readLogLevel(request, logLevel),
+  };
+}
+
+export function admitLegacy(request: Request, revision: Revision): MethodRow {
+  const row = methodRow(request.method);
+  if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
+    throw unknownMethod(request, 'legacy');
+  if (row.capability === 'tasks') throw new Failure('tasks_not_supported');
+  return row;
+}
+
+/** Absent means the negotiated one; anything else must be exactly that. */
+export function checkVersionHeader(value: string | undefined, negotiated: Revision): void {
+  if (value !== undefined && value !== negotiated) throw new Failure('unsupported_version_header');
+}
+
+export function unknownMethod(request: Request, of: Era): Failure {
+  return new Failure(of === 'modern' ? 'method_removed' : 'method_not_found', { data: { method: request.method } });
+}
+
+function clientFacts(request: Request, revision: Revision, declared: object): ClientFacts {
+  const info = metaMember(request, 'clientInfo');
+  return { revision, info: info && slice(request.bytes, info), capabilities: readCapabilities(declared) };
+}
+
+function readLogLevel(request: Request, span: { start: number; end: number }): string {
+  const level = stringAt(request.bytes, span);
+  if (level === undefined || !logLevels.has(level))
+    throw new Failure('invalid_params', { message: 'Unknown log level' });
+  return level;
+}
+
+function metaMember(request: Request, name: string) {
+  return member(request.meta, prefix + name);
+}
+
+function metaString(request: Request, name: string): string | undefined {
+  const found = metaMember(request, name);
+  return found && stringAt(request.bytes, found);
+}

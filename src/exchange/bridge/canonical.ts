@@ -1,0 +1,9 @@
+/** One text for equal values: members sorted, spelling normalised. Binds a state to the request that it was given for. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const members = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`);
+  return `{${members.join(',')}}`;
+}

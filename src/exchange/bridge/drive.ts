@@ -1,0 +1,24 @@
+/** What the two client sides share: a drive serves one exchange from its first call to its settlement. */
+import type { Failure } from '../../errors.ts';
+import type { Call, CallRequest, CallSink } from '../call.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** Starts one call on the lane that was chosen for the exchange, under the permit that was given for it. */
+export type StartCall = (request: CallRequest, sink: CallSink) => Call;
+
+export interface DriveLimits {
+  /** Rounds of `input_required` in one call. */
+  readonly rounds: number;
+}
+
+/** Turns an unexpected exception into a failure that may be told, and keeps its text for the log. */
+export type Fault = (error: unknown) => Failure;
+
+/** Whatever a backend sent, its exchange is settled: an exception in our own code answers it too. */
+export function attempt(exchange: Exchange | undefined, fault: Fault, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    exchange?.fail(fault(error));
+  }
+}

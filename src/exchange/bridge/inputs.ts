@@ -1,0 +1,43 @@
+/** The pieces of a modern multi-round result. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
+import { Failure } from '../../errors.ts';
+import { type Raw, splice } from '../../wire/compose.ts';
+import type { Request, ResultResponse, Span } from '../../wire/message.ts';
+import { type MethodRow, methodRow } from '../../wire/methods.ts';
+import { readObject } from '../../wire/object.ts';
+import { skimMessage } from '../../wire/skim.ts';
+import { member, slice } from '../../wire/values.ts';
+
+/** One question of a modern backend, in the form in which a legacy client could be asked it. */
+export interface InputRequest {
+  readonly key: string;
+  readonly row: MethodRow;
+  readonly message: Request;
+}
+
+export interface InputRequired {
+  readonly requests: readonly InputRequest[];
+  /** The exact token of the state, to be echoed; none where none was given. */
+  readonly state: Raw | undefined;
+}
+
+export function readInputRequired(message: ResultResponse): InputRequired {
+  const requests = member(message.result, 'inputRequests');
+  const state = member(message.result, 'requestState');
+  const map = requests && readObject(message.bytes, requests);
+  if (requests !== undefined && map === undefined) throw new Failure('backend_invalid');
+  return {
+    requests: map?.object.members.map((entry) => readRequest(entry.key, map.bytes, entry)) ?? [],
+    state: state && slice(message.bytes, state),
+  };
+}
+
+/** It lacks only the envelope: with one around it, the reader finds the same spans as anywhere else. */
+function readRequest(key: string, bytes: Uint8Array, span: Span): InputRequest {
+  const object = slice(bytes, span);
+  const message = skimMessage(splice(object, [{ span: { start: 1, end: 1 }, with: '"jsonrpc":"2.0","id":1,' }]));
+  const row = message.kind === 'request' ? methodRow(message.method) : undefined;
+  if (message.kind !== 'request' || row?.action !== 'ask') {
+    throw new Failure('backend_invalid', { message: 'The backend asked for input that no client could give' });
+  }
+  return { key, row, message };
+}

@@ -1,0 +1,185 @@
+/**
+ * Serves a modern client. A backend that settles with `input_required` is passed on untouched, and nothing is held. A backend
+ * that asks in the middle of its call has the call parked: the exchange settles with `input_required`, the call goes on
+ * waiting, and the client's retry, which is a new exchange, attaches to it.
+ */
+import { Failure } from '../../errors.ts';
+import type { Principal } from '../../identity/principal.ts';
+import { missingFor } from '../../wire/capabilities.ts';
+import { concat, type Raw, rewrite } from '../../wire/compose.ts';
+import type { Notification, Request } from '../../wire/message.ts';
+import { readObject } from '../../wire/object.ts';
+import { member, slice, valueAt } from '../../wire/values.ts';
+import type { Ask, Call, CallRequest, CallSink, Outcome } from '../call.ts';
+import type { Clock } from '../clock.ts';
+import type { Exchange } from '../exchange.ts';
+import { urgencyOf } from '../urgency.ts';
+import { attempt, type DriveLimits, type Fault, type StartCall } from './drive.ts';
+import type { Parking } from './parking.ts';
+import { errorCode, errorFor, modernResult } from './vocabulary.ts';
+
+export interface ModernContext {
+  readonly principal: Principal;
+  readonly parking: Parking;
+  readonly limits: DriveLimits & { readonly eventsPerStream: number };
+  readonly clock: Clock;
+  readonly fault: Fault;
+  /** Who answered, for backends that do not say it in every result. */
+  readonly serverInfo: unknown;
+}
+
+/** Members of an ask that the modern era does not have. */
+const legacyAskMembers: ReadonlySet<string> = new Set(['elicitationId', 'task']);
+
+export class ModernDrive implements CallSink {
+  readonly #context: ModernContext;
+  readonly #request: CallRequest;
+  /** Undefined while the call is parked. */
+  #exchange: Exchange | undefined;
+  #call: Call | undefined;
+  /** What the backend said while nobody listened. */
+  #buffered: Notification[] = [];
+  #outcome: Outcome | undefined;
+  readonly #asks = new Map<string, Ask>();
+  #asked = 0;
+  #rounds = 0;
+
+  constructor(context: ModernContext, exchange: Exchange, request: CallRequest) {
+    this.#context = context;
+    this.#exchange = exchange;
+    this.#request = request;
+  }
+
+  begin(start: StartCall): void {
+    const exchange = this.#exchange;
+    this.#call = start(this.#request, this);
+    exchange?.drivenBy(this.#call);
+  }
+
+  notify(notification: Notification): void {
+    if (this.#exchange !== undefined) this.#send(this.#exchange, notification);
+    else if (this.#buffered.length < this.#context.limits.eventsPerStream) this.#buffered.push(notification);
+  }
+
+  pause(): void {
+    // Streams of this era are not resumed: the connection stays open.
+  }
+
+  ask(ask: Ask): void {
+    const params = ask.message.params;
+    const question = { method: ask.row.method, params: params && valueAt(ask.message.bytes, params) };
+    const missing = missingFor(question, this.#request.client.capabilities);
+    if (missing !== undefined || this.#request.row.mayAsk !== true) {
+      ask.answer({ failure: new Failure('ask_not_supported', missing && { data: { requiredCapabilities: missing } }) });
+      return;
+    }
+    const key = `ask-${++this.#asked}`;
+    this.#asks.set(key, ask);
+    ask.onWithdrawn(() => this.#asks.delete(key));
+    // Questions that arrived together are put together.
+    this.#context.clock.soon(() => this.#requireInput());
+  }
+
+  settle(outcome: Outcome): void {
+    this.#outcome = outcome;
+    this.#call = undefined;
+    this.#asks.clear();
+    const exchange = this.#exchange;
+    if (exchange !== undefined) attempt(exchange, this.#context.fault, () => this.#respond(exchange, outcome));
+  }
+
+  /** The client came back. What it left unanswered is asked again. */
+  resume(exchange: Exchange): void {
+    this.#exchange = exchange;
+    exchange.drivenBy(this.#call);
+    for (const notification of this.#buffered.splice(0)) this.#send(exchange, notification);
+    if (this.#outcome !== undefined) {
+      this.settle(this.#outcome);
+      return;
+    }
+    for (const { key, result } of inputResponses(exchange.request)) {
+      const ask = this.#asks.get(key);
+      this.#asks.delete(key);
+      ask?.answer({ result });
+    }
+    if (this.#asks.size > 0) this.#context.clock.soon(() => this.#requireInput());
+  }
+
+  /** Nobody comes back any more. */
+  abandon(reason: string): void {
+    this.#asks.clear();
+    this.#call?.cancel(reason);
+    this.#call = undefined;
+  }
+
+  #requireInput(): void {
+    const exchange = this.#exchange;
+    if (exchange === undefined || exchange.settled || this.#asks.size === 0) return;
+    if (++this.#rounds > this.#context.limits.rounds) {
+      exchange.abort(new Failure('too_many_rounds'));
+      return;
+    }
+    const state = this.#context.parking.park(this, this.#context.principal, exchange.request);
+    if (state instanceof Failure) {
+      exchange.abort(state);
+      return;
+    }
+    this.#exchange = undefined;
+    exchange.respondResult(inputRequired(this.#asks, state));
+  }
+
+  #send(exchange: Exchange, notification: Notification): void {
+    if (notification.method === 'notifications/progress') exchange.sendProgress(notification);
+    else if (this.#request.row.longLived) exchange.sendSubscribed(notification);
+    // Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
+    else if (notification.method !== 'notifications/message' || this.#request.logLevel !== undefined) {
+      exchange.send(notification.bytes, urgencyOf(notification));
+    }
+  }
+
+  #respond(exchange: Exchange, outcome: Outcome): void {
+    switch (outcome.kind) {
+      case 'failure':
+        exchange.fail(outcome.failure);
+        return;
+      case 'error': {
+        const error = errorFor('modern', outcome.message, this.#request.row, undefined);
+        exchange.respond(error, modernStatus(errorCode(error)));
+        return;
+      }
+      case 'result':
+        if (this.#request.row.longLived) exchange.respondSubscribed(outcome.message);
+        else if (outcome.vocabulary === 'modern') exchange.respond(outcome.message);
+        else exchange.respondResult(modernResult(outcome.message, this.#request.row, this.#context.serverInfo));
+    }
+  }
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#protocol-version-header */
+function modernStatus(code: number): number | undefined {
+  if (code === -32601) return 404;
+  return code === -32020 || code === -32021 || code === -32022 ? 400 : undefined;
+}
+
+function inputRequired(asks: ReadonlyMap<string, Ask>, state: string): Raw {
+  const requests = [...asks].flatMap(([key, { row, message }]) => {
+    const params =
+      message.params && rewrite(message.bytes, message.params, { drop: (name) => legacyAskMembers.has(name) });
+    const head = `,${JSON.stringify(key)}:{"method":${JSON.stringify(row.method)}`;
+    return params === undefined ? [`${head}}`] : [`${head},"params":`, params, '}'];
+  });
+  const [first = '', ...rest] = requests;
+  const members = [typeof first === 'string' ? first.slice(1) : first, ...rest];
+  return concat([
+    '{"resultType":"input_required","inputRequests":{',
+    ...members,
+    `},"requestState":${JSON.stringify(state)}}`,
+  ]);
+}
+
+/** The answers of a retry, each as it was sent. */
+function inputResponses(request: Request): readonly { readonly key: string; readonly result: Raw }[] {
+  const responses = member(request.params, 'inputResponses');
+  const answers = responses && readObject(request.bytes, responses);
+  return answers?.object.members.map((answer) => ({ key: answer.key, result: slice(answers.bytes, answer) })) ?? [];
+}

@@ -1,0 +1,90 @@
+/**
+ * The same outcome in the words of the other era. Only what the protocol itself says is changed: members of a result that
+ * belong to the tool, the prompt or the resource stay as they are.
+ */
+import { type Raw, rewrite, spliceMessage } from '../../wire/compose.ts';
+import type { ErrorResponse, ResultResponse } from '../../wire/message.ts';
+import type { MethodRow } from '../../wire/methods.ts';
+import { skimMessage } from '../../wire/skim.ts';
+import { member, stringAt, textAt, valueAt } from '../../wire/values.ts';
+
+const serverInfo = 'io.modelcontextprotocol/serverInfo';
+const modernMembers: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
+
+/** `complete` where the backend said nothing: results of earlier revisions have no type. */
+export function resultType(message: ResultResponse): string | undefined {
+  const type = member(message.result, 'resultType');
+  return type === undefined ? 'complete' : stringAt(message.bytes, type);
+}
+
+/** The result object without the words that only the modern era has. */
+export function legacyResult(message: ResultResponse): Raw {
+  const meta = member(message.result, '_meta');
+  const leftOfMeta = message.meta?.members.filter(({ key }) => key !== serverInfo);
+  const dropMeta = meta !== undefined && leftOfMeta?.length === 0;
+  const keepsMeta = meta !== undefined && message.meta !== undefined && !dropMeta;
+  return rewrite(message.bytes, message.result, {
+    drop: (key) => modernMembers.has(key) || (key === '_meta' && dropMeta),
+    ...(keepsMeta && message.meta
+      ? { set: { _meta: rewrite(message.bytes, message.meta, { drop: (key) => key === serverInfo }) } }
+      : {}),
+  });
+}
+
+/** The result object with the words that the modern era needs. A legacy backend says nothing of caching, so nothing is cached. */
+export function modernResult(message: ResultResponse, row: MethodRow, info: unknown): Raw {
+  const set: Record<string, Raw> = { resultType: '"complete"' };
+  if (row.cacheable) Object.assign(set, { ttlMs: '0', cacheScope: '"private"' });
+  if (info !== undefined) {
+    const raw = JSON.stringify(info);
+    set._meta =
+      message.meta === undefined
+        ? `{"${serverInfo}":${raw}}`
+        : rewrite(message.bytes, message.meta, { set: { [serverInfo]: raw } });
+  }
+  return rewrite(message.bytes, message.result, { set });
+}
+
+const INVALID_PARAMS = -32602;
+const INTERNAL = -32603;
+const RESOURCE_NOT_FOUND = -32002;
+
+/** Codes that modern clients must never see, and the ones that legacy clients do not know, become ones that they do. */
+export function errorFor(
+  era: 'legacy' | 'modern',
+  message: ErrorResponse,
+  row: MethodRow,
+  uri: string | undefined,
+): ErrorResponse {
+  const code = errorCode(message);
+  const mapped = era === 'modern' ? modernCode(code) : legacyCode(code, message, row, uri);
+  const span = member(message.error, 'code');
+  if (mapped === code || span === undefined) return message;
+  const changed = skimMessage(spliceMessage(message, [{ span, with: String(mapped) }]));
+  return changed.kind === 'error' ? changed : message;
+}
+
+export function errorCode(message: ErrorResponse): number {
+  const span = member(message.error, 'code');
+  const code = span === undefined ? Number.NaN : Number(textAt(message.bytes, span));
+  return Number.isInteger(code) ? code : INTERNAL;
+}
+
+/**
+ * -32002 and -32042 must not be emitted any more; of -32020 to -32099 only the defined ones may be.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
+ */
+function modernCode(code: number): number {
+  if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS;
+  if (code <= -32020 && code >= -32099 && code !== -32020 && code !== -32021 && code !== -32022) return INTERNAL;
+  return code;
+}
+
+function legacyCode(code: number, message: ErrorResponse, row: MethodRow, uri: string | undefined): number {
+  if (code === -32020 || code === -32021 || code === -32022) return INTERNAL;
+  if (code !== INVALID_PARAMS || row.method !== 'resources/read' || uri === undefined) return code;
+  const data = member(message.error, 'data');
+  const value = data && valueAt(message.bytes, data);
+  const named = typeof value === 'object' && value !== null && 'uri' in value && value.uri === uri;
+  return named ? RESOURCE_NOT_FOUND : code;
+}

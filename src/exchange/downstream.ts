@@ -1,0 +1,142 @@
+/**
+ * The ways to one legacy client. What belongs to no request of its own goes to exactly one place: over Streamable HTTP to one
+ * of the streams that the client opened with GET, over HTTP+SSE and stdio to the only stream there is.
+ */
+import type { EventLog } from '../store/ports.ts';
+import type { Connection, Urgency } from './outlet.ts';
+import { parseEventId, Stream } from './stream.ts';
+
+/** Where messages go that no request of the client asked for. */
+export interface Downstream {
+  deliver(message: Uint8Array, urgency: Urgency, key?: string): void;
+  /** Somebody is reading. */
+  readonly connected: boolean;
+  close(): void;
+}
+
+export class LineDownstream implements Downstream {
+  readonly #connection: Connection;
+  #open = true;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    connection.onClose(() => {
+      this.#open = false;
+    });
+  }
+
+  get connected(): boolean {
+    return this.#open;
+  }
+
+  deliver(message: Uint8Array, urgency: Urgency, key?: string): void {
+    this.#connection.send({ id: undefined, data: message, urgency, key });
+  }
+
+  close(): void {
+    this.#connection.end();
+  }
+}
+
+export interface StreamLimits {
+  /** Messages that wait for the client to open its stream. */
+  readonly eventsPerStream: number;
+}
+
+/** Streams that have ended and are kept for a client that lost the end: as many requests as one client has in flight at a time. */
+const ENDED_STREAMS_KEPT = 32;
+
+interface WaitingMessage {
+  readonly message: Uint8Array;
+  readonly urgency: Urgency;
+  readonly key: string | undefined;
+}
+
+export class StreamsDownstream implements Downstream {
+  readonly #sessionId: string;
+  readonly #log: EventLog;
+  readonly #limits: StreamLimits;
+  /** 2025-11-25 begins a stream with an event that has an id and no data. */
+  readonly #primes: boolean;
+  readonly #streams = new Map<string, Stream>();
+  /** Opened by GET, the newest last. */
+  #standalone: Stream[] = [];
+  readonly #ended: Stream[] = [];
+  readonly #waiting: WaitingMessage[] = [];
+  #count = 0;
+
+  constructor(sessionId: string, log: EventLog, limits: StreamLimits, primes: boolean) {
+    this.#sessionId = sessionId;
+    this.#log = log;
+    this.#limits = limits;
+    this.#primes = primes;
+  }
+
+  get connected(): boolean {
+    return [...this.#streams.values()].some((stream) => stream.connected);
+  }
+
+  /** The stream of a POST, before anything was sent on it. */
+  open(): Stream {
+    const stream = new Stream(`s${++this.#count}`, this.#sessionId, this.#log, this.#primes, (ended) =>
+      this.#keepEnded(ended),
+    );
+    this.#streams.set(stream.id, stream);
+    return stream;
+  }
+
+  /** A standalone stream, opened by GET. */
+  listen(connection: Connection): void {
+    const stream = this.open();
+    stream.attach(connection);
+    this.#standalone.push(stream);
+    // A client that opens another one after its old connection was lost has given the old stream up.
+    for (const old of this.#standalone.filter((other) => other !== stream && !other.connected)) old.terminate();
+    this.#flush(stream);
+  }
+
+  /** False where the event is none of ours, or is no longer kept. */
+  async resume(eventId: string, open: () => Connection): Promise<boolean> {
+    const event = parseEventId(eventId);
+    const stream = event && this.#streams.get(event.stream);
+    if (event === undefined || stream === undefined || !(await stream.resume(event.sequence, open))) return false;
+    if (this.#standalone.includes(stream)) this.#flush(stream);
+    return true;
+  }
+
+  deliver(message: Uint8Array, urgency: Urgency, key?: string): void {
+    const stream = this.#standalone.findLast((candidate) => candidate.connected);
+    if (stream !== undefined) {
+      stream.emit(message, urgency, key);
+      return;
+    }
+    if (this.#waiting.length >= this.#limits.eventsPerStream) {
+      const expendable = this.#waiting.findIndex((waiting) => waiting.urgency !== 'keep');
+      this.#waiting.splice(Math.max(expendable, 0), 1);
+    }
+    this.#waiting.push({ message, urgency, key });
+  }
+
+  close(): void {
+    for (const stream of [...this.#streams.values()]) {
+      stream.terminate();
+      stream.forget();
+    }
+    this.#streams.clear();
+    this.#waiting.length = 0;
+  }
+
+  #flush(stream: Stream): void {
+    for (const { message, urgency, key } of this.#waiting.splice(0)) stream.emit(message, urgency, key);
+  }
+
+  #keepEnded(stream: Stream): void {
+    this.#standalone = this.#standalone.filter((other) => other !== stream);
+    this.#ended.push(stream);
+    if (this.#ended.length <= ENDED_STREAMS_KEPT) return;
+    const oldest = this.#ended.shift();
+    if (oldest === undefined) return;
+    this.#streams.delete(oldest.id);
+    oldest.forget();
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Downstream: one client request until it is settled, exactly once: with a result, an error, or silence. Whatever a backend
+ * says afterwards goes nowhere.
+ */
+import type { Failure } from '../errors.ts';
+import { type Raw, resultBytes, rewrite, spliceMessage, withId } from '../wire/compose.ts';
+import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { idAt, member } from '../wire/values.ts';
+import type { Call } from './call.ts';
+import type { Outlet, Settlement, Urgency } from './outlet.ts';
+
+const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
+
+export class Exchange {
+  readonly request: Request;
+  readonly row: MethodRow;
+  /** The client's progress token: 0 is a real one. */
+  readonly token: Id | undefined;
+  readonly #outlet: Outlet;
+  readonly #onSettled: (exchange: Exchange) => void;
+  #call: Call | undefined;
+  #settled = false;
+
+  constructor(request: Request, row: MethodRow, outlet: Outlet, onSettled: (exchange: Exchange) => void) {
+    this.request = request;
+    this.row = row;
+    const token = member(request.meta, 'progressToken');
+    this.token = token && idAt(request.bytes, token);
+    this.#outlet = outlet;
+    this.#onSettled = onSettled;
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** The call that works for this exchange now. */
+  drivenBy(call: Call | undefined): void {
+    this.#call = call;
+    // Settled while the call was being made: by an answer that came at once, or by a cancellation.
+    if (this.#settled) this.#call = undefined;
+  }
+
+  send(message: Uint8Array, urgency: Urgency, key?: string): void {
+    if (!this.#settled) this.#outlet.send(message, urgency, key);
+  }
+
+  /** Only to the token that the client gave, and only while its request lives. */
+  sendProgress(notification: Notification): void {
+    const token = member(notification.params, 'progressToken');
+    if (this.token === undefined || token === undefined) return;
+    this.send(spliceMessage(notification, [{ span: token, with: this.token.raw }]), 'progress', this.token.key);
+  }
+
+  /** What comes on a `subscriptions/listen` is tagged with the id that this client gave. */
+  sendSubscribed(notification: Notification): void {
+    if (notification.params === undefined) return;
+    this.send(tagged(notification, notification.params, this.request.id.raw), 'keep');
+  }
+
+  pause(retryMs: number | undefined): void {
+    if (!this.#settled) this.#outlet.pause(retryMs);
+  }
+
+  /** A response of a backend, under the client's own id. */
+  respond(message: Response, status?: number): void {
+    this.settle({
+      kind: 'response',
+      bytes: withId(message, this.request.id.raw),
+      ...(status === undefined ? {} : { status }),
+    });
+  }
+
+  /** The end of a `subscriptions/listen`. */
+  respondSubscribed(message: ResultResponse): void {
+    const result = skimMessage(tagged(message, message.result, this.request.id.raw));
+    if (result.kind === 'result') this.respond(result);
+  }
+
+  /**
+   * Ends a subscription from our side: the result says that it was no accident.
+   * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
+   */
+  endSubscription(): void {
+    const call = this.#call;
+    const { raw } = this.request.id;
+    this.respondResult(`{"resultType":"complete","_meta":{${JSON.stringify(subscriptionId)}:${raw}}}`);
+    call?.cancel();
+  }
+
+  /** A result object of our own making, or a translated one. */
+  respondResult(result: Raw): void {
+    this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) });
+  }
+
+  fail(failure: Failure): void {
+    this.settle({ kind: 'failure', failure, id: this.request.id.raw });
+  }
+
+  settle(settlement: Settlement): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#call = undefined;
+    this.#outlet.settle(settlement);
+    this.#onSettled(this);
+  }
+
+  /** The client does not want the answer any more: the backend is told, and nothing is said downstream. */
+  cancel(reason?: string): void {
+    const call = this.#call;
+    this.settle({ kind: 'silence' });
+    call?.cancel(reason);
+  }
+
+  /** Ended from our side: the caller did not cancel, and must not wait for ever. */
+  abort(failure: Failure): void {
+    const call = this.#call;
+    this.fail(failure);
+    call?.cancel(failure.message);
+  }
+}
+
+/** The message with `_meta` of the given object naming the subscription: replaced where a backend named its own, else added. */
+function tagged(message: Notification | ResultResponse, object: ObjectSpan, subscription: string): Uint8Array {
+  const tag = member(message.meta, subscriptionId);
+  if (tag !== undefined) return spliceMessage(message, [{ span: tag, with: subscription }]);
+  const meta: Raw =
+    message.meta === undefined
+      ? `{${JSON.stringify(subscriptionId)}:${subscription}}`
+      : rewrite(message.bytes, message.meta, { set: { [subscriptionId]: subscription } });
+  return spliceMessage(message, [{ span: object, with: rewrite(message.bytes, object, { set: { _meta: meta } }) }]);
+}
+
+/** Requests in flight by id. Two of them may share one: each has its own answer, and a cancellation that names both means neither. */
+export class Inflight {
+  readonly #byId = new Map<string, Set<Exchange>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(exchange: Exchange): void {
+    const key = exchange.request.id.key;
+    const same = this.#byId.get(key);
+    if (same === undefined) this.#byId.set(key, new Set([exchange]));
+    else same.add(exchange);
+    this.#size += 1;
+  }
+
+  remove(exchange: Exchange): void {
+    const key = exchange.request.id.key;
+    const same = this.#byId.get(key);
+    if (!same?.delete(exchange)) return;
+    this.#size -= 1;
+    if (same.size === 0) this.#byId.delete(key);
+  }
+
+  /** The one exchange with that id, where there is exactly one. */
+  only(id: Id): Exchange | undefined {
+    const same = this.#byId.get(id.key);
+    if (same?.size !== 1) return undefined;
+    const [exchange] = same;
+    return exchange;
+  }
+
+  all(): readonly Exchange[] {
+    return [...this.#byId.values()].flatMap((same) => [...same]);
+  }
+}

@@ -1,0 +1,71 @@
+/** What is said at the beginning: `initialize` in the legacy era, `server/discover` in the modern one. */
+import { about } from '../about.ts';
+import { Failure } from '../errors.ts';
+import { readCapabilities } from '../wire/capabilities.ts';
+import type { Request } from '../wire/message.ts';
+import { era, isRevision, newest, type Profile, type Revision } from '../wire/revisions.ts';
+import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import type { ClientFacts } from './call.ts';
+import type { Discovery } from './lane.ts';
+
+/**
+ * The asked revision if the profile has it, else the profile's newest legacy one: the client decides whether it can live with
+ * that. https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
+ */
+export function readInitialize(request: Request, profile: Profile): ClientFacts {
+  const wanted = member(request.params, 'protocolVersion');
+  const version = wanted && stringAt(request.bytes, wanted);
+  if (version === undefined) throw new Failure('invalid_params', { message: 'protocolVersion is required' });
+  const fallback = newest(profile.revisions, 'legacy');
+  if (fallback === undefined) throw unsupported(profile, version);
+  const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
+  const info = member(request.params, 'clientInfo');
+  const capabilities = member(request.params, 'capabilities');
+  return {
+    revision: known ? version : fallback,
+    info: info && slice(request.bytes, info),
+    capabilities: readCapabilities(capabilities && valueAt(request.bytes, capabilities)),
+  };
+}
+
+export function unsupported(profile: Profile, requested: string): Failure {
+  return new Failure('unsupported_version', { data: { supported: [...profile.revisions].reverse(), requested } });
+}
+
+export function initializeResult(revision: Revision, discovery: Discovery): string {
+  const { capabilities, serverInfo, instructions, rest } = discovery;
+  const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, _meta, ...others } = rest;
+  return JSON.stringify({
+    protocolVersion: revision,
+    capabilities: offered(capabilities),
+    serverInfo: serverInfo ?? about,
+    instructions,
+    ...others,
+  });
+}
+
+export function discoverResult(profile: Profile, discovery: Discovery): string {
+  const { capabilities, serverInfo, instructions, rest } = discovery;
+  const { ttlMs = 0, cacheScope = 'private', _meta, ...others } = rest;
+  return JSON.stringify({
+    ...others,
+    resultType: 'complete',
+    supportedVersions: [...profile.revisions].reverse(),
+    capabilities: offered(capabilities),
+    instructions,
+    ttlMs,
+    cacheScope,
+    _meta: {
+      ...(_meta as object | undefined),
+      ...(serverInfo && { 'io.modelcontextprotocol/serverInfo': serverInfo }),
+    },
+  });
+}
+
+/** Tasks are not carried from end to end, so nobody is told that they are there. */
+function offered(capabilities: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { tasks: _tasks, extensions, ...others } = capabilities;
+  if (typeof extensions !== 'object' || extensions === null) return others;
+  const { 'io.modelcontextprotocol/tasks': _extension, ...carried } = extensions as Record<string, unknown>;
+  return { ...others, extensions: carried };
+}

@@ -1,0 +1,61 @@
+/**
+ * The standing relation to one backend. A modern backend is stateless, so its lane is shared by everybody; a legacy lane is
+ * one upstream session, opened for one client session, or for one (principal, capabilities) of modern clients.
+ */
+import type { Failure } from '../errors.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { Notification } from '../wire/message.ts';
+import type { Era, Revision } from '../wire/revisions.ts';
+import type { Ask, Call, CallRequest, CallSink, ClientFacts } from './call.ts';
+
+/** What a backend says of itself, from `server/discover` or from `initialize`. Members that we do not know survive in the objects. */
+export interface Discovery {
+  /** The eras that it speaks. A legacy client is served by the legacy half of a dual backend, so that nothing needs translation. */
+  readonly eras: readonly Era[];
+  /** The revision agreed on (legacy), or the newest modern one that both have. */
+  readonly revision: Revision;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly serverInfo: Readonly<Record<string, unknown>> | undefined;
+  readonly instructions: string | undefined;
+  /** Members of the result that are none of the above. */
+  readonly rest: Readonly<Record<string, unknown>>;
+}
+
+/** Who hears what belongs to no call. */
+export interface LaneSink {
+  notify(notification: Notification): void;
+  ask(ask: Ask): void;
+  /** The upstream session is gone and will not come back: 404, or the process ended. Calls in flight were settled before. */
+  lost(failure: Failure): void;
+}
+
+export interface Lane {
+  readonly era: Era;
+  readonly discovery: Discovery;
+  /**
+   * Whether an ask that comes on this lane says which call it belongs to. Over HTTP the POST stream tells; on stdio nothing
+   * does, so a call that may ask must be alone on the lane.
+   */
+  readonly attributesAsks: boolean;
+  call(permit: Permit, request: CallRequest, sink: CallSink): Call;
+  /** Passes on a client's notification. Absorbed where the backend's era has no such thing. */
+  notify(permit: Permit, notification: Notification): void;
+  close(): void;
+}
+
+/** Where a backend stands, for people and for `/readyz`. */
+export type BackendState =
+  | { readonly state: 'starting' }
+  | { readonly state: 'ready'; readonly discovery: Discovery }
+  | { readonly state: 'down'; readonly failure: Failure };
+
+export interface Backend {
+  readonly name: string;
+  readonly state: BackendState;
+  /** What the backend is, from the cache while that is fresh; probes otherwise. Rejects with a Failure. Concurrent callers share one probe. */
+  discover(): Promise<Discovery>;
+  /** Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. */
+  open(permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane>;
+  /** Ends processes and connections, in the specification's order; resolves when they are gone. */
+  close(): Promise<void>;
+}

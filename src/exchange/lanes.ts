@@ -1,0 +1,210 @@
+/**
+ * Which lane a request travels on. Modern backends: one lane for everybody. Legacy backends: one per client session, or a
+ * pooled one per principal and declared capabilities for clients that have no session.
+ */
+import { Failure } from '../errors.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { canonical } from './bridge/canonical.ts';
+import type { Call, CallRequest, CallSink, ClientFacts } from './call.ts';
+import type { Clock } from './clock.ts';
+import type { Backend, Discovery, Lane, LaneSink } from './lane.ts';
+import type { Session } from './session.ts';
+
+export interface LaneLimits {
+  /** Pooled upstream sessions of one principal at one backend; each may be a process. */
+  readonly parkedPerPrincipal: number;
+  /** A pooled session that nobody used for so long is ended. */
+  readonly processIdleMs: number;
+}
+
+/** A lane for one call, given back when that is over. A lane that is shared by everybody is one too. */
+export type HeldLane = Pick<Lane, 'call' | 'discovery'>;
+
+interface Pooled {
+  readonly opening: Promise<Lane>;
+  users: number;
+  /** A call that may ask is alone on a lane where nothing says which call an ask belongs to. */
+  exclusive: boolean;
+  idleSince: number;
+}
+
+export class Lanes {
+  readonly #backends: ReadonlyMap<string, Backend>;
+  readonly #limits: LaneLimits;
+  readonly #clock: Clock;
+  readonly #stateless = new Map<string, Lane>();
+  readonly #pools = new Map<string, Set<Pooled>>();
+  #stopSweeping: () => void;
+
+  constructor(backends: ReadonlyMap<string, Backend>, limits: LaneLimits, clock: Clock) {
+    this.#backends = backends;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#stopSweeping = this.#clock.after(limits.processIdleMs, () => this.#sweep());
+  }
+
+  /** The lane of a backend that is known to be modern. No waiting: this is the way that most modern calls take. */
+  stateless(name: string): Lane | undefined {
+    const state = this.#backends.get(name)?.state;
+    if (state?.state !== 'ready' || !state.discovery.eras.includes('modern')) return undefined;
+    return this.#stateless.get(name);
+  }
+
+  async discover(name: string): Promise<Discovery> {
+    return this.#backend(name).discover();
+  }
+
+  async forModern(
+    permit: Permit,
+    name: string,
+    principal: Principal,
+    client: ClientFacts,
+    row: MethodRow,
+  ): Promise<HeldLane> {
+    const backend = this.#backend(name);
+    const { eras } = await backend.discover();
+    if (!eras.includes('modern')) return this.pooled(permit, name, principal, client, row);
+    const lane = this.#stateless.get(name) ?? (await backend.open(permit, 'modern', client, silent));
+    this.#stateless.set(name, lane);
+    return lane;
+  }
+
+  /** The session's own lane; a dual backend is spoken to in the client's era, so that nothing needs translation. */
+  forSession(permit: Permit, session: Session, name: string, lost: (failure: Failure) => void): Promise<Lane> {
+    const existing = session.lanes.get(name);
+    if (existing !== undefined) return existing;
+    const opening = this.#openForSession(permit, session, name, lost);
+    session.lanes.set(name, opening);
+    opening.catch(() => {
+      if (session.lanes.get(name) === opening) session.lanes.delete(name);
+    });
+    return opening;
+  }
+
+  async pooled(
+    permit: Permit,
+    name: string,
+    principal: Principal,
+    client: ClientFacts,
+    row: MethodRow,
+  ): Promise<HeldLane> {
+    const key = JSON.stringify([name, principal.key, canonical(client.capabilities.raw)]);
+    const pool = this.#pools.get(key) ?? new Set();
+    this.#pools.set(key, pool);
+    const entry =
+      [...pool].find((pooled) => !pooled.exclusive && (pooled.users === 0 || row.mayAsk !== true)) ??
+      this.#grow(permit, name, client, pool);
+    const { opening } = entry;
+    entry.users += 1;
+    entry.exclusive = row.mayAsk === true;
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      entry.users -= 1;
+      entry.exclusive = false;
+      entry.idleSince = this.#clock.now();
+    };
+    try {
+      const lane = await opening;
+      // Where the stream tells whose ask it is, calls share the lane.
+      if (lane.attributesAsks) entry.exclusive = false;
+      return {
+        discovery: lane.discovery,
+        call: (given, request, sink) => releasing(lane, given, request, sink, release),
+      };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#stopSweeping();
+    for (const lane of this.#stateless.values()) lane.close();
+    this.#stateless.clear();
+    for (const pool of this.#pools.values()) for (const entry of pool) closeWhenOpen(entry);
+    this.#pools.clear();
+  }
+
+  #backend(name: string): Backend {
+    const backend = this.#backends.get(name);
+    if (backend === undefined) throw new Failure('backend_unavailable');
+    return backend;
+  }
+
+  async #openForSession(
+    permit: Permit,
+    session: Session,
+    name: string,
+    lost: (failure: Failure) => void,
+  ): Promise<Lane> {
+    const backend = this.#backend(name);
+    const { eras } = await backend.discover();
+    const sink = session.laneSink((failure) => {
+      session.lanes.delete(name);
+      lost(failure);
+    });
+    const lane = await backend.open(permit, eras.includes('legacy') ? 'legacy' : 'modern', session.client, sink);
+    if (session.ended) lane.close();
+    else if (session.initialized !== undefined) lane.notify(permit, session.initialized);
+    return lane;
+  }
+
+  #grow(permit: Permit, name: string, client: ClientFacts, pool: Set<Pooled>): Pooled {
+    if (pool.size >= this.#limits.parkedPerPrincipal) throw new Failure('backend_busy');
+    const remove = () => pool.delete(entry);
+    const opening = this.#backend(name).open(permit, 'legacy', client, { ...silent, lost: remove });
+    const entry: Pooled = { opening, users: 0, exclusive: false, idleSince: this.#clock.now() };
+    opening.catch(remove);
+    pool.add(entry);
+    return entry;
+  }
+
+  #sweep(): void {
+    const oldest = this.#clock.now() - this.#limits.processIdleMs;
+    for (const [key, pool] of this.#pools) {
+      for (const entry of pool) {
+        if (entry.users > 0 || entry.idleSince > oldest) continue;
+        pool.delete(entry);
+        closeWhenOpen(entry);
+      }
+      if (pool.size === 0) this.#pools.delete(key);
+    }
+    this.#stopSweeping = this.#clock.after(this.#limits.processIdleMs, () => this.#sweep());
+  }
+}
+
+function closeWhenOpen({ opening }: Pooled): void {
+  opening.then(
+    (lane) => lane.close(),
+    () => undefined,
+  );
+}
+
+function releasing(lane: Lane, permit: Permit, request: CallRequest, sink: CallSink, release: () => void): Call {
+  const call = lane.call(permit, request, {
+    notify: (notification) => sink.notify(notification),
+    ask: (ask) => sink.ask(ask),
+    pause: (retryMs) => sink.pause(retryMs),
+    settle: (outcome) => {
+      release();
+      sink.settle(outcome);
+    },
+  });
+  return {
+    cancel: (reason) => {
+      release();
+      call.cancel(reason);
+    },
+  };
+}
+
+/** For lanes behind which no client listens: there is nobody who could answer outside a call. */
+const silent: LaneSink = {
+  notify: () => undefined,
+  ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),
+  lost: () => undefined,
+};

@@ -1,0 +1,106 @@
+/**
+ * What a legacy client and the gateway remember of each other between `initialize` and the end. Bound to one principal and
+ * one endpoint.
+ */
+import { Failure } from '../errors.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Id, Notification, Response } from '../wire/message.ts';
+import type { Endpoint } from './arrival.ts';
+import { type AskLimits, Asks } from './asks.ts';
+import type { Ask, ClientFacts } from './call.ts';
+import type { Clock } from './clock.ts';
+import type { Downstream } from './downstream.ts';
+import { Inflight } from './exchange.ts';
+import type { Lane, LaneSink } from './lane.ts';
+import { urgencyOf } from './urgency.ts';
+
+export interface SessionFacts {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly endpoint: Endpoint;
+  readonly client: ClientFacts;
+}
+
+export class Session {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly endpoint: Endpoint;
+  readonly client: ClientFacts;
+  readonly downstream: Downstream;
+  readonly asks: Asks;
+  readonly inflight = new Inflight();
+  /** One lane a backend, opened at the latest when the first request needs it. */
+  readonly lanes = new Map<string, Promise<Lane>>();
+  readonly openedAt: number;
+  /** The client's own `notifications/initialized`, to be told to lanes that are opened later. */
+  initialized: Notification | undefined;
+  /** What `logging/setLevel` said last, for backends that want it in every request. */
+  logLevel: string | undefined;
+  readonly #clock: Clock;
+  #lastSeen: number;
+  #ended = false;
+
+  constructor(facts: SessionFacts, downstream: Downstream, limits: AskLimits, clock: Clock) {
+    this.id = facts.id;
+    this.principal = facts.principal;
+    this.endpoint = facts.endpoint;
+    this.client = facts.client;
+    this.downstream = downstream;
+    this.asks = new Asks(facts.client, limits, clock);
+    this.#clock = clock;
+    this.openedAt = clock.now();
+    this.#lastSeen = this.openedAt;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  touch(): void {
+    this.#lastSeen = this.#clock.now();
+  }
+
+  /** Since when nothing has happened. A session with work in flight, or with somebody reading, is not idle. */
+  idleSince(): number {
+    return this.inflight.size > 0 || this.downstream.connected ? this.#clock.now() : this.#lastSeen;
+  }
+
+  /** Hears what a backend says outside any call. */
+  laneSink(lost: (failure: Failure) => void): LaneSink {
+    return {
+      notify: (notification: Notification) => {
+        if (!this.#ended) this.downstream.deliver(notification.bytes, urgencyOf(notification));
+      },
+      ask: (ask: Ask) => {
+        if (this.#ended) ask.answer({ failure: new Failure('ask_not_supported') });
+        else this.asks.relay(ask, (message) => this.downstream.deliver(message, 'keep'));
+      },
+      lost,
+    };
+  }
+
+  /** The client's answer to an ask. One that nobody waits for is dropped. */
+  answer(response: Response): boolean {
+    return this.asks.answer(response);
+  }
+
+  cancel(id: Id, reason: string | undefined): void {
+    this.inflight.only(id)?.cancel(reason);
+  }
+
+  /** Everything that ran for the client is cancelled upstream, and answered with an error: its callers did not cancel and must not wait for ever. */
+  end(failure: Failure): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    for (const exchange of this.inflight.all()) exchange.abort(failure);
+    this.asks.abandon(failure);
+    for (const opening of this.lanes.values()) {
+      opening.then(
+        (lane) => lane.close(),
+        () => undefined,
+      );
+    }
+    this.lanes.clear();
+    this.downstream.close();
+  }
+}

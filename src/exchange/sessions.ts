@@ -1,0 +1,95 @@
+/** All sessions of this process: made, found, and ended when their time is over. */
+import { Failure } from '../errors.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Bus } from '../store/ports.ts';
+import type { Endpoint } from './arrival.ts';
+import type { Clock } from './clock.ts';
+import type { Session } from './session.ts';
+
+export interface SessionLimits {
+  readonly sessionIdleMs: number;
+  readonly sessionMaxMs: number;
+  readonly sessionsPerPrincipal: number;
+  readonly sessionsTotal: number;
+}
+
+/** How often lifetimes are looked at; sessions live for minutes at least. */
+const SWEEP_MS = 5_000;
+const ENDED_TOPIC = 'session.ended';
+
+export class Sessions {
+  readonly #limits: SessionLimits;
+  readonly #clock: Clock;
+  readonly #bus: Bus;
+  readonly #sessions = new Map<string, Session>();
+  readonly #perPrincipal = new Map<string, number>();
+  readonly #stopListening: () => void;
+  #stopSweeping: () => void;
+
+  constructor(limits: SessionLimits, clock: Clock, bus: Bus) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#bus = bus;
+    // A DELETE may reach another replica than the one that holds the session's streams.
+    this.#stopListening = bus.subscribe(ENDED_TOPIC, (id) => this.#drop(id, new Failure('session_ended')));
+    this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Asked before anything is made for a new session. */
+  room(principal: Principal): Failure | undefined {
+    const full =
+      this.#sessions.size >= this.#limits.sessionsTotal ||
+      (this.#perPrincipal.get(principal.key) ?? 0) >= this.#limits.sessionsPerPrincipal;
+    return full ? new Failure('too_many_sessions') : undefined;
+  }
+
+  add(session: Session): void {
+    this.#sessions.set(session.id, session);
+    this.#perPrincipal.set(session.principal.key, (this.#perPrincipal.get(session.principal.key) ?? 0) + 1);
+  }
+
+  /** A session of another principal, or of another endpoint, is not found: nothing tells it from one that never was. */
+  find(id: string, principal: Principal, endpoint: Endpoint): Session | undefined {
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.principal.key !== principal.key) return undefined;
+    if (session.endpoint.path !== endpoint.path || this.#expired(session)) return undefined;
+    session.touch();
+    return session;
+  }
+
+  /** Ends it here, and on whichever replica has its other half. */
+  end(session: Session, failure: Failure = new Failure('session_ended')): void {
+    this.#drop(session.id, failure);
+    void this.#bus.publish(ENDED_TOPIC, session.id);
+  }
+
+  close(failure: Failure): void {
+    this.#stopListening();
+    this.#stopSweeping();
+    for (const id of [...this.#sessions.keys()]) this.#drop(id, failure);
+  }
+
+  #expired(session: Session): boolean {
+    const now = this.#clock.now();
+    return now - session.idleSince() > this.#limits.sessionIdleMs || now - session.openedAt > this.#limits.sessionMaxMs;
+  }
+
+  #sweep(): void {
+    for (const session of [...this.#sessions.values()]) if (this.#expired(session)) this.end(session);
+    this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
+  }
+
+  #drop(id: string, failure: Failure): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#sessions.delete(id);
+    const left = (this.#perPrincipal.get(session.principal.key) ?? 1) - 1;
+    if (left === 0) this.#perPrincipal.delete(session.principal.key);
+    else this.#perPrincipal.set(session.principal.key, left);
+    session.end(failure);
+  }
+}

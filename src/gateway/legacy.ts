@@ -1,0 +1,228 @@
+/** A legacy client's message through the rooms: everything but `initialize` belongs to a session. */
+import { offers, route } from '../catalog/resolve.ts';
+import { Failure } from '../errors.ts';
+import { admitLegacy, checkVersionHeader, unknownMethod } from '../exchange/admit.ts';
+import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
+import type { CallRequest } from '../exchange/call.ts';
+import { LineDownstream, StreamsDownstream } from '../exchange/downstream.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import { initializeResult, readInitialize } from '../exchange/handshake.ts';
+import type { Lane } from '../exchange/lane.ts';
+import type { Outlet } from '../exchange/outlet.ts';
+import { Session } from '../exchange/session.ts';
+import { decide } from '../policy/decide.ts';
+import type { Permit } from '../policy/permit.ts';
+import { denyBatch } from '../policy/profile.ts';
+import { readBatch } from '../wire/batch.ts';
+import { resultBytes } from '../wire/compose.ts';
+import type { Batch, Message, Notification, Request } from '../wire/message.ts';
+import { eraHas, methodRow } from '../wire/methods.ts';
+import { atLeast } from '../wire/revisions.ts';
+import { idAt, member, stringAt } from '../wire/values.ts';
+import type { Rooms } from './rooms.ts';
+import type { Turn } from './turn.ts';
+
+export class LegacyFront {
+  readonly #rooms: Rooms;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  receive(turn: Turn): void | Promise<void> {
+    const { message, reply, header } = turn;
+    if (message.kind === 'batch') return this.#batch(turn, message);
+    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(turn, message);
+    if (message.kind === 'request' && message.method === 'ping' && turn.line !== undefined) {
+      reply.respond(resultBytes(message.id.raw, '{}'));
+      return;
+    }
+    const session = this.session(turn);
+    checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
+    if (message.kind !== 'request') {
+      this.#oneWay(session, message);
+      reply.accepted();
+      return;
+    }
+    this.#admit(session, [message]);
+    const [outlet] = reply.open({ ...streamOf(session), era: 'legacy', requests: 1, batch: false, longLived: false });
+    if (outlet !== undefined) this.#request(session, message, outlet);
+  }
+
+  /** The session that a message names, or that its line has. */
+  session(turn: Pick<Turn, 'endpoint' | 'principal' | 'header' | 'line'>): Session {
+    if (turn.line !== undefined) {
+      if (turn.line.session === undefined) throw new Failure('session_required', { message: 'Not initialized' });
+      return turn.line.session;
+    }
+    const id = turn.header?.('mcp-session-id');
+    if (id === undefined) throw new Failure('session_required');
+    const session = this.#rooms.sessions.find(id, turn.principal, turn.endpoint);
+    if (session === undefined) throw new Failure('session_not_found');
+    return session;
+  }
+
+  async #initialize(turn: Turn, request: Request): Promise<void> {
+    const { endpoint, principal, reply, line } = turn;
+    // A second one is refused and harmless; a session id that nobody knows is answered as such.
+    if (
+      line !== undefined ? line.opening || line.session !== undefined : turn.header?.('mcp-session-id') !== undefined
+    ) {
+      if (line === undefined) this.session(turn);
+      throw new Failure('session_exists');
+    }
+    const client = readInitialize(request, endpoint.profile);
+    const full = this.#rooms.sessions.room(principal);
+    if (full !== undefined) throw full;
+    const backend = route(endpoint.backends);
+    const permit = decide({ principal, row: rowOf('initialize'), endpoint: endpoint.path, backend });
+
+    const id = this.#rooms.newId();
+    const primes = atLeast(client.revision, '2025-11-25');
+    const downstream =
+      line === undefined
+        ? new StreamsDownstream(id, this.#rooms.events, this.#rooms.limits, primes)
+        : new LineDownstream(line.connection);
+    const session = new Session({ id, principal, endpoint, client }, downstream, this.#rooms.limits, this.#rooms.clock);
+    if (line !== undefined) line.opening = true;
+    try {
+      const lane = await this.#lane(session, backend, permit);
+      if (line === undefined) this.#rooms.sessions.add(session);
+      else line.session = session;
+      const result = resultBytes(request.id.raw, initializeResult(client.revision, lane.discovery));
+      reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
+    } finally {
+      if (line !== undefined) line.opening = false;
+    }
+  }
+
+  /** 2025-03-26 alone: every member is decided before any of them is done, and one denial denies all. */
+  #batch(turn: Turn, batch: Batch): void {
+    const { endpoint, reply, header } = turn;
+    if (endpoint.profile.batches === 'deny') throw new Failure('unsupported_mcp_batch');
+    const session = this.session(turn);
+    checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
+    const denied = denyBatch(endpoint.profile, session.client.revision);
+    if (denied !== undefined) throw denied;
+    const messages = readBatch(batch, { depth: this.#rooms.limits.jsonDepth });
+    const requests = messages.filter((message) => message.kind === 'request');
+    this.#admit(session, requests);
+    for (const message of messages) if (message.kind !== 'request') this.#oneWay(session, message);
+    if (requests.length === 0) {
+      reply.accepted();
+      return;
+    }
+    const outlets = reply.open({
+      ...streamOf(session),
+      era: 'legacy',
+      requests: requests.length,
+      batch: true,
+      longLived: false,
+    });
+    for (const [index, outlet] of outlets.entries()) {
+      const request = requests[index];
+      if (request !== undefined) this.#request(session, request, outlet);
+    }
+  }
+
+  #admit(session: Session, requests: readonly Request[]): void {
+    if (session.inflight.size + requests.length > this.#rooms.limits.inFlightPerSession) {
+      throw new Failure('too_many_requests');
+    }
+  }
+
+  #request(session: Session, message: Request, outlet: Outlet): void {
+    const row = methodRow(message.method) ?? rowOf('ping');
+    const exchange = new Exchange(message, row, outlet, (settled) => {
+      session.inflight.remove(settled);
+      this.#rooms.work.end();
+    });
+    session.inflight.add(exchange);
+    this.#rooms.work.begin();
+    this.#serve(session, exchange).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+  }
+
+  async #serve(session: Session, exchange: Exchange): Promise<void> {
+    const { request: message } = exchange;
+    const row = admitLegacy(message, session.client.revision);
+    if (row.method === 'ping') {
+      exchange.respondResult('{}');
+      return;
+    }
+    const backend = route(session.endpoint.backends);
+    const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
+    const lane = await this.#lane(session, backend, permit);
+    if (exchange.settled) return;
+    if (!offers(lane.discovery.capabilities, row)) throw unknownMethod(message, 'legacy');
+    if (!eraHas(lane.era, row)) {
+      this.#absorb(session, exchange);
+      return;
+    }
+    const request: CallRequest = {
+      row,
+      message,
+      client: session.client,
+      progress: exchange.token !== undefined,
+      logLevel: session.logLevel,
+    };
+    new LegacyDrive({ ...this.#rooms, session }, exchange, request, (next, sink) =>
+      lane.call(permit, next, sink),
+    ).begin();
+  }
+
+  /** What a modern backend has no method for, and the gateway does in its place. */
+  #absorb(session: Session, exchange: Exchange): void {
+    const { request } = exchange;
+    if (request.method !== 'logging/setLevel') throw unknownMethod(request, 'legacy');
+    const level = member(request.params, 'level');
+    session.logLevel = level && stringAt(request.bytes, level);
+    exchange.respondResult('{}');
+  }
+
+  #oneWay(session: Session, message: Exclude<Message, Request>): void {
+    if (message.kind === 'notification') this.#notification(session, message);
+    // An answer that nobody waits for is dropped. It never reaches a backend by itself.
+    else session.answer(message);
+  }
+
+  #notification(session: Session, message: Notification): void {
+    const row = methodRow(message.method);
+    if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
+    if (row.method === 'notifications/cancelled') {
+      const id = member(message.params, 'requestId');
+      const named = id && idAt(message.bytes, id);
+      const reason = member(message.params, 'reason');
+      if (named !== undefined) session.cancel(named, reason && stringAt(message.bytes, reason));
+      return;
+    }
+    if (row.method === 'notifications/initialized') session.initialized = message;
+    for (const [backend, opening] of session.lanes) {
+      const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
+      opening.then(
+        (lane) => lane.notify(permit, message),
+        () => undefined,
+      );
+    }
+  }
+
+  #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
+    // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
+    // opened anew with the next request.
+    return this.#rooms.lanes.forSession(permit, session, backend, () => {
+      if (session.downstream instanceof StreamsDownstream)
+        this.#rooms.sessions.end(session, new Failure('session_not_found'));
+    });
+  }
+}
+
+function rowOf(method: string) {
+  const row = methodRow(method);
+  if (row === undefined) throw new Failure('internal_error', { cause: new Error(`no row for ${method}`) });
+  return row;
+}
+
+/** Over HTTP an answer can become a stream that the client comes back to. */
+function streamOf(session: Session) {
+  const { downstream } = session;
+  return downstream instanceof StreamsDownstream ? { stream: () => downstream.open() } : {};
+}

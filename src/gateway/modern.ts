@@ -1,0 +1,131 @@
+/** A modern client's message through the rooms: nothing is held between two of them, but for calls that were parked. */
+import { offers, route } from '../catalog/resolve.ts';
+import { Failure } from '../errors.ts';
+import { admitModern, unknownMethod } from '../exchange/admit.ts';
+import { ModernDrive } from '../exchange/bridge/modern-client.ts';
+import type { CallRequest } from '../exchange/call.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import { discoverResult } from '../exchange/handshake.ts';
+import type { HeldLane } from '../exchange/lanes.ts';
+import type { Principal } from '../identity/principal.ts';
+import { decide } from '../policy/decide.ts';
+import type { Permit } from '../policy/permit.ts';
+import { denyBatch } from '../policy/profile.ts';
+import { resultBytes } from '../wire/compose.ts';
+import type { Request } from '../wire/message.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { Rooms } from './rooms.ts';
+import type { Turn } from './turn.ts';
+
+/** A request that was admitted, with leave to reach its backend. */
+interface Admitted {
+  readonly principal: Principal;
+  readonly backend: string;
+  readonly permit: Permit;
+  readonly exchange: Exchange;
+  readonly request: CallRequest;
+}
+
+export class ModernFront {
+  readonly #rooms: Rooms;
+  /** Open `subscriptions/listen` requests: they are told when the gateway stops. */
+  readonly #listening = new Set<Exchange>();
+  readonly #running = new Set<Exchange>();
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  receive(turn: Turn): void | Promise<void> {
+    const { message, endpoint, reply } = turn;
+    switch (message.kind) {
+      case 'batch':
+        throw denyBatch(endpoint.profile, undefined) ?? new Failure('unsupported_mcp_batch');
+      case 'result':
+      case 'error':
+        throw new Failure('response_not_expected');
+      case 'notification':
+        // Over HTTP this era has none with a meaning: closing the stream is the cancellation.
+        reply.accepted();
+        return;
+      case 'request':
+        return this.#request(turn, message);
+    }
+  }
+
+  /** A clean end for every open subscription. */
+  endSubscriptions(): void {
+    for (const exchange of [...this.#listening]) exchange.endSubscription();
+  }
+
+  /** What did not finish in time. */
+  abort(failure: Failure): void {
+    for (const exchange of [...this.#running]) exchange.abort(failure);
+  }
+
+  #request(turn: Turn, message: Request): void | Promise<void> {
+    const { endpoint, principal, reply, line } = turn;
+    const { row, client, logLevel } = admitModern(message, turn.header, endpoint.profile);
+    const backend = route(endpoint.backends);
+    const permit = decide({ principal, row, endpoint: endpoint.path, backend });
+    if (row.method === 'server/discover') return this.#discover(turn, message, backend);
+
+    const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
+    if (outlet === undefined) return;
+    const open = row.longLived ? this.#listening : this.#running;
+    const exchange = new Exchange(message, row, outlet, (settled) => {
+      line?.inflight.remove(settled);
+      open.delete(settled);
+      if (open === this.#running) this.#rooms.work.end();
+    });
+    line?.inflight.add(exchange);
+    open.add(exchange);
+    if (open === this.#running) this.#rooms.work.begin();
+    outlet.onAbandoned(() => exchange.cancel());
+
+    const request: CallRequest = {
+      row,
+      message,
+      client,
+      progress: exchange.token !== undefined,
+      logLevel,
+      ...(turn.paramHeaders && { paramHeaders: turn.paramHeaders }),
+    };
+    const admitted = { principal, backend, permit, exchange, request };
+    const lane = this.#rooms.lanes.stateless(backend);
+    if (lane !== undefined) this.#drive(admitted, lane);
+    else this.#findLane(admitted).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+  }
+
+  async #discover(turn: Turn, message: Request, backend: string): Promise<void> {
+    const discovery = await this.#rooms.lanes.discover(backend);
+    turn.reply.respond(resultBytes(message.id.raw, discoverResult(turn.endpoint.profile, discovery)));
+  }
+
+  async #findLane(admitted: Admitted): Promise<void> {
+    const { backend, exchange, principal, permit, request } = admitted;
+    const { eras } = await this.#rooms.lanes.discover(backend);
+    const state = member(request.message.params, 'requestState');
+    if (state !== undefined && !eras.includes('modern')) {
+      const text = stringAt(request.message.bytes, state) ?? '';
+      const parked = await this.#rooms.parking.take(text, principal, request.message);
+      parked.resume(exchange);
+      return;
+    }
+    const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);
+    this.#drive(admitted, held);
+  }
+
+  #drive(admitted: Admitted, lane: Pick<HeldLane, 'call' | 'discovery'>): void {
+    const { exchange, request, permit, principal } = admitted;
+    const { capabilities, serverInfo } = lane.discovery;
+    if (!offers(capabilities, request.row)) {
+      exchange.fail(unknownMethod(request.message, 'modern'));
+      return;
+    }
+    if (exchange.settled) return;
+    new ModernDrive({ ...this.#rooms, principal, serverInfo }, exchange, request).begin((next, sink) =>
+      lane.call(permit, next, sink),
+    );
+  }
+}

@@ -1,0 +1,31 @@
+/** One message of a client on its way in, with what is known about its sender. */
+import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
+import type { Inflight } from '../exchange/exchange.ts';
+import type { Connection, Reply } from '../exchange/outlet.ts';
+import type { Session } from '../exchange/session.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Batch, Message } from '../wire/message.ts';
+
+export interface Turn {
+  readonly endpoint: Endpoint;
+  readonly principal: Principal;
+  readonly message: Message | Batch;
+  readonly reply: Reply;
+  /** Absent where the transport has none. */
+  readonly header: HeaderReader | undefined;
+  /** `Mcp-Param-*`, by lower-case name. */
+  readonly paramHeaders: Readonly<Record<string, string>> | undefined;
+  /** Set for stdio and HTTP+SSE. */
+  readonly line: LineState | undefined;
+}
+
+/** What a client with a connection of its own has instead of a session id. */
+export interface LineState {
+  readonly via: 'sse' | 'stdio';
+  readonly connection: Connection;
+  /** Modern requests in flight: `notifications/cancelled` names them. */
+  readonly inflight: Inflight;
+  /** Set while `initialize` is being answered, so that a second one is seen. */
+  opening: boolean;
+  session: Session | undefined;
+}

@@ -1,0 +1,32 @@
+/** What is being done for clients right now, so that a gateway that stops can wait for it. */
+import type { Clock } from '../exchange/clock.ts';
+
+export class Work {
+  #running = 0;
+  #whenDone: (() => void) | undefined;
+
+  begin(): void {
+    this.#running += 1;
+  }
+
+  end(): void {
+    this.#running -= 1;
+    if (this.#running === 0) this.#whenDone?.();
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Resolves when nothing runs any more, or when the time is over. */
+  finished(withinMs: number, clock: Clock): Promise<void> {
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const stopWaiting = clock.after(withinMs, resolve);
+      this.#whenDone = () => {
+        stopWaiting();
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,26 @@
+/** What operators and load balancers ask. */
+import type { HttpAnswer } from './answer.ts';
+import { respondState } from './respond.ts';
+
+/** Whether requests can be served, and where each backend stands. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly backends: Readonly<Record<string, BackendReadiness>>;
+}
+
+export interface BackendReadiness {
+  readonly state: string;
+  /** Why it is down: a reason of the failure table. */
+  readonly reason?: string;
+}
+
+/** The process lives. What it can do is asked at `/readyz`. */
+export function respondHealth(res: HttpAnswer): void {
+  respondState(res, 200, { status: 'ok' });
+}
+
+export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean): void {
+  const ready = readiness.ready && !closing;
+  const status = closing ? 'shutting down' : ready ? 'ready' : 'not ready';
+  respondState(res, ready ? 200 : 503, { status, backends: readiness.backends });
+}

@@ -1,0 +1,229 @@
+/** HTTP in: one server, its gates, and the way from a path to whoever serves it. */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Failure } from '../errors.ts';
+import type { Endpoint, Gateway } from '../exchange/arrival.ts';
+import { HttpAnswer } from './answer.ts';
+import { discardBody } from './body.ts';
+import { BrokenConnections } from './broken.ts';
+import { preflightHeaders } from './cors.ts';
+import { faultFailure } from './fault.ts';
+import { type Readiness, respondHealth, respondReadiness } from './health.ts';
+import type { IngressNotes } from './notes.ts';
+import { type OriginRules, Origins } from './origin.ts';
+import type { OutboxLimits } from './outbox.ts';
+import { respondEmpty, respondFailure } from './respond.ts';
+import { type Route, type Routes, routesOf, targetOf } from './routes.ts';
+import { HttpSse } from './sse.ts';
+import { notAllowed, type Shared, serveMcp } from './streamable.ts';
+import { Sweep, type SweepClock } from './sweep.ts';
+
+export interface HttpOptions {
+  readonly listen: OriginRules & { readonly port: number };
+  readonly endpoints: readonly Endpoint[];
+  readonly gateway: Gateway;
+  readonly limits: HttpLimits;
+  readonly ready: () => Readiness;
+  readonly notes: IngressNotes;
+  readonly clock: SweepClock;
+}
+
+export interface HttpLimits extends OutboxLimits {
+  readonly bodyBytes: number;
+  readonly headerBytes: number;
+  readonly jsonDepth: number;
+  readonly headersMs: number;
+  readonly bodyMs: number;
+  readonly sseAfterMs: number;
+  readonly keepAliveMs: number;
+}
+
+export interface HttpServer {
+  /** Where it listens, without a path. */
+  readonly url: string;
+  /** Takes no new work, lets the old finish for so long, and cuts what is left. */
+  close(options: { readonly drainMs: number }): Promise<void>;
+}
+
+/** Longer than the 60 s after which the usual load balancers let go of an idle connection, so that they never meet a closed one. */
+const IDLE_CONNECTION_MS = 65_000;
+/** How exactly the time for headers is kept: so many looks within it. */
+const HEADER_CHECKS = 4;
+
+export function startHttp(options: HttpOptions): Promise<HttpServer> {
+  const listener = new Listener(options);
+  return listener.start();
+}
+
+/** The youngest answer on a connection. */
+const latest = Symbol('latest answer');
+type TrackedSocket = Duplex & { [latest]?: HttpAnswer };
+
+class Listener {
+  readonly #options: HttpOptions;
+  readonly #routes: Routes;
+  readonly #origins: Origins;
+  readonly #shared: Shared;
+  readonly #sse: HttpSse;
+  readonly #server: Server<typeof IncomingMessage, typeof HttpAnswer>;
+  readonly #broken = new BrokenConnections();
+  readonly #sweeps: readonly Sweep[];
+  readonly #open = new Set<HttpAnswer>();
+  #closing = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    const { limits, clock, gateway, notes } = options;
+    this.#routes = routesOf(options.endpoints);
+    this.#origins = new Origins(options.listen);
+    const bodies = new Sweep(limits.bodyMs, clock);
+    const keepAlive = new Sweep(limits.keepAliveMs, clock);
+    const undecided = limits.sseAfterMs === 0 ? undefined : new Sweep(limits.sseAfterMs, clock);
+    this.#sweeps = [bodies, keepAlive, ...(undecided === undefined ? [] : [undecided])];
+    this.#shared = {
+      gateway,
+      notes,
+      limits,
+      keepAlive,
+      undecided,
+      body: { bodyBytes: limits.bodyBytes, sweep: bodies },
+      depth: { depth: limits.jsonDepth },
+      closing: () => this.#closing || gateway.draining,
+    };
+    this.#sse = new HttpSse(this.#shared);
+    this.#server = this.#makeServer(limits);
+  }
+
+  #makeServer(limits: HttpLimits): Server<typeof IncomingMessage, typeof HttpAnswer> {
+    const server = createServer({
+      ServerResponse: HttpAnswer,
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: Math.ceil(limits.headersMs / HEADER_CHECKS),
+      // Bodies are timed by ourselves, so that the answer is one of ours.
+      requestTimeout: 0,
+      keepAliveTimeout: IDLE_CONNECTION_MS,
+      // Checked by ourselves, for the same reason.
+      requireHostHeader: false,
+    });
+    const onRequest = (req: IncomingMessage, res: HttpAnswer): void => this.#enter(req, res);
+    server.on('request', onRequest);
+    // RFC 9110, 10.1.1: an expectation that we do not know may be ignored.
+    server.on('checkExpectation', onRequest);
+    server.on('checkContinue', (req, res) => {
+      res.awaitsContinue = true;
+      onRequest(req, res);
+    });
+    server.on('clientError', (error, socket: TrackedSocket) => this.#broken.break(error, socket, socket[latest]));
+    server.on('connect', (_req, socket) => {
+      this.#broken.dismiss(socket, new Failure('method_not_allowed'), { Allow: 'GET, POST, DELETE, OPTIONS' });
+    });
+    return server;
+  }
+
+  start(): Promise<HttpServer> {
+    const { host, port } = this.#options.listen;
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
+        this.#server.off('error', reject);
+        const { address, family, port: bound } = this.#server.address() as AddressInfo;
+        const name = family === 'IPv6' ? `[${address}]` : address;
+        resolve({ url: `http://${name}:${bound}`, close: ({ drainMs }) => this.#close(drainMs) });
+      });
+    });
+  }
+
+  /** Nothing that a client sends may get past this, least of all as an exception. */
+  #enter(req: IncomingMessage, res: HttpAnswer): void {
+    this.#open.add(res);
+    res.whenGone(() => this.#left(res));
+    const socket: TrackedSocket = req.socket;
+    socket[latest] = res;
+    // Queued behind an earlier answer of the same connection (pipelining): such a one is not told when the connection ends.
+    if (res.socket === null) socket.once('close', () => res.leave());
+    try {
+      this.#pass(req, res);
+    } catch (error) {
+      respondFailure(res, faultFailure(error, this.#shared.notes), { era: res.era });
+    }
+    if (res.reading === undefined) discardBody(req, res, this.#shared.body);
+  }
+
+  /** Path and method, then Origin and Host, then preflight; size, time and shape are checked by whoever reads the body. */
+  #pass(req: IncomingMessage, res: HttpAnswer): void {
+    const { origin } = req.headers;
+    const foreign = this.#origins.checkOrigin(origin);
+    if (foreign === undefined) res.origin = origin;
+    const target = targetOf(req.url ?? '', req.headers.host);
+    const route = this.#routes.get(target.path);
+    if (route !== undefined && !route.methods.has(req.method)) {
+      notAllowed(res, route.allow);
+      return;
+    }
+    const unknown = route === undefined ? new Failure('path_not_found') : undefined;
+    const refusal = unknown ?? foreign ?? this.#checkHost(req, target.host);
+    if (refusal !== undefined) respondFailure(res, refusal, { era: res.era });
+    else if (route !== undefined) this.#serve(req, res, route);
+  }
+
+  #checkHost(req: IncomingMessage, host: string | undefined): Failure | undefined {
+    // RFC 9112, 3.2: HTTP/1.1 without a Host is malformed, whatever we would think of the name.
+    if (host === undefined && req.httpVersion === '1.1') {
+      return new Failure('invalid_request', { message: 'The Host header is required' });
+    }
+    return this.#origins.checkHost(host);
+  }
+
+  #serve(req: IncomingMessage, res: HttpAnswer, route: Route): void {
+    if (req.method === 'OPTIONS') {
+      respondEmpty(res, 204, preflightHeaders(req, route.allow));
+      return;
+    }
+    switch (route.kind) {
+      case 'mcp':
+        serveMcp(req, res, route, this.#shared);
+        break;
+      case 'sse':
+        void this.#sse.open(req, res, route);
+        break;
+      case 'messages':
+        this.#sse.receive(req, res, route);
+        break;
+      case 'health':
+        respondHealth(res);
+        break;
+      case 'ready':
+        respondReadiness(res, this.#options.ready(), this.#shared.closing());
+        break;
+    }
+  }
+
+  #left(res: HttpAnswer): void {
+    this.#open.delete(res);
+    if (this.#open.size === 0) this.#onIdle?.();
+  }
+
+  /** The port stays open while answers are still going out: whoever comes is told to go elsewhere, instead of being refused by the system. */
+  async #close(drainMs: number): Promise<void> {
+    this.#closing = true;
+    if (this.#open.size > 0) await this.#idleOr(drainMs);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    this.#broken.close();
+    await closed;
+    for (const sweep of this.#sweeps) sweep.close();
+  }
+
+  #idleOr(drainMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, drainMs);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

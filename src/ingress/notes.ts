@@ -1,0 +1,9 @@
+/** What the transports noticed and survived, for logs and counters. */
+export interface IngressNotes {
+  /** A reader was too slow for a message that may be left out. */
+  dropped(urgency: 'progress' | 'log'): void;
+  /** A reader took nothing for so long that its connection was cut. */
+  cutOff(): void;
+  /** A fault of ours. Answers how the log names it, for `data.logId`. */
+  fault(error: unknown): string | undefined;
+}

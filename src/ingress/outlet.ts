@@ -1,0 +1,238 @@
+/**
+ * The outlets of one POST and the response that they share. It stays undecided between JSON and a stream for as long as
+ * nothing forces it: plain JSON is cheaper, and its status can still say what happened.
+ */
+import type {
+  Connection,
+  Outlet,
+  OutletOptions,
+  ResumableStream,
+  Settlement,
+  StreamEvent,
+  Urgency,
+} from '../exchange/outlet.ts';
+import { concat, failureBytes, type Raw } from '../wire/compose.ts';
+import type { Era } from '../wire/revisions.ts';
+import type { Accepted } from './accept.ts';
+import type { HttpAnswer } from './answer.ts';
+import { respondEmpty, respondFailure, respondJson } from './respond.ts';
+import { SseConnection, type Streams } from './stream.ts';
+import type { Sweep, Waiting } from './sweep.ts';
+
+/** What all POSTs of a server share. */
+export interface Replies extends Streams {
+  /** Turns answers into streams that are not there after `sseAfterMs`. Absent: at once. */
+  readonly undecided: Sweep | undefined;
+}
+
+export function openOutlets(
+  res: HttpAnswer,
+  accepted: Accepted,
+  options: OutletOptions,
+  shared: Replies,
+): readonly Outlet[] {
+  const answer = new PostAnswer(res, accepted, options, shared);
+  return answer.outlets;
+}
+
+/** For requests that were refused when their outlets were opened: whoever works for them hears at once that nobody waits. */
+export function refusedOutlets(requests: number): readonly Outlet[] {
+  return Array.from({ length: requests }, () => refused);
+}
+
+const refused: Outlet = {
+  send: () => undefined,
+  settle: () => undefined,
+  pause: () => undefined,
+  onAbandoned: (listener) => listener(),
+};
+
+class PostAnswer implements Waiting {
+  due = 0;
+  readonly outlets: readonly PostOutlet[];
+  readonly era: Era;
+  readonly #res: HttpAnswer;
+  readonly #accepted: Accepted;
+  readonly #options: OutletOptions;
+  readonly #shared: Replies;
+  #unsettled: number;
+  /** Settled before the response was decided, in that order. */
+  #settlements: Settlement[] = [];
+  /** Where messages go once the response is a stream. */
+  #stream: ResumableStream | undefined;
+  #connection: SseConnection | undefined;
+
+  constructor(res: HttpAnswer, accepted: Accepted, options: OutletOptions, shared: Replies) {
+    this.era = options.era;
+    this.#res = res;
+    this.#accepted = accepted;
+    this.#options = options;
+    this.#shared = shared;
+    this.#unsettled = options.requests;
+    this.outlets = Array.from({ length: options.requests }, () => new PostOutlet(this));
+    // A client that has a stream to come back to, or that is of the legacy era, cancels with words.
+    if (options.era === 'modern' && options.stream === undefined) res.whenGone(() => this.#abandon());
+    if (!accepted.sse) return;
+    if (options.longLived || shared.undecided === undefined) this.expire();
+    else shared.undecided.add(this);
+  }
+
+  /** Not done in time, or never meant to be: the headers go out, and with them the decision for a stream. */
+  expire(): void {
+    if (this.#res.gone) return;
+    this.#becomeStream();
+    this.#connection?.flush();
+  }
+
+  send(message: Uint8Array, urgency: Urgency, key: string | undefined): void {
+    // A client that reads JSON alone gets one document, and this is not it.
+    if (this.#accepted.sse) this.#becomeStream().emit(message, urgency, key);
+  }
+
+  pause(retryMs: number | undefined): void {
+    // Without a stream to come back to, closing the connection would lose the answer.
+    if (this.#accepted.sse && this.#options.stream !== undefined) this.#becomeStream().pause(retryMs);
+  }
+
+  settle(settlement: Settlement): void {
+    this.#unsettled -= 1;
+    if (this.#stream === undefined) this.#settlements.push(settlement);
+    else this.#emit(this.#stream, settlement);
+    if (this.#unsettled > 0) return;
+    this.#shared.undecided?.remove(this);
+    if (this.#stream === undefined) this.#respond();
+    else this.#stream.terminate();
+  }
+
+  #respond(): void {
+    if (this.#settlements.every((settlement) => settlement.kind === 'silence')) this.#respondSilence();
+    else if (this.#accepted.json || this.#saysMoreThanOk()) this.#respondJson();
+    else this.#becomeStream().terminate();
+  }
+
+  /** Nothing was ever sent, so there is nothing to come back to: not even a resumable stream is begun. */
+  #respondSilence(): void {
+    if (this.#accepted.sse) new SseConnection(this.#res, this.#shared).end();
+    else respondEmpty(this.#res, 204);
+  }
+
+  /** A status that only a response of its own can carry. Whoever accepts streams alone can still read a status. */
+  #saysMoreThanOk(): boolean {
+    if (this.#options.batch) return false;
+    return this.#settlements.some((settlement) => statusOf(settlement) !== 200);
+  }
+
+  #respondJson(): void {
+    const [settlement] = this.#settlements;
+    if (this.#options.batch) respondJson(this.#res, 200, this.#array());
+    else if (settlement?.kind === 'response') respondJson(this.#res, settlement.status ?? 200, settlement.bytes);
+    else if (settlement?.kind === 'failure') {
+      respondFailure(this.#res, settlement.failure, { era: this.era, id: settlement.id });
+    }
+  }
+
+  #array(): Uint8Array {
+    const parts: Raw[] = [];
+    for (const settlement of this.#settlements) {
+      const bytes = this.#bytesOf(settlement);
+      if (bytes !== undefined) parts.push(parts.length === 0 ? '[' : ',', bytes);
+    }
+    parts.push(']');
+    return concat(parts);
+  }
+
+  #becomeStream(): ResumableStream {
+    if (this.#stream !== undefined) return this.#stream;
+    this.#shared.undecided?.remove(this);
+    this.#connection = new SseConnection(this.#res, this.#shared);
+    const stream = this.#options.stream?.() ?? new OneConnection();
+    this.#stream = stream;
+    stream.attach(this.#connection);
+    for (const settlement of this.#settlements) this.#emit(stream, settlement);
+    this.#settlements = [];
+    return stream;
+  }
+
+  #emit(stream: ResumableStream, settlement: Settlement): void {
+    const bytes = this.#bytesOf(settlement);
+    if (bytes !== undefined) stream.emit(bytes, 'keep');
+  }
+
+  #bytesOf(settlement: Settlement): Uint8Array | undefined {
+    if (settlement.kind === 'response') return settlement.bytes;
+    return settlement.kind === 'failure' ? failureBytes(settlement.failure, this.era, settlement.id) : undefined;
+  }
+
+  #abandon(): void {
+    this.#shared.undecided?.remove(this);
+    for (const outlet of this.outlets) outlet.abandon();
+  }
+}
+
+function statusOf(settlement: Settlement): number {
+  if (settlement.kind === 'response') return settlement.status ?? 200;
+  return settlement.kind === 'failure' ? settlement.failure.row.status : 200;
+}
+
+/** A stream that lives and dies with its connection. */
+class OneConnection implements ResumableStream {
+  #connection: Connection | undefined;
+
+  attach(connection: Connection): void {
+    this.#connection = connection;
+  }
+
+  emit(data: Uint8Array, urgency: Urgency, key?: string): void {
+    const event: StreamEvent = { id: undefined, data, urgency, key };
+    this.#connection?.send(event);
+  }
+
+  pause(): void {
+    // There is no coming back to it.
+  }
+
+  terminate(): void {
+    this.#connection?.end();
+  }
+}
+
+class PostOutlet implements Outlet {
+  readonly #answer: PostAnswer;
+  #state: 'open' | 'settled' | 'abandoned' = 'open';
+  #listeners: (() => void)[] | undefined;
+
+  constructor(answer: PostAnswer) {
+    this.#answer = answer;
+  }
+
+  send(message: Uint8Array, urgency: Urgency, key?: string): void {
+    if (this.#state === 'open') this.#answer.send(message, urgency, key);
+  }
+
+  settle(settlement: Settlement): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'settled';
+    this.#listeners = undefined;
+    this.#answer.settle(settlement);
+  }
+
+  pause(retryMs: number | undefined): void {
+    if (this.#state === 'open') this.#answer.pause(retryMs);
+  }
+
+  onAbandoned(listener: () => void): void {
+    if (this.#state === 'abandoned') listener();
+    else if (this.#state === 'open') {
+      this.#listeners ??= [];
+      this.#listeners.push(listener);
+    }
+  }
+
+  abandon(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'abandoned';
+    const listeners = this.#listeners ?? [];
+    this.#listeners = undefined;
+    for (const listener of listeners) listener();
+  }
+}

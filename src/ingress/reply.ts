@@ -1,0 +1,69 @@
+/** How a POST is answered, once somebody knows what to say. */
+import { Failure } from '../errors.ts';
+import type { Outlet, OutletOptions, Reply } from '../exchange/outlet.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import type { Era } from '../wire/revisions.ts';
+import type { Accepted } from './accept.ts';
+import type { HttpAnswer } from './answer.ts';
+import { openOutlets, type Replies, refusedOutlets } from './outlet.ts';
+import { type Headers, respondEmpty, respondFailure, respondJson } from './respond.ts';
+import { SseConnection } from './stream.ts';
+
+export class PostReply implements Reply {
+  readonly #res: HttpAnswer;
+  readonly #accepted: Accepted;
+  readonly #message: Message | Batch;
+  readonly #shared: Replies;
+  #used = false;
+  #outlets: readonly Outlet[] = [];
+
+  constructor(res: HttpAnswer, accepted: Accepted, message: Message | Batch, shared: Replies) {
+    this.#res = res;
+    this.#accepted = accepted;
+    this.#message = message;
+    this.#shared = shared;
+  }
+
+  /** Echoed where the message is a request. */
+  get id(): string | undefined {
+    return this.#message.kind === 'request' ? this.#message.id.raw : undefined;
+  }
+
+  accepted(): void {
+    if (this.#take()) respondEmpty(this.#res, 202);
+  }
+
+  /** Whoever fails after the outlets were opened fails what they wait for: a client must not hang for a fault of ours. */
+  refuse(failure: Failure, era: Era, id?: string): void {
+    if (this.#take()) respondFailure(this.#res, failure, { era, id: id ?? this.id });
+    else for (const outlet of this.#outlets) outlet.settle({ kind: 'failure', failure, id: id ?? this.id });
+  }
+
+  respond(bytes: Uint8Array, headers?: Headers): void {
+    if (!this.#take()) return;
+    if (this.#accepted.json) {
+      respondJson(this.#res, 200, bytes, headers);
+      return;
+    }
+    const connection = new SseConnection(this.#res, this.#shared, headers === undefined ? {} : { headers });
+    connection.send({ id: undefined, data: bytes, urgency: 'keep' });
+    connection.end();
+  }
+
+  open(options: OutletOptions): readonly Outlet[] {
+    if (!this.#take()) return refusedOutlets(options.requests);
+    if (options.longLived && !this.#accepted.sse) {
+      const failure = new Failure('not_acceptable', { message: 'Not acceptable: the answer is an event stream' });
+      respondFailure(this.#res, failure, { era: options.era, id: this.id });
+      return refusedOutlets(options.requests);
+    }
+    this.#outlets = openOutlets(this.#res, this.#accepted, options, this.#shared);
+    return this.#outlets;
+  }
+
+  #take(): boolean {
+    if (this.#used) return false;
+    this.#used = true;
+    return true;
+  }
+}

@@ -1,0 +1,112 @@
+/** The only place that turns an outcome into status, headers and body. */
+import { STATUS_CODES } from 'node:http';
+import type { Failure, FailureRow } from '../errors.ts';
+import { failureBytes } from '../wire/compose.ts';
+import type { Era } from '../wire/revisions.ts';
+import type { HttpAnswer } from './answer.ts';
+import { pushCors } from './cors.ts';
+
+/**
+ * How long a client may take nothing of an answer that is ready for it. A line that moves no byte for so long is dead or
+ * malicious, and the answer is memory.
+ */
+const STALLED_MS = 60_000;
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** A JSON document that answers a request. */
+export function respondJson(res: HttpAnswer, status: number, body: Uint8Array, headers?: Headers): void {
+  const head = ['Content-Type', 'application/json', 'Content-Length', String(body.byteLength)];
+  if (headers !== undefined) for (const name in headers) head.push(name, headers[name] as string);
+  finish(res, status, head, body);
+}
+
+/** A document about ourselves. */
+export function respondState(res: HttpAnswer, status: number, state: unknown): void {
+  respondJson(res, status, Buffer.from(JSON.stringify(state)), { 'Cache-Control': 'no-store' });
+}
+
+/** 202 for what was taken, 204 where there is nothing to say. */
+export function respondEmpty(res: HttpAnswer, status: 202 | 204, head: string[] = []): void {
+  // RFC 9110, 8.6: no Content-Length in a 204.
+  if (status === 202) head.push('Content-Length', '0');
+  finish(res, status, head, undefined);
+}
+
+export interface FailureContext {
+  readonly era: Era;
+  /** The raw id token of the request, where there is one. */
+  readonly id?: string | undefined;
+  readonly headers?: Headers;
+}
+
+/** 404 and 405 are stored by caches unless they are told not to. */
+const uncached: Headers = { 'Cache-Control': 'no-store' };
+
+export function respondFailure(res: HttpAnswer, failure: Failure, context: FailureContext): void {
+  const id = context.id ?? failure.id;
+  const status = id === undefined ? statusOutside(failure.row) : failure.row.status;
+  const headers = context.headers === undefined ? uncached : { ...uncached, ...context.headers };
+  respondJson(res, status, failureBytes(failure, context.era, id), headers);
+}
+
+/**
+ * What answers no request (a GET, a DELETE, a notification) has no exchange in which it could be told: HTTP must say it.
+ * Policy's codes are HTTP's own.
+ */
+function statusOutside(row: FailureRow): number {
+  if (row.status !== 200) return row.status;
+  if (row.legacy >= 400 && row.legacy < 600) return row.legacy;
+  return { client: 400, backend: 502, gateway: 500 }[row.blame];
+}
+
+/** The head of an event stream. `X-Accel-Buffering` tells proxies to pass events on as they come. */
+export function beginStream(res: HttpAnswer, headers?: Headers): void {
+  if (res.headersSent || res.gone) return;
+  const head = [
+    'Content-Type',
+    'text/event-stream',
+    'Cache-Control',
+    'no-cache, no-transform',
+    'X-Accel-Buffering',
+    'no',
+  ];
+  if (headers !== undefined) for (const name in headers) head.push(name, headers[name] as string);
+  writeHead(res, 200, head);
+}
+
+function finish(res: HttpAnswer, status: number, head: string[], body: Uint8Array | undefined): void {
+  if (res.headersSent || res.gone) return;
+  writeHead(res, status, head);
+  res.end(body);
+  if (res.writableLength > 0) cutWhenStalled(res);
+}
+
+function writeHead(res: HttpAnswer, status: number, head: string[]): void {
+  if (res.origin !== undefined) pushCors(head, res.origin);
+  if (res.isLast) head.push('Connection', 'close');
+  res.writeHead(status, head);
+}
+
+/** For answers that are complete, and for streams that are written to more often than this. */
+export function cutWhenStalled(res: HttpAnswer, ms = STALLED_MS): void {
+  const { socket } = res;
+  if (socket === null) return;
+  socket.setTimeout(ms);
+  // Before Node sets the time for the next request.
+  res.prependOnceListener('finish', () => socket.setTimeout(0));
+}
+
+/** A whole response, for a connection on which HTTP itself failed. */
+export function failureOnTheWire(failure: Failure, headers: Headers = {}): Buffer {
+  const body = failureBytes(failure, 'legacy');
+  const { status } = failure.row;
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.byteLength}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    'Connection: close',
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
+}

@@ -1,0 +1,74 @@
+/** What is served where. A path is compared as it stands in the request line. */
+import type { Endpoint } from '../exchange/arrival.ts';
+import { era } from '../wire/revisions.ts';
+
+export type Route = Allowed &
+  (
+    | { readonly kind: 'mcp'; readonly endpoint: Endpoint; readonly hasLegacy: boolean }
+    /** The two addresses of HTTP+SSE. `messages` is the path of the second. */
+    | { readonly kind: 'sse'; readonly endpoint: Endpoint; readonly messages: string }
+    | { readonly kind: 'messages'; readonly endpoint: Endpoint }
+    | { readonly kind: 'health' | 'ready' }
+  );
+
+interface Allowed {
+  readonly methods: ReadonlySet<string | undefined>;
+  /** The same, as `Allow` says it. */
+  readonly allow: string;
+}
+
+export type Routes = ReadonlyMap<string, Route>;
+
+/** 2026-07-28 has POST alone. */
+export const MODERN_ALLOW = 'POST, OPTIONS';
+const LEGACY_ALLOW = 'GET, POST, DELETE, OPTIONS';
+const OWN_ALLOW = 'GET, HEAD, OPTIONS';
+
+function allowing(allow: string): Allowed {
+  return { allow, methods: new Set(allow.split(', ')) };
+}
+
+/** Where two claim the same path, an endpoint that the config names wins over an address that was derived. */
+export function routesOf(endpoints: readonly Endpoint[]): Routes {
+  const routes = new Map<string, Route>();
+  for (const endpoint of endpoints) addHttpSse(routes, endpoint);
+  routes.set('/healthz', { kind: 'health', ...allowing(OWN_ALLOW) });
+  routes.set('/readyz', { kind: 'ready', ...allowing(OWN_ALLOW) });
+  for (const endpoint of endpoints) {
+    const hasLegacy = endpoint.profile.revisions.some((revision) => era(revision) === 'legacy');
+    const allowed = allowing(hasLegacy ? LEGACY_ALLOW : MODERN_ALLOW);
+    routes.set(endpoint.path, { kind: 'mcp', endpoint, hasLegacy, ...allowed });
+  }
+  return routes;
+}
+
+/** HTTP+SSE is the transport of the first revision: without it in the profile, the addresses do not exist. */
+function addHttpSse(routes: Map<string, Route>, endpoint: Endpoint): void {
+  if (!endpoint.profile.revisions.includes('2024-11-05')) return;
+  const base = endpoint.path.replace(/\/(?:mcp)?$/, '');
+  const messages = `${base}/messages`;
+  routes.set(`${base}/sse`, { kind: 'sse', endpoint, messages, ...allowing('GET, OPTIONS') });
+  routes.set(messages, { kind: 'messages', endpoint, ...allowing(MODERN_ALLOW) });
+}
+
+const absolute = /^https?:\/\/([^/?#]*)/i;
+
+export interface Target {
+  readonly path: string;
+  /** RFC 9112, 3.2.2: where the request line names the host, the header does not count. */
+  readonly host: string | undefined;
+}
+
+export function targetOf(url: string, host: string | undefined): Target {
+  if (url.charCodeAt(0) === SLASH) return { path: beforeQuery(url), host };
+  const authority = absolute.exec(url);
+  if (authority === null) return { path: url, host };
+  return { path: beforeQuery(url.slice(authority[0].length) || '/'), host: authority[1] };
+}
+
+const SLASH = 0x2f;
+
+function beforeQuery(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}

@@ -1,0 +1,103 @@
+/**
+ * HTTP+SSE, the transport of 2024-11-05: one stream for everything that we say, one address for everything that the client
+ * says. The stream's end is the session's end.
+ * https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
+ */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Failure } from '../errors.ts';
+import type { Endpoint, Line } from '../exchange/arrival.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import { readMessage } from '../wire/scan.ts';
+import { encodeEvent } from '../wire/sse.ts';
+import type { HttpAnswer } from './answer.ts';
+import { type BodySink, checkContentType, readBody } from './body.ts';
+import { faultFailure } from './fault.ts';
+import { respondEmpty, respondFailure } from './respond.ts';
+import type { Route } from './routes.ts';
+import { SseConnection } from './stream.ts';
+import { credentialsOf, orFault, refuseStream, type Shared } from './streamable.ts';
+
+export type SseRoute = Extract<Route, { kind: 'sse' }>;
+export type MessagesRoute = Extract<Route, { kind: 'messages' }>;
+
+/** Whoever knows the id can speak for the session: it must not be guessable. */
+const ID_BYTES = 24;
+
+interface OpenLine {
+  readonly endpoint: Endpoint;
+  readonly line: Line;
+}
+
+export class HttpSse {
+  readonly #shared: Shared;
+  readonly #lines = new Map<string, OpenLine>();
+
+  constructor(shared: Shared) {
+    this.#shared = shared;
+  }
+
+  /** GET: opens the stream. Its first event names the address for POSTs. */
+  async open(req: IncomingMessage, res: HttpAnswer, route: SseRoute): Promise<void> {
+    const { endpoint, messages } = route;
+    if (refuseStream(req, res, endpoint, this.#shared)) return;
+    const connection = new SseConnection(res, this.#shared, { event: 'message', held: true });
+    const line = await orFault<Line>(this.#shared, () =>
+      this.#shared.gateway.connect(endpoint, credentialsOf(req), 'sse', connection),
+    );
+    if (line instanceof Failure) {
+      respondFailure(res, line, { era: 'legacy' });
+      return;
+    }
+    const id = randomBytes(ID_BYTES).toString('base64url');
+    this.#lines.set(id, { endpoint, line });
+    connection.onClose(() => {
+      this.#lines.delete(id);
+      line.close();
+    });
+    connection.open(encodeEvent({ event: 'endpoint', data: `${messages}?sessionId=${id}` }));
+  }
+
+  /** POST: one message. Its answer comes on the stream. */
+  receive(req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): void {
+    const failure = checkContentType(req);
+    if (failure === undefined) readBody(req, res, this.#shared.body, this.#sink(req, res, route));
+    else respondFailure(res, failure, { era: 'legacy' });
+  }
+
+  #sink(req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): BodySink {
+    const unreadable = (failure: Failure) => respondFailure(res, failure, { era: 'legacy' });
+    return {
+      unreadable,
+      body: (bytes) => {
+        try {
+          this.#deliver(readMessage(bytes, this.#shared.depth), sessionIdOf(req.url ?? ''), res, route);
+        } catch (error) {
+          unreadable(faultFailure(error, this.#shared.notes));
+        }
+      },
+    };
+  }
+
+  #deliver(message: Message | Batch, sessionId: string | null, res: HttpAnswer, route: MessagesRoute): void {
+    const open = sessionId === null ? undefined : this.#lines.get(sessionId);
+    const failure = this.#refusal(message, open, route);
+    if (failure !== undefined) {
+      respondFailure(res, failure, { era: 'legacy', id: message.kind === 'request' ? message.id.raw : undefined });
+      return;
+    }
+    respondEmpty(res, 202);
+    open?.line.receive(message);
+  }
+
+  #refusal(message: Message | Batch, open: OpenLine | undefined, route: MessagesRoute): Failure | undefined {
+    if (open?.endpoint !== route.endpoint) return new Failure('session_not_found');
+    if (message.kind === 'batch') return new Failure('unsupported_mcp_batch');
+    return message.kind === 'request' && this.#shared.closing() ? new Failure('shutting_down') : undefined;
+  }
+}
+
+function sessionIdOf(url: string): string | null {
+  const query = url.indexOf('?');
+  return query === -1 ? null : new URLSearchParams(url.slice(query)).get('sessionId');
+}

@@ -1,0 +1,161 @@
+/** Streamable HTTP: POST, GET and DELETE of one MCP address, for both eras. */
+import type { IncomingMessage } from 'node:http';
+import { Failure } from '../errors.ts';
+import type { Endpoint, Gateway, HeaderReader, SessionRequest } from '../exchange/arrival.ts';
+import type { Connection } from '../exchange/outlet.ts';
+import type { Credentials } from '../identity/principal.ts';
+import { readMessage } from '../wire/scan.ts';
+import { type Accepted, checkPost, checkStream, readAccept } from './accept.ts';
+import type { HttpAnswer } from './answer.ts';
+import { type BodyLimits, type BodySink, checkContentType, readBody } from './body.ts';
+import { faultFailure } from './fault.ts';
+import type { Replies } from './outlet.ts';
+import { PostReply } from './reply.ts';
+import { respondEmpty, respondFailure } from './respond.ts';
+import { MODERN_ALLOW, type Route } from './routes.ts';
+import { SseConnection } from './stream.ts';
+
+/** What all requests of a server share. */
+export interface Shared extends Replies {
+  readonly gateway: Gateway;
+  readonly body: BodyLimits;
+  readonly depth: { readonly depth: number };
+  /** No new work is taken; what helps to finish the old still is. */
+  readonly closing: () => boolean;
+}
+
+export type McpRoute = Extract<Route, { kind: 'mcp' }>;
+
+export function serveMcp(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): void {
+  if (req.method === 'POST') {
+    post(req, res, route, shared);
+    return;
+  }
+  // The modern revision knows neither GET nor DELETE; a client that speaks it is told so even where others may.
+  const allow = route.hasLegacy && res.era === 'modern' ? MODERN_ALLOW : route.allow;
+  if (req.method === 'GET' && allow !== MODERN_ALLOW) void listen(req, res, route, shared);
+  else if (req.method === 'DELETE' && allow !== MODERN_ALLOW) void end(req, res, route, shared);
+  else notAllowed(res, allow);
+}
+
+export function notAllowed(res: HttpAnswer, allow: string): void {
+  respondFailure(res, new Failure('method_not_allowed'), { era: res.era, headers: { Allow: allow } });
+}
+
+export function credentialsOf(req: IncomingMessage): Credentials {
+  return { authorization: req.headers.authorization };
+}
+
+function headersOf(req: IncomingMessage): HeaderReader {
+  return (name) => {
+    const value = req.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+}
+
+const PARAM_PREFIX = 'mcp-param-';
+
+function paramHeadersOf(req: IncomingMessage): Record<string, string> | undefined {
+  let found: Record<string, string> | undefined;
+  for (const name in req.headers) {
+    const value = name.startsWith(PARAM_PREFIX) ? req.headers[name] : undefined;
+    if (typeof value !== 'string') continue;
+    found ??= {};
+    found[name] = value;
+  }
+  return found;
+}
+
+function post(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): void {
+  const accepted = readAccept(req.headers.accept);
+  const failure = checkContentType(req) ?? checkPost(accepted, route.endpoint.profile);
+  if (failure === undefined) readBody(req, res, shared.body, new Post(req, res, route, accepted, shared));
+  else respondFailure(res, failure, { era: res.era });
+}
+
+class Post implements BodySink {
+  readonly #req: IncomingMessage;
+  readonly #res: HttpAnswer;
+  readonly #route: McpRoute;
+  readonly #accepted: Accepted;
+  readonly #shared: Shared;
+
+  constructor(req: IncomingMessage, res: HttpAnswer, route: McpRoute, accepted: Accepted, shared: Shared) {
+    this.#req = req;
+    this.#res = res;
+    this.#route = route;
+    this.#accepted = accepted;
+    this.#shared = shared;
+  }
+
+  body(bytes: Uint8Array): void {
+    let reply: PostReply | undefined;
+    try {
+      const message = readMessage(bytes, this.#shared.depth);
+      reply = new PostReply(this.#res, this.#accepted, message, this.#shared);
+      if (this.#shared.closing() && (message.kind === 'request' || message.kind === 'batch')) {
+        this.#res.isLast = true;
+        reply.refuse(new Failure('shutting_down'), this.#res.era);
+        return;
+      }
+      this.#shared.gateway.receive({
+        endpoint: this.#route.endpoint,
+        credentials: credentialsOf(this.#req),
+        header: headersOf(this.#req),
+        paramHeaders: paramHeadersOf(this.#req),
+        message,
+        reply,
+      });
+    } catch (error) {
+      const failure = faultFailure(error, this.#shared.notes);
+      if (reply === undefined) this.unreadable(failure);
+      else reply.refuse(failure, this.#res.era);
+    }
+  }
+
+  unreadable(failure: Failure): void {
+    respondFailure(this.#res, failure, { era: this.#res.era });
+  }
+}
+
+function sessionRequest(req: IncomingMessage, route: McpRoute): SessionRequest {
+  return { endpoint: route.endpoint, credentials: credentialsOf(req), header: headersOf(req) };
+}
+
+async function listen(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): Promise<void> {
+  if (refuseStream(req, res, route.endpoint, shared)) return;
+  let connection: SseConnection | undefined;
+  const open = (): Connection => {
+    connection ??= new SseConnection(res, shared);
+    return connection;
+  };
+  const failure = await orFault(shared, () => shared.gateway.listen(sessionRequest(req, route), open));
+  if (failure === undefined) connection?.flush();
+  else if (connection === undefined) respondFailure(res, failure, { era: 'legacy' });
+  else connection.end();
+}
+
+/** True: what wanted to open a stream was answered. */
+export function refuseStream(req: IncomingMessage, res: HttpAnswer, endpoint: Endpoint, shared: Shared): boolean {
+  res.isLast = shared.closing();
+  const failure = res.isLast
+    ? new Failure('shutting_down')
+    : checkStream(readAccept(req.headers.accept), endpoint.profile);
+  if (failure !== undefined) respondFailure(res, failure, { era: 'legacy' });
+  return failure !== undefined;
+}
+
+async function end(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): Promise<void> {
+  const failure = await orFault(shared, () => shared.gateway.end(sessionRequest(req, route)));
+  if (failure === undefined) respondEmpty(res, 204);
+  else respondFailure(res, failure, { era: 'legacy' });
+}
+
+/** What the gateway says; an exception of its own becomes a failure like others. */
+export async function orFault<T>(shared: Shared, ask: () => Promise<T | Failure>): Promise<T | Failure> {
+  try {
+    return await ask();
+  } catch (error) {
+    return faultFailure(error, shared.notes);
+  }
+}

@@ -1,0 +1,21 @@
+/** Exceptions that nobody expected: opaque to the peer, whole in the log, and one id to find the one from the other. */
+import { Failure } from '../errors.ts';
+import type { Log } from './log.ts';
+
+export function createFault(log: Log, newId: () => string): (error: unknown) => Failure {
+  return (error) => {
+    if (error instanceof Failure && error.reason !== 'internal_error') {
+      if (error.row.blame !== 'client') log.debug({ reason: error.reason, cause: textOf(error.cause) }, error.message);
+      return error;
+    }
+    const logId = newId();
+    const cause = error instanceof Failure ? error.cause : error;
+    log.error({ logId, cause: textOf(cause) }, 'unexpected failure');
+    return new Failure('internal_error', { data: { logId }, cause });
+  };
+}
+
+function textOf(cause: unknown): string | undefined {
+  if (cause === undefined) return undefined;
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}

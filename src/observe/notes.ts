@@ -1,0 +1,36 @@
+/** What the edges noticed and survived: counted always, logged where a person could do something about it. */
+import { randomUUID } from 'node:crypto';
+import type { BackendNotes } from '../backend/notes.ts';
+import type { IngressNotes } from '../ingress/notes.ts';
+import type { Counters } from './counters.ts';
+import type { Log } from './log.ts';
+
+export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
+  return {
+    noise: (kind, text) => {
+      counters.count(`backend.noise.${kind}`);
+      if (kind === 'stderr') log.info({ backend }, text);
+      else log.debug({ backend, kind, text }, 'noise from a backend');
+    },
+    odd: (kind, text, cause) => {
+      counters.count(`backend.odd.${kind}`);
+      if (kind === 'fault') log.error({ backend, cause: cause instanceof Error ? cause.stack : cause }, text);
+      else log.debug({ backend, kind }, text);
+    },
+  };
+}
+
+export function ingressNotes(log: Log, counters: Counters): IngressNotes {
+  return {
+    dropped: (urgency) => counters.count(`ingress.dropped.${urgency}`),
+    cutOff: () => {
+      counters.count('ingress.cut_off');
+      log.warn({}, 'a client that read nothing was cut off');
+    },
+    fault: (error) => {
+      const logId = randomUUID();
+      log.error({ logId, cause: error instanceof Error ? error.stack : String(error) }, 'unexpected failure');
+      return logId;
+    },
+  };
+}

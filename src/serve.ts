@@ -1,0 +1,81 @@
+/** `bascule serve`: HTTP until a signal says stop. */
+import { type Assembled, assemble } from './assemble.ts';
+import { backendLine, greeting } from './banner.ts';
+import { systemClock } from './clock.ts';
+import type { Config } from './config/config.ts';
+import type { Loaded } from './config/load.ts';
+import { type HttpServer, startHttp } from './ingress/listener.ts';
+import { Counters } from './observe/counters.ts';
+import { createLog } from './observe/log.ts';
+import { ingressNotes } from './observe/notes.ts';
+import { stopOnSignal } from './stop.ts';
+
+/** For answers that were settled last to reach their clients. */
+const FLUSH_MS = 1_000;
+
+export async function serve({ config, notices }: Loaded): Promise<void> {
+  const log = createLog(config.log.level);
+  const counters = new Counters();
+  const say = (text: string) => process.stdout.write(`${text}\n`);
+  let greeted = false;
+  const early: string[] = [];
+  const assembled = assemble(config, {
+    log,
+    counters,
+    onBackendState: (name, state) => {
+      const line = backendLine(name, state);
+      if (greeted) say(line);
+      else early.push(line);
+    },
+  });
+  let server: HttpServer;
+  try {
+    server = await startHttp({
+      listen: config.listen,
+      endpoints: config.endpoints,
+      gateway: assembled.gateway,
+      limits: config.limits,
+      ready: () => readiness(assembled),
+      notes: ingressNotes(log, counters),
+      clock: systemClock,
+    });
+  } catch (error) {
+    await assembled.close(0);
+    process.stderr.write(`${cannotListen(config, error)}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  say(greeting(config, server.url, notices));
+  greeted = true;
+  for (const line of early) say(line);
+  probeAll(assembled);
+  stopOnSignal(config.limits, async () => {
+    log.info({}, 'stopping');
+    await assembled.close(config.limits.drainMs);
+    await server.close({ drainMs: FLUSH_MS });
+    log.info({ counts: counters.snapshot() }, 'stopped');
+  });
+}
+
+/** Finds out what each backend is, so that people see it and the first client does not wait for it. Failures are states, told by onBackendState. */
+function probeAll({ backends }: Assembled): void {
+  for (const backend of backends.values()) backend.discover().catch(() => undefined);
+}
+
+function readiness({ backends }: Assembled) {
+  const states = [...backends.values()].map(({ name, state }) => ({
+    name,
+    state: state.state,
+    ...(state.state === 'down' ? { reason: state.failure.reason } : {}),
+  }));
+  return {
+    ready: states.every(({ state }) => state !== 'starting'),
+    backends: Object.fromEntries(states.map(({ name, ...rest }) => [name, rest])),
+  };
+}
+
+function cannotListen({ listen }: Config, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const why = code === 'EADDRINUSE' ? 'something else listens there already; choose another with --port' : code;
+  return `cannot listen on ${listen.host}:${listen.port}: ${why}`;
+}

@@ -1,0 +1,38 @@
+/** `bascule stdio`: the client that started us has our standard streams. Stdout carries protocol alone. */
+import { assemble } from './assemble.ts';
+import type { Loaded } from './config/load.ts';
+import { serveStdio } from './ingress/stdio.ts';
+import { Counters } from './observe/counters.ts';
+import { createLog } from './observe/log.ts';
+import { ingressNotes } from './observe/notes.ts';
+import { stopOnSignal } from './stop.ts';
+
+export async function serveOverStdio({ config, notices }: Loaded): Promise<void> {
+  const log = createLog(config.log.level);
+  const counters = new Counters();
+  for (const notice of notices) log.info({}, notice);
+  const [endpoint] = config.endpoints;
+  if (endpoint === undefined) {
+    log.error({}, 'the config has no endpoint');
+    process.exitCode = 1;
+    return;
+  }
+  const assembled = assemble(config, { log, counters });
+  const stop = new AbortController();
+  stopOnSignal(config.limits, async () => {
+    await assembled.gateway.drain(0);
+    stop.abort();
+  });
+  await serveStdio({
+    input: process.stdin,
+    output: process.stdout,
+    gateway: assembled.gateway,
+    endpoint,
+    limits: config.limits,
+    notes: ingressNotes(log, counters),
+    signal: stop.signal,
+  });
+  // The client is gone: nobody is left to finish anything for.
+  await assembled.close(0);
+  process.exit();
+}

@@ -1,0 +1,91 @@
+/** The stores of a single process. */
+import type { Bus, EventLog, HeldLease, Lease, LoggedEvent } from './ports.ts';
+
+export interface EventLogLimits {
+  /** Events kept per stream: what a client that was away can catch up with. */
+  readonly eventsPerStream: number;
+  /** Bytes kept per stream, whatever the number of events. */
+  readonly eventBytesPerStream: number;
+}
+
+interface KeptStream {
+  events: LoggedEvent[];
+  bytes: number;
+  /** Everything up to this number was dropped. */
+  dropped: number;
+}
+
+export class MemoryEventLog implements EventLog {
+  readonly #limits: EventLogLimits;
+  readonly #streams = new Map<string, KeptStream>();
+
+  constructor(limits: EventLogLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  async append(stream: string, event: LoggedEvent): Promise<void> {
+    const kept = this.#streams.get(stream) ?? { events: [], bytes: 0, dropped: 0 };
+    this.#streams.set(stream, kept);
+    kept.events.push(event);
+    kept.bytes += event.data.byteLength;
+    while (kept.events.length > this.#limits.eventsPerStream || kept.bytes > this.#limits.eventBytesPerStream) {
+      const oldest = kept.events.shift();
+      if (oldest === undefined) break;
+      kept.bytes -= oldest.data.byteLength;
+      kept.dropped = oldest.sequence;
+    }
+  }
+
+  async after(stream: string, sequence: number): Promise<readonly LoggedEvent[] | undefined> {
+    const kept = this.#streams.get(stream);
+    if (kept === undefined || sequence < kept.dropped) return undefined;
+    return kept.events.filter((event) => event.sequence > sequence);
+  }
+
+  async drop(stream: string): Promise<void> {
+    this.#streams.delete(stream);
+  }
+}
+
+export class MemoryBus implements Bus {
+  readonly #topics = new Map<string, Set<(message: string) => void>>();
+
+  async publish(topic: string, message: string): Promise<void> {
+    for (const listener of [...(this.#topics.get(topic) ?? [])]) listener(message);
+  }
+
+  subscribe(topic: string, listener: (message: string) => void): () => void {
+    const listeners = this.#topics.get(topic) ?? new Set();
+    this.#topics.set(topic, listeners);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#topics.get(topic) === listeners) this.#topics.delete(topic);
+    };
+  }
+}
+
+export class MemoryLease implements Lease {
+  readonly #now: () => number;
+  readonly #held = new Map<string, { until: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async take(name: string, ttlMs: number): Promise<HeldLease | undefined> {
+    const current = this.#held.get(name);
+    if (current !== undefined && current.until > this.#now()) return undefined;
+    const mine = { until: this.#now() + ttlMs };
+    this.#held.set(name, mine);
+    return {
+      release: async () => {
+        if (this.#held.get(name) === mine) this.#held.delete(name);
+      },
+    };
+  }
+}

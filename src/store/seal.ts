@@ -1,0 +1,38 @@
+/** AES-256-GCM with a random nonce; the context is authenticated and not stored. */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import type { Seal } from './ports.ts';
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * A configured secret of any length becomes a key, so that several replicas can share one. Without one the key lives and dies
+ * with the process, which is right for a single process: what it parked is gone by then too.
+ */
+export function createSeal(secret: string | undefined): Seal {
+  const key = secret === undefined ? randomBytes(32) : createHash('sha256').update(`bascule seal\0${secret}`).digest();
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
+      const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64url');
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed, 'base64url');
+      // Other spellings of the same bytes are refused: a state has one form.
+      if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
+      try {
+        return (
+          decipher.update(bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES), undefined, 'utf8') +
+          decipher.final('utf8')
+        );
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}

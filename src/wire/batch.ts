@@ -1,0 +1,60 @@
+/** Arrays of messages, which revision 2025-03-26 alone has. Each member becomes a message with bytes of its own. */
+import { Failure, type Reason } from '../errors.ts';
+import type { Batch, Message } from './message.ts';
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET, skipWhite } from './outline.ts';
+import { type ReadLimits, readMessage } from './scan.ts';
+import { passOver, skimMessage } from './skim.ts';
+
+/** Strict. One unreadable member spoils the whole: a batch is served or refused as one. */
+export function readBatch(batch: Batch, limits: ReadLimits): Message[] {
+  const parts = split(batch.bytes, 'parse_error');
+  if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
+  const inner = { depth: limits.depth - 1 };
+  return parts.map((part) => {
+    const message = readMessage(part, inner);
+    if (message.kind === 'batch') throw new Failure('invalid_request', { message: 'A message must be an object' });
+    // 2025-03-26, basic/lifecycle: `initialize` must not be part of a batch.
+    if ((message.kind === 'request' || message.kind === 'notification') && message.method === 'initialize') {
+      throw new Failure('invalid_batch', { message: 'initialize inside a batch' });
+    }
+    return message;
+  });
+}
+
+/** Lenient, for backends. */
+export function skimBatch(batch: Batch): Message[] {
+  return split(batch.bytes, 'backend_invalid').map((part) => {
+    const message = skimMessage(part);
+    if (message.kind === 'batch') throw new Failure('backend_invalid');
+    return message;
+  });
+}
+
+/**
+ * Cuts at the commas between the members. Only brackets and strings are looked at; whatever that misjudges, the reader
+ * of the member meets again.
+ */
+function split(bytes: Uint8Array, reason: Reason): Uint8Array[] {
+  const end = bytes.byteLength;
+  const broken = (at: number): Failure => new Failure(reason, { data: { offset: at } });
+  const parts: Uint8Array[] = [];
+  let i = skipWhite(bytes, 0, end);
+  if (i >= end || bytes[i] !== OPEN_BRACKET) throw broken(i);
+  i = skipWhite(bytes, i + 1, end);
+  if (i < end && bytes[i] === CLOSE_BRACKET) i++;
+  else {
+    for (;;) {
+      const start = i;
+      const after = passOver(bytes, start, reason);
+      parts.push(bytes.subarray(start, after));
+      i = skipWhite(bytes, after, end);
+      const byte = i < end ? bytes[i++] : -1;
+      if (byte === CLOSE_BRACKET) break;
+      if (byte !== COMMA) throw broken(i);
+      i = skipWhite(bytes, i, end);
+    }
+  }
+  i = skipWhite(bytes, i, end);
+  if (i < end) throw broken(i);
+  return parts;
+}

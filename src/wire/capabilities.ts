@@ -1,0 +1,89 @@
+/** What a client says it can do, and what a backend may therefore ask of it. */
+
+export interface ClientCapabilities {
+  readonly elicitation: { readonly form: boolean; readonly url: boolean } | undefined;
+  readonly sampling: { readonly tools: boolean; readonly context: boolean } | undefined;
+  readonly roots: boolean;
+  /** As declared, unknown ones included. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** A server-to-client request, as far as capabilities are concerned. */
+export interface Ask {
+  readonly method: string;
+  readonly params: unknown;
+}
+
+const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A capability is declared by an object; anything else in its place declares nothing. */
+function declared(object: Record<string, unknown>, key: string): Record<string, unknown> | undefined {
+  const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  return isObject(value) ? value : undefined;
+}
+
+export function readCapabilities(raw: unknown): ClientCapabilities {
+  const object = isObject(raw) ? raw : {};
+  const elicitation = declared(object, 'elicitation');
+  const sampling = declared(object, 'sampling');
+  return {
+    elicitation: elicitation && elicitationModes(elicitation),
+    sampling: sampling && {
+      tools: declared(sampling, 'tools') !== undefined,
+      context: declared(sampling, 'context') !== undefined,
+    },
+    roots: declared(object, 'roots') !== undefined,
+    raw: object,
+  };
+}
+
+/** Naming no mode means form alone: `elicitation: {}` is older than the modes. */
+function elicitationModes(elicitation: Record<string, unknown>): { form: boolean; url: boolean } {
+  const url = declared(elicitation, 'url') !== undefined;
+  return { form: declared(elicitation, 'form') !== undefined || !url, url };
+}
+
+/**
+ * What we declare to a backend on a client's behalf. Tasks are not carried end to end yet, in neither of their forms;
+ * root changes are absorbed, so nobody may rely on hearing of them.
+ */
+export function forUpstream(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { tasks: _tasks, ...rest } = raw;
+  const kept: Record<string, unknown> = rest;
+  const roots = declared(kept, 'roots');
+  if (roots !== undefined) {
+    const { listChanged: _listChanged, ...others } = roots;
+    kept.roots = others;
+  }
+  const extensions = declared(kept, 'extensions');
+  if (extensions !== undefined) {
+    const { [TASKS_EXTENSION]: _extension, ...others } = extensions;
+    kept.extensions = others;
+  }
+  return kept;
+}
+
+/** The `requiredCapabilities` that an ask needs and the client lacks, or undefined where it may be asked. */
+export function missingFor(ask: Ask, capabilities: ClientCapabilities): Record<string, unknown> | undefined {
+  const params = isObject(ask.params) ? ask.params : {};
+  switch (ask.method) {
+    case 'elicitation/create': {
+      // An absent mode means form: `mode` is younger than elicitation.
+      const mode = params.mode === 'url' ? 'url' : 'form';
+      return capabilities.elicitation?.[mode] === true ? undefined : { elicitation: { [mode]: {} } };
+    }
+    case 'sampling/createMessage': {
+      const wantsTools = params.tools !== undefined || params.toolChoice !== undefined;
+      if (wantsTools) return capabilities.sampling?.tools === true ? undefined : { sampling: { tools: {} } };
+      return capabilities.sampling === undefined ? { sampling: {} } : undefined;
+    }
+    case 'roots/list':
+      return capabilities.roots ? undefined : { roots: {} };
+    default:
+      return undefined;
+  }
+}

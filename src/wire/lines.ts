@@ -1,0 +1,81 @@
+/** One message a line, as on stdio. */
+import { Failure, type Reason } from '../errors.ts';
+import { concat, type Raw } from './compose.ts';
+import { Gathered } from './gather.ts';
+import { asBuffer } from './values.ts';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+
+export interface LineLimits {
+  /** How many bytes a line may have, its end excluded, so that an endless one cannot fill the memory. */
+  readonly lineBytes: number;
+}
+
+/** A line without its end; or the failure that stands for one which was too long and is skipped. */
+export type Line = Uint8Array | Failure;
+
+export class LineReader {
+  private readonly limit: number;
+  private readonly tooLong: Reason;
+  /** What has come of a line whose end has not. */
+  private readonly line = new Gathered();
+  private skipping = false;
+
+  /** `tooLong` says whose fault an over-long line is. */
+  constructor(limits: LineLimits, tooLong: Reason = 'body_too_large') {
+    this.limit = limits.lineBytes;
+    this.tooLong = tooLong;
+  }
+
+  /** The lines that this chunk completes; empty ones are left out, and one that is too long is told of at once. */
+  push(chunk: Uint8Array): Line[] {
+    const buffer = asBuffer(chunk);
+    const lines: Line[] = [];
+    let at = 0;
+    for (let stop = buffer.indexOf(LF); stop !== -1; stop = buffer.indexOf(LF, at)) {
+      this.add(buffer.subarray(at, stop), lines);
+      this.finish(lines);
+      at = stop + 1;
+    }
+    this.add(buffer.subarray(at), lines);
+    return lines;
+  }
+
+  /** What the stream ended with, where its last line has no end. */
+  end(): Line[] {
+    const lines: Line[] = [];
+    this.finish(lines);
+    return lines;
+  }
+
+  private add(piece: Uint8Array, lines: Line[]): void {
+    if (this.skipping) return;
+    if (this.line.size + piece.byteLength <= this.limit) {
+      this.line.add(piece);
+      return;
+    }
+    this.line.clear();
+    this.skipping = true;
+    lines.push(new Failure(this.tooLong, { message: `A line of more than ${this.limit} bytes` }));
+  }
+
+  private finish(lines: Line[]): void {
+    this.skipping = false;
+    if (this.line.size === 0) return;
+    const line = this.line.take();
+    const end = line[line.byteLength - 1] === CR ? line.byteLength - 1 : line.byteLength;
+    if (end > 0) lines.push(line.subarray(0, end));
+  }
+}
+
+/** A message as one line. Line breaks are legal in JSON only between tokens, where a space means the same. */
+export function lineBytes(message: Raw): Buffer {
+  const line = concat([message, '\n']);
+  const end = line.byteLength - 1;
+  for (const byte of [LF, CR]) {
+    for (let at = line.indexOf(byte); at !== -1 && at < end; at = line.indexOf(byte, at + 1)) line[at] = SPACE;
+  }
+  return line;
+}

@@ -1,0 +1,78 @@
+/**
+ * A message is its bytes plus spans. Nothing here is a parsed document: what a client sent is what the backend gets,
+ * but for the members that we must change, so number spelling, key order and unknown members survive.
+ */
+
+/** Half-open range of byte offsets. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One member of an object: `start`/`end` span its value, `keyStart` is the opening quote of its name. */
+export interface Member extends Span {
+  readonly key: string;
+  readonly keyStart: number;
+}
+
+/** An object whose members were noted while it was read. */
+export interface ObjectSpan extends Span {
+  readonly members: readonly Member[];
+}
+
+/**
+ * A JSON-RPC id. `raw` is the token as it was sent, to be echoed byte for byte; `key` is equal for equal ids and differs
+ * between the number 0 and the string "0".
+ */
+export interface Id {
+  readonly raw: string;
+  readonly key: string;
+}
+
+interface Read {
+  readonly bytes: Uint8Array;
+  /** Members of the message itself. */
+  readonly top: readonly Member[];
+}
+
+export interface Request extends Read {
+  readonly kind: 'request';
+  readonly id: Id;
+  readonly method: string;
+  /** Absent where the message has none. Always an object: MCP has no positional parameters. */
+  readonly params: ObjectSpan | undefined;
+  /** `params._meta`, where it is an object. */
+  readonly meta: ObjectSpan | undefined;
+}
+
+export interface Notification extends Read {
+  readonly kind: 'notification';
+  readonly method: string;
+  readonly params: ObjectSpan | undefined;
+  readonly meta: ObjectSpan | undefined;
+}
+
+export interface ResultResponse extends Read {
+  readonly kind: 'result';
+  readonly id: Id;
+  /** MCP results are objects. */
+  readonly result: ObjectSpan;
+  /** `result._meta`, where it is an object. */
+  readonly meta: ObjectSpan | undefined;
+}
+
+export interface ErrorResponse extends Read {
+  readonly kind: 'error';
+  /** Absent where the peer could not read ours. `null` counts as absent. */
+  readonly id: Id | undefined;
+  readonly error: ObjectSpan;
+}
+
+export type Response = ResultResponse | ErrorResponse;
+export type Message = Request | Notification | Response;
+
+/** A top-level array. Seen at its first byte; no member is read until somebody who may have batches asks for it. */
+export interface Batch {
+  readonly kind: 'batch';
+  readonly bytes: Uint8Array;
+}

@@ -1,0 +1,281 @@
+/**
+ * One row a method. Route, merge, authorise, check headers and bridge all read the same row, so that a method is known
+ * everywhere or nowhere.
+ */
+import type { Era, Revision } from './revisions.ts';
+import { revisions } from './revisions.ts';
+
+export interface MethodRow {
+  readonly method: string;
+  readonly kind: 'request' | 'notification';
+  readonly from: 'client' | 'server' | 'either';
+  /** First and last revision that has it; no `until` means that it lives on. */
+  readonly since: Revision;
+  readonly until?: Revision;
+  /** The parameter that names the thing, mirrored in `Mcp-Name` where `mirrored` is set. */
+  readonly name?: 'name' | 'uri' | 'ref' | 'taskId';
+  readonly mirrored?: true;
+  /** The member of the result that holds the entries, for lists. */
+  readonly list?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
+  /** Server capability without which the method does not exist. */
+  readonly capability?: 'tools' | 'prompts' | 'resources' | 'resources.subscribe' | 'logging' | 'completions' | 'tasks';
+  /** What policy calls it. */
+  readonly action: string;
+  /** May be settled with `input_required`; a legacy backend may ask in the middle of it. */
+  readonly mayAsk?: true;
+  /** May be sent again when it is unknown whether the backend saw it. */
+  readonly replayable?: true;
+  /** Has no total time limit. */
+  readonly longLived?: true;
+  /** Goes to every backend behind the endpoint. */
+  readonly fansOut?: true;
+  /** Carries `ttlMs` and `cacheScope` in the modern era. */
+  readonly cacheable?: true;
+  /** Answered by the gateway itself. */
+  readonly ours?: true;
+}
+
+type Facts = Omit<MethodRow, 'method' | 'kind'>;
+
+const request = (method: string, facts: Facts): MethodRow => ({ method, kind: 'request', ...facts });
+const notification = (method: string, facts: Facts): MethodRow => ({ method, kind: 'notification', ...facts });
+
+const first = '2024-11-05';
+const lastLegacy = '2025-11-25';
+const modern = '2026-07-28';
+
+const rows: readonly MethodRow[] = [
+  // Lifecycle
+  request('initialize', {
+    from: 'client',
+    since: first,
+    until: lastLegacy,
+    action: 'connect',
+    fansOut: true,
+    ours: true,
+  }),
+  request('server/discover', {
+    from: 'client',
+    since: modern,
+    action: 'connect',
+    fansOut: true,
+    ours: true,
+    replayable: true,
+    cacheable: true,
+  }),
+  request('ping', { from: 'either', since: first, until: lastLegacy, action: 'ping', ours: true, replayable: true }),
+  notification('notifications/initialized', {
+    from: 'client',
+    since: first,
+    until: lastLegacy,
+    action: 'connect',
+    fansOut: true,
+  }),
+  notification('notifications/cancelled', { from: 'either', since: first, action: 'cancel', ours: true }),
+  notification('notifications/progress', { from: 'either', since: first, action: 'progress' }),
+
+  // Tools
+  request('tools/list', {
+    from: 'client',
+    since: first,
+    capability: 'tools',
+    list: 'tools',
+    action: 'list',
+    fansOut: true,
+    replayable: true,
+    cacheable: true,
+  }),
+  request('tools/call', {
+    from: 'client',
+    since: first,
+    capability: 'tools',
+    name: 'name',
+    mirrored: true,
+    action: 'call',
+    mayAsk: true,
+  }),
+  notification('notifications/tools/list_changed', {
+    from: 'server',
+    since: first,
+    capability: 'tools',
+    action: 'notify',
+  }),
+
+  // Prompts
+  request('prompts/list', {
+    from: 'client',
+    since: first,
+    capability: 'prompts',
+    list: 'prompts',
+    action: 'list',
+    fansOut: true,
+    replayable: true,
+    cacheable: true,
+  }),
+  request('prompts/get', {
+    from: 'client',
+    since: first,
+    capability: 'prompts',
+    name: 'name',
+    mirrored: true,
+    action: 'get',
+    mayAsk: true,
+    replayable: true,
+  }),
+  notification('notifications/prompts/list_changed', {
+    from: 'server',
+    since: first,
+    capability: 'prompts',
+    action: 'notify',
+  }),
+
+  // Resources
+  request('resources/list', {
+    from: 'client',
+    since: first,
+    capability: 'resources',
+    list: 'resources',
+    action: 'list',
+    fansOut: true,
+    replayable: true,
+    cacheable: true,
+  }),
+  request('resources/templates/list', {
+    from: 'client',
+    since: first,
+    capability: 'resources',
+    list: 'resourceTemplates',
+    action: 'list',
+    fansOut: true,
+    replayable: true,
+    cacheable: true,
+  }),
+  request('resources/read', {
+    from: 'client',
+    since: first,
+    capability: 'resources',
+    name: 'uri',
+    mirrored: true,
+    action: 'read',
+    mayAsk: true,
+    replayable: true,
+    cacheable: true,
+  }),
+  request('resources/subscribe', {
+    from: 'client',
+    since: first,
+    until: lastLegacy,
+    capability: 'resources.subscribe',
+    name: 'uri',
+    action: 'subscribe',
+    replayable: true,
+  }),
+  request('resources/unsubscribe', {
+    from: 'client',
+    since: first,
+    until: lastLegacy,
+    capability: 'resources',
+    name: 'uri',
+    action: 'subscribe',
+    replayable: true,
+  }),
+  notification('notifications/resources/list_changed', {
+    from: 'server',
+    since: first,
+    capability: 'resources',
+    action: 'notify',
+  }),
+  notification('notifications/resources/updated', {
+    from: 'server',
+    since: first,
+    capability: 'resources',
+    name: 'uri',
+    action: 'notify',
+  }),
+  request('subscriptions/listen', {
+    from: 'client',
+    since: modern,
+    action: 'subscribe',
+    fansOut: true,
+    longLived: true,
+    replayable: true,
+  }),
+  notification('notifications/subscriptions/acknowledged', { from: 'server', since: modern, action: 'notify' }),
+
+  // Utilities
+  request('completion/complete', {
+    from: 'client',
+    since: first,
+    capability: 'completions',
+    name: 'ref',
+    action: 'complete',
+    replayable: true,
+  }),
+  request('logging/setLevel', {
+    from: 'client',
+    since: first,
+    until: lastLegacy,
+    capability: 'logging',
+    action: 'log',
+    fansOut: true,
+    replayable: true,
+  }),
+  notification('notifications/message', { from: 'server', since: first, capability: 'logging', action: 'notify' }),
+
+  // Asks
+  request('elicitation/create', { from: 'server', since: '2025-06-18', action: 'ask' }),
+  request('sampling/createMessage', { from: 'server', since: first, action: 'ask' }),
+  request('roots/list', { from: 'server', since: first, action: 'ask' }),
+  notification('notifications/roots/list_changed', {
+    from: 'client',
+    since: first,
+    until: lastLegacy,
+    action: 'notify',
+    fansOut: true,
+  }),
+  notification('notifications/elicitation/complete', {
+    from: 'server',
+    since: lastLegacy,
+    until: lastLegacy,
+    action: 'notify',
+  }),
+
+  // Tasks: known, so that they can be refused by name.
+  request('tasks/get', { from: 'either', since: lastLegacy, capability: 'tasks', name: 'taskId', action: 'task' }),
+  request('tasks/result', {
+    from: 'either',
+    since: lastLegacy,
+    until: lastLegacy,
+    capability: 'tasks',
+    name: 'taskId',
+    action: 'task',
+  }),
+  request('tasks/list', { from: 'either', since: lastLegacy, until: lastLegacy, capability: 'tasks', action: 'task' }),
+  request('tasks/cancel', { from: 'either', since: lastLegacy, capability: 'tasks', name: 'taskId', action: 'task' }),
+  request('tasks/update', { from: 'client', since: modern, capability: 'tasks', name: 'taskId', action: 'task' }),
+  notification('notifications/tasks/status', {
+    from: 'either',
+    since: lastLegacy,
+    until: lastLegacy,
+    capability: 'tasks',
+    action: 'notify',
+  }),
+];
+
+const byMethod = new Map(rows.map((row) => [row.method, row]));
+
+export const methods: readonly MethodRow[] = rows;
+
+export function methodRow(method: string): MethodRow | undefined {
+  return byMethod.get(method);
+}
+
+/** Whether a revision has the method at all. */
+export function has(revision: Revision, row: MethodRow): boolean {
+  return revision >= row.since && (row.until === undefined || revision <= row.until);
+}
+
+/** Whether any revision of the era has the method. */
+export function eraHas(era: Era, row: MethodRow): boolean {
+  return revisions.some((revision) => (revision >= modern ? 'modern' : 'legacy') === era && has(revision, row));
+}

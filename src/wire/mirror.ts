@@ -1,0 +1,269 @@
+/**
+ * Headers that repeat what the body says, so that things on the way can route without parsing it. Whoever reads the
+ * body must refuse a request whose headers say something else.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
+ */
+import { Failure } from '../errors.ts';
+import type { Request } from './message.ts';
+import type { MethodRow } from './methods.ts';
+import { member, stringAt } from './values.ts';
+
+export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+
+const PREFIX = '=?base64?';
+const SUFFIX = '?=';
+/** RFC 4648, section 4: the padding is part of it. */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** RFC 9110, section 5.5: visible ASCII, with spaces and tabs inside only. */
+const PLAIN_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
+const OPTIONAL_WHITE = /^[\t ]+|[\t ]+$/g;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** #value-encoding. A plain value that looks encoded is encoded too, so that nobody takes it for something else. */
+export function encodeHeaderValue(value: string): string {
+  const looksEncoded = value.startsWith(PREFIX) && value.endsWith(SUFFIX);
+  if (PLAIN_VALUE.test(value) && !looksEncoded) return value;
+  return `${PREFIX}${Buffer.from(value).toString('base64')}${SUFFIX}`;
+}
+
+/** Undefined: characters that no header may have, or a sentinel around something that is not the Base64 of UTF-8. */
+export function decodeHeaderValue(value: string): string | undefined {
+  const text = value.replace(OPTIONAL_WHITE, '');
+  if (text === '') return '';
+  if (!PLAIN_VALUE.test(text)) return undefined;
+  if (!text.startsWith(PREFIX) || !text.endsWith(SUFFIX)) return text;
+  const encoded = text.slice(PREFIX.length, -SUFFIX.length);
+  if (text.length < PREFIX.length + SUFFIX.length || !BASE64.test(encoded)) return undefined;
+  const bytes = Buffer.from(encoded, 'base64');
+  // Bits that do not belong to any byte must be zero: else two spellings would mean the same.
+  if (bytes.toString('base64') !== encoded) return undefined;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface MirroredHeaders {
+  /** `MCP-Protocol-Version` */
+  readonly version?: string | undefined;
+  /** `Mcp-Method` */
+  readonly method?: string | undefined;
+  /** `Mcp-Name` */
+  readonly name?: string | undefined;
+}
+
+/**
+ * Whether the headers of a modern request agree with its body. Only that: whether the revision is supported comes
+ * after. What the body lacks is for others to refuse (`_meta` without a version is -32602), so it is not compared.
+ */
+export function checkMirrored(
+  request: Request,
+  row: MethodRow | undefined,
+  headers: MirroredHeaders,
+): Failure | undefined {
+  return (
+    compare(request, 'MCP-Protocol-Version', headers.version, bodyText(request, 'meta', PROTOCOL_VERSION_KEY)) ??
+    compare(request, 'Mcp-Method', headers.method, request.method) ??
+    checkName(request, row, headers.name)
+  );
+}
+
+function checkName(request: Request, row: MethodRow | undefined, header: string | undefined): Failure | undefined {
+  if (row?.mirrored !== true || row.name === undefined) return undefined;
+  if (header === undefined) return mismatch('Mcp-Name', 'is missing', request.id.raw);
+  const decoded = decodeHeaderValue(header);
+  if (decoded === undefined) return mismatch('Mcp-Name', 'is not a valid header value', request.id.raw);
+  // A name in the header and none in the body: something on the way may have routed by it.
+  return compare(request, 'Mcp-Name', decoded, bodyText(request, 'params', row.name) ?? null);
+}
+
+function bodyText(request: Request, where: 'params' | 'meta', key: string): string | undefined {
+  const found = member(request[where], key);
+  return found === undefined ? undefined : stringAt(request.bytes, found);
+}
+
+/** `undefined` in the body is not compared; `null` equals nothing. */
+function compare(
+  request: Request,
+  name: string,
+  header: string | undefined,
+  body: string | null | undefined,
+): Failure | undefined {
+  if (header === undefined) return mismatch(name, 'is missing', request.id.raw);
+  if (body === undefined || header === body) return undefined;
+  return mismatch(name, 'says something else than the body', request.id.raw);
+}
+
+/** Neither value is repeated in the text: names can be private, and answers end up in logs. */
+function mismatch(header: string, what: string, id?: string): Failure {
+  const detail = { message: `Header mismatch: ${header} ${what}`, data: { header } };
+  return new Failure('header_mismatch', id === undefined ? detail : { ...detail, id });
+}
+
+export function mirroredHeaders(method: string, name: string | undefined, version: string): Record<string, string> {
+  // Only names and parameters may be encoded; a method that needs it cannot be sent at all.
+  if (encodeHeaderValue(method) !== method)
+    throw new Failure('invalid_request', { message: 'Method is not plain ASCII' });
+  const headers: Record<string, string> = { 'mcp-protocol-version': version, 'mcp-method': method };
+  if (name !== undefined) headers['mcp-name'] = encodeHeaderValue(name);
+  return headers;
+}
+
+/** One `x-mcp-header` annotation of a tool's `inputSchema`. */
+export interface ParamHeader {
+  /** In lower case: `mcp-param-region`. */
+  readonly header: string;
+  /** The `properties` keys that lead to the annotated parameter. */
+  readonly path: readonly string[];
+  readonly type: 'string' | 'integer' | 'boolean';
+}
+
+const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
+const ANNOTATION = 'x-mcp-header';
+/** RFC 9110, section 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/**
+ * JSON Schema's keywords that hold schemas, by the form of what they hold. An annotation below any of them is not
+ * reached by `properties` alone, which makes the tool invalid. What other keywords hold (`default`, `enum`, `examples`)
+ * is data, and may well have a member of that name.
+ */
+const HOLD_SCHEMA = [
+  'additionalItems',
+  'additionalProperties',
+  'contains',
+  'contentSchema',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+];
+const HOLD_LIST = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'];
+const HOLD_MAP = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties'];
+
+/** #schema-extension: all annotations, or why the tool must not be offered. */
+export function paramHeaders(inputSchema: unknown): { headers: readonly ParamHeader[] } | { invalid: string } {
+  const headers: ParamHeader[] = [];
+  const invalid = collect(inputSchema, [], true, headers);
+  return invalid === undefined ? { headers } : { invalid };
+}
+
+function collect(
+  schema: unknown,
+  path: readonly string[],
+  reachable: boolean,
+  found: ParamHeader[],
+): string | undefined {
+  if (!isObject(schema)) return undefined;
+  if (Object.hasOwn(schema, ANNOTATION)) {
+    const where = path.length === 0 ? 'the root' : path.join('.');
+    if (!reachable || path.length === 0) return `${ANNOTATION} at ${where} is not reached by properties alone`;
+    const fault = annotate(schema, path, found);
+    if (fault !== undefined) return `${ANNOTATION} of ${where} ${fault}`;
+  }
+  const properties = own(schema, 'properties');
+  if (isObject(properties)) {
+    for (const key of Object.keys(properties)) {
+      const fault = collect(properties[key], [...path, key], reachable, found);
+      if (fault !== undefined) return fault;
+    }
+  }
+  for (const child of unreachable(schema)) {
+    const fault = collect(child, path, false, found);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function unreachable(schema: Record<string, unknown>): unknown[] {
+  const schemas: unknown[] = [];
+  for (const keyword of HOLD_SCHEMA) schemas.push(own(schema, keyword));
+  for (const keyword of HOLD_LIST) {
+    const held = own(schema, keyword);
+    if (Array.isArray(held)) schemas.push(...held);
+  }
+  for (const keyword of HOLD_MAP) {
+    const held = own(schema, keyword);
+    if (isObject(held)) schemas.push(...Object.values(held));
+  }
+  return schemas;
+}
+
+function annotate(schema: Record<string, unknown>, path: readonly string[], found: ParamHeader[]): string | undefined {
+  const name = schema[ANNOTATION];
+  const type = own(schema, 'type');
+  if (typeof name !== 'string' || !TOKEN.test(name)) return 'is not a header name';
+  if (type !== 'string' && type !== 'integer' && type !== 'boolean') return 'is not on a string, integer or boolean';
+  const header = `mcp-param-${name.toLowerCase()}`;
+  if (found.some((other) => other.header === header)) return 'is there twice';
+  found.push({ header, path, type });
+  return undefined;
+}
+
+/** #server-behavior-for-custom-headers, for the headers that the tool's schema names; others are nobody's business. */
+export function checkParamHeaders(
+  spec: readonly ParamHeader[],
+  args: unknown,
+  header: (lowercaseName: string) => string | undefined,
+): Failure | undefined {
+  for (const param of spec) {
+    const fault = checkParam(param, valueAtPath(args, param.path), header(param.header));
+    if (fault !== undefined) return mismatch(param.header, fault);
+  }
+  return undefined;
+}
+
+function checkParam(param: ParamHeader, value: unknown, header: string | undefined): string | undefined {
+  const expected = textOf(value);
+  if (header === undefined) return expected === undefined ? undefined : 'is missing';
+  const decoded = decodeHeaderValue(header);
+  if (decoded === undefined) return 'is not a valid header value';
+  if (expected === undefined) return 'is there without its parameter';
+  // #server-validation: `42.0` and `42` are equal.
+  const isEqual =
+    param.type === 'integer' && typeof value === 'number' && DECIMAL.test(decoded)
+      ? Number(decoded) === value
+      : decoded === expected;
+  return isEqual ? undefined : 'says something else than the body';
+}
+
+/** The headers to send along with a call, by the backend's own schema. */
+export function paramHeaderValues(spec: readonly ParamHeader[], args: unknown): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { header, path } of spec) {
+    const text = textOf(valueAtPath(args, path));
+    if (text !== undefined) headers[header] = encodeHeaderValue(text);
+  }
+  return headers;
+}
+
+/**
+ * #value-encoding. Undefined where there is nothing to mirror: absent, null, or a value that has no such form (an
+ * object, an integer beyond 2^53), which is for the tool to refuse.
+ */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return undefined;
+  return String(value);
+}
+
+function valueAtPath(args: unknown, path: readonly string[]): unknown {
+  let value = args;
+  for (const key of path) value = isObject(value) ? own(value, key) : undefined;
+  return value;
+}
+
+function own(object: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,208 @@
+/**
+ * Server-Sent Events, both ways (WHATWG HTML, 9.2.6 "Interpreting an event stream"). Differences to a browser: an event
+ * is reported too when it has an id or a retry time and no data, since 2025-11-25 opens its streams with such a one;
+ * and `id` is the one of this event, not the last one seen.
+ */
+import { Failure } from '../errors.ts';
+import { concat, type Raw } from './compose.ts';
+import { Gathered } from './gather.ts';
+import { asBuffer } from './values.ts';
+
+export interface SseEvent {
+  readonly event: string | undefined;
+  readonly id: string | undefined;
+  /** Undefined where the event has no data line. Several lines are joined with newlines. */
+  readonly data: Uint8Array | undefined;
+  readonly retry: number | undefined;
+}
+
+export interface SseLimits {
+  /** How many bytes one event may have, so that an endless one cannot fill the memory. */
+  readonly eventBytes: number;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const NEWLINE = Buffer.from('\n');
+
+export class SseReader {
+  private readonly limit: number;
+  /** What has come of a line whose end has not. */
+  private readonly line = new Gathered();
+  private readonly data = new Gathered();
+  private dataLines = 0;
+  private event: string | undefined = undefined;
+  private id: string | undefined = undefined;
+  private retry: number | undefined = undefined;
+  /** Bytes of the event so far, unfinished line excluded. */
+  private size = 0;
+  private isFirstLine = true;
+  /** The last chunk ended in CR: a LF at the start of the next one belongs to it. */
+  private afterCr = false;
+  private broken: Failure | undefined = undefined;
+
+  constructor(limits: SseLimits) {
+    this.limit = limits.eventBytes;
+  }
+
+  /** Why nothing more can be read, if so. */
+  get failure(): Failure | undefined {
+    return this.broken;
+  }
+
+  /**
+   * The events that this chunk completes. Throws once the stream cannot be read any further; events that were complete
+   * before the flaw are handed out first, and the next push throws.
+   */
+  push(chunk: Uint8Array): SseEvent[] {
+    if (this.broken !== undefined) throw this.broken;
+    const events: SseEvent[] = [];
+    this.read(asBuffer(chunk), events);
+    if (this.broken !== undefined && events.length === 0) throw this.broken;
+    return events;
+  }
+
+  private read(chunk: Buffer, events: SseEvent[]): void {
+    const end = chunk.byteLength;
+    if (end === 0) return;
+    let at = this.afterCr && chunk[0] === LF ? 1 : 0;
+    this.afterCr = false;
+    let lf = find(chunk, LF, at);
+    let cr = find(chunk, CR, at);
+    while (lf < end || cr < end) {
+      const stop = Math.min(lf, cr);
+      if (!this.takeLine(chunk.subarray(at, stop), events)) return;
+      at = stop + 1;
+      if (stop === cr) {
+        if (at === end) this.afterCr = true;
+        else if (chunk[at] === LF) at++;
+        cr = find(chunk, CR, at);
+      }
+      if (lf < at) lf = find(chunk, LF, at);
+    }
+    if (at < end && this.fits(end - at)) this.line.add(chunk.subarray(at));
+  }
+
+  private fits(more: number): boolean {
+    if (this.size + this.line.size + more <= this.limit) return true;
+    this.broken = new Failure('backend_too_large', { message: `An event of more than ${this.limit} bytes` });
+    this.line.clear();
+    this.data.clear();
+    return false;
+  }
+
+  private takeLine(tail: Buffer, events: SseEvent[]): boolean {
+    if (!this.fits(tail.byteLength)) return false;
+    let line = tail;
+    if (this.line.size > 0) {
+      this.line.add(tail);
+      line = asBuffer(this.line.take());
+    }
+    if (this.isFirstLine) {
+      this.isFirstLine = false;
+      if (line.subarray(0, BOM.byteLength).equals(BOM)) line = line.subarray(BOM.byteLength);
+    }
+    if (line.byteLength === 0) this.dispatch(events);
+    else if (line[0] !== COLON) {
+      this.size += line.byteLength + 1;
+      this.field(line);
+    }
+    return true;
+  }
+
+  private field(line: Buffer): void {
+    const colon = line.indexOf(COLON);
+    const nameEnd = colon === -1 ? line.byteLength : colon;
+    let at = colon === -1 ? nameEnd : colon + 1;
+    if (line[at] === SPACE) at++;
+    switch (line.toString('latin1', 0, Math.min(nameEnd, 'event'.length + 1))) {
+      case 'data':
+        if (this.dataLines++ > 0) this.data.add(NEWLINE);
+        this.data.add(line.subarray(at));
+        break;
+      case 'event':
+        this.event = line.toString('utf8', at);
+        break;
+      case 'id': {
+        const id = line.toString('utf8', at);
+        if (!id.includes('\0')) this.id = id;
+        break;
+      }
+      case 'retry': {
+        const retry = line.toString('latin1', at);
+        if (/^[0-9]+$/.test(retry) && Number.isSafeInteger(Number(retry))) this.retry = Number(retry);
+        break;
+      }
+    }
+  }
+
+  private dispatch(events: SseEvent[]): void {
+    const { dataLines, event, id, retry } = this;
+    if (dataLines > 0 || id !== undefined || retry !== undefined) {
+      const data = dataLines > 0 ? this.data.take() : undefined;
+      events.push({ event: event === '' ? undefined : event, id, data, retry });
+    }
+    this.dataLines = 0;
+    this.event = undefined;
+    this.id = undefined;
+    this.retry = undefined;
+    this.size = 0;
+  }
+}
+
+function find(chunk: Buffer, byte: number, from: number): number {
+  const at = chunk.indexOf(byte, from);
+  return at === -1 ? Number.POSITIVE_INFINITY : at;
+}
+
+export interface OutgoingEvent {
+  readonly id?: string;
+  readonly event?: string;
+  readonly retry?: number;
+  readonly data?: Raw;
+}
+
+/** JSON may be pretty-printed: each newline between its tokens begins a further `data` line. */
+export function encodeEvent(event: OutgoingEvent): Buffer {
+  let head = '';
+  if (event.event !== undefined) head += `event: ${oneLine(event.event)}\n`;
+  if (event.id !== undefined) head += `id: ${oneLine(event.id)}\n`;
+  if (event.retry !== undefined) head += `retry: ${event.retry}\n`;
+  if (event.data === undefined) return concat([`${head}\n`]);
+  const parts: Raw[] = [`${head}data: `];
+  if (typeof event.data === 'string') parts.push(event.data.replace(/\r\n|\r|\n/g, '\ndata: '));
+  else pushLines(asBuffer(event.data), parts);
+  parts.push('\n\n');
+  return concat(parts);
+}
+
+function pushLines(data: Buffer, parts: Raw[]): void {
+  let at = 0;
+  let lf = find(data, LF, 0);
+  let cr = find(data, CR, 0);
+  while (lf < data.byteLength || cr < data.byteLength) {
+    const stop = Math.min(lf, cr);
+    parts.push(data.subarray(at, stop), '\ndata: ');
+    at = stop + 1;
+    if (stop === cr) {
+      if (data[at] === LF) at++;
+      cr = find(data, CR, at);
+    }
+    if (lf < at) lf = find(data, LF, at);
+  }
+  parts.push(data.subarray(at));
+}
+
+/** A line break in a field would begin a field of somebody else's choosing. */
+function oneLine(text: string): string {
+  if (/[\r\n]/.test(text)) throw new Failure('internal_error', { cause: new Error('a line break in an event field') });
+  return text;
+}
+
+/** What keeps a stream alive without saying anything. */
+export function comment(text = ''): Buffer {
+  return Buffer.from(`:${text.replace(/\r\n|\r|\n/g, '\n:')}\n\n`);
+}

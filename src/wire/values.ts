@@ -1,0 +1,82 @@
+/** Reading small values where a span points. Everything else of a message stays bytes. */
+import { Failure } from '../errors.ts';
+import type { Id, Member, ObjectSpan, Span } from './message.ts';
+
+const QUOTE = 0x22;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const BACKSLASH = 0x5c;
+
+/** The same memory as a Buffer, for its native searching and decoding. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+export function textAt(bytes: Uint8Array, span: Span): string {
+  return asBuffer(bytes).toString('utf8', span.start, span.end);
+}
+
+export function slice(bytes: Uint8Array, span: Span): Uint8Array {
+  return bytes.subarray(span.start, span.end);
+}
+
+/** The decoded text where the span is a JSON string, else undefined. */
+export function stringAt(bytes: Uint8Array, span: Span): string | undefined {
+  if (span.end - span.start < 2 || bytes[span.start] !== QUOTE) return undefined;
+  const start = span.start + 1;
+  const end = span.end - 1;
+  if (!bytes.subarray(start, end).includes(BACKSLASH)) return textAt(bytes, { start, end });
+  return unescapeString(textAt(bytes, span));
+}
+
+/** Only a backend's bytes can hold a malformed escape: what clients send was read strictly. */
+function unescapeString(quoted: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(quoted);
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The parsed value. Bytes from a backend were only skimmed, so they may turn out not to be JSON here. Members named
+ * `__proto__` become own properties: copy such an object with spread, never with `Object.assign`.
+ */
+export function valueAt(bytes: Uint8Array, span: Span): unknown {
+  try {
+    return JSON.parse(textAt(bytes, span));
+  } catch (cause) {
+    throw new Failure('backend_invalid', { cause });
+  }
+}
+
+export function member(object: ObjectSpan | undefined, key: string): Member | undefined {
+  if (object === undefined) return undefined;
+  for (const candidate of object.members) if (candidate.key === key) return candidate;
+  return undefined;
+}
+
+/** A string or an integer spelled `-?digits`: what an id, a progress token or a subscription id may be. */
+export function idAt(bytes: Uint8Array, span: Span): Id | undefined {
+  if (bytes[span.start] === QUOTE) {
+    const text = stringAt(bytes, span);
+    return text === undefined ? undefined : { raw: textAt(bytes, span), key: `s${text}` };
+  }
+  if (!isInteger(bytes, span)) return undefined;
+  const raw = textAt(bytes, span);
+  return { raw, key: raw === '-0' ? 'n0' : `n${raw}` };
+}
+
+/** Whether the number there is spelled without fraction and exponent; any length. */
+export function isInteger(bytes: Uint8Array, span: Span): boolean {
+  const start = bytes[span.start] === MINUS ? span.start + 1 : span.start;
+  if (start >= span.end) return false;
+  if (bytes[start] === ZERO && span.end > start + 1) return false;
+  for (let i = start; i < span.end; i++) {
+    const byte = bytes[i] as number;
+    if (byte < ZERO || byte > NINE) return false;
+  }
+  return true;
+}

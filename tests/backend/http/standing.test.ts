@@ -1,0 +1,164 @@
+/** 2025-11-25, basic/transports, "Listening for Messages from the Server". */
+import { afterEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { RequestRecorder } from '../support/recorders.ts';
+import {
+  type Answer,
+  against,
+  bare,
+  channelLimits,
+  event,
+  json,
+  request,
+  result,
+  sse,
+  sseCut,
+  sseEnd,
+} from '../support/scripted-http.ts';
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const session = { 'mcp-session-id': 'S', 'mcp-protocol-version': '2025-11-25' };
+const note = (method: string): string => `{"jsonrpc":"2.0","method":"${method}"}`;
+const sessionGone = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}';
+
+describe('the standalone stream', () => {
+  it('brings what belongs to no request; answers on it are dropped', async () => {
+    const ping = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
+    const { channel, backend, sink, notes } = await against(ends, [
+      sse(event(note('a')), event(result(1)), event('nonsense'), event(ping)),
+    ]);
+    channel.listen(session);
+    await sink.until(() => sink.strays.length === 2);
+    expect(sink.strays).toEqual(['a', 'ping']);
+    expect(notes.notes.map(({ kind }) => kind)).toEqual(['unknown_id', 'unreadable']);
+    expect(backend.heard[0]).toMatchObject({ method: 'GET', headers: { accept: 'text/event-stream', ...session } });
+    expect(backend.heard[0]?.headers['last-event-id']).toBeUndefined();
+  });
+
+  it('is opened once, however often it is asked for', async () => {
+    const { channel, backend, sink } = await against(ends, [sse(event(note('a')))]);
+    channel.listen(session);
+    channel.listen(session);
+    await sink.until(() => sink.strays.length === 1);
+    expect(backend.heard).toHaveLength(1);
+  });
+
+  it('is opened again where it ended, and nothing is heard twice', async () => {
+    const clock = new ManualClock();
+    const { channel, backend, sink } = await against(
+      ends,
+      [
+        sseEnd('retry: 200\n', event(note('a'), '1'), event(note('b'), '2')),
+        sseCut(event(note('a'), '1'), event(note('b'), '2'), event(note('c'), '3'), 'data: {"js'),
+        sse(event(note('d'), '4')),
+      ],
+      { clock },
+    );
+    channel.listen(session);
+    for (const lastEventId of ['2', '3']) {
+      await clock.waiting(200);
+      clock.advance(200);
+      await backend.until(() => backend.heard.at(-1)?.headers['last-event-id'] === lastEventId);
+    }
+    await sink.until(() => sink.strays.length === 4);
+    expect(sink.strays).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  const none: readonly { name: string; answer: Answer }[] = [
+    { name: '405', answer: bare(405) },
+    { name: '400', answer: bare(400) },
+    {
+      name: 'the 404 of a framework without such a route',
+      answer: (response) => response.writeHead(404, { 'content-type': 'text/html' }).end('Cannot GET /mcp'),
+    },
+    { name: '200 that is no stream', answer: json(200, '{}') },
+    { name: 'a redirect', answer: bare(302) },
+  ];
+  it.each(none)('is not offered: $name', async ({ answer }) => {
+    const clock = new ManualClock();
+    const { channel, backend, sink, pools } = await against(ends, [answer, json(200, result(1))], { clock });
+    channel.listen(session);
+    await backend.until(() => backend.heard.length === 1);
+    const call = new RequestRecorder();
+    channel.request(request(1), call);
+    expect(await call.settled()).toBe('answered');
+    expect(sink.losses).toEqual([]);
+    expect(pools.streams.inFlight).toBe(0);
+    expect(clock.pending).toEqual([]);
+  });
+
+  it('answered with 404 in JSON-RPC means that the session is lost; requests in flight fail first', async () => {
+    const silent: Answer = () => undefined;
+    const { channel, backend, sink } = await against(ends, [silent, json(404, sessionGone)]);
+    const call = new RequestRecorder();
+    channel.request(request(1), call);
+    await backend.until(() => backend.heard.length === 1);
+    channel.listen(session);
+    await sink.until(() => sink.losses.length === 1);
+    expect(sink.losses[0]?.reason).toBe('backend_session_lost');
+    expect(call.endings).toEqual(['failed backend_session_lost']);
+  });
+
+  it('answered with a bare 404 after it was served means that the session is lost', async () => {
+    const clock = new ManualClock();
+    const { channel, sink } = await against(ends, [sseEnd(event(note('a'), '1')), bare(404)], { clock });
+    channel.listen(session);
+    await clock.waiting(500);
+    clock.advance(500);
+    await sink.until(() => sink.losses.length === 1);
+    expect(sink.losses[0]?.reason).toBe('backend_session_lost');
+  });
+
+  it('that comes to nothing again and again is given up', async () => {
+    const clock = new ManualClock();
+    const { channel, backend, sink, notes } = await against(ends, [bare(503), sseEnd()], { clock });
+    channel.listen(session);
+    for (const wait of [500, 1_000, 2_000]) {
+      await clock.waiting(wait);
+      clock.advance(wait);
+    }
+    await notes.until(() => notes.of('unreadable').length === 1);
+    expect(backend.heard).toHaveLength(1 + channelLimits.reconnects);
+    expect(sink.losses).toEqual([]);
+    expect(clock.pending).toEqual([]);
+  });
+
+  it('that a proxy ends every minute is opened again every time', async () => {
+    const clock = new ManualClock();
+    const endings: (() => void)[] = [];
+    const open: Answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(event(note('hello')));
+      endings.push(() => response.end(': bye\n\n'));
+    };
+    const { channel, sink } = await against(ends, [open], { clock });
+    channel.listen(session);
+    for (let i = 1; i <= 2 * channelLimits.reconnects; i++) {
+      await sink.until(() => sink.strays.length === i);
+      clock.advance(60_000);
+      endings.at(-1)?.();
+      await clock.waiting(500);
+      clock.advance(500);
+    }
+    await sink.until(() => sink.strays.length === 2 * channelLimits.reconnects + 1);
+  });
+
+  it('ends with its channel, also between two streams', async () => {
+    const clock = new ManualClock();
+    const { channel, backend } = await against(ends, [sse(event(note('a')))]);
+    channel.listen(session);
+    await backend.until(() => backend.heard.length === 1);
+    await channel.close();
+    await backend.closed(0);
+
+    const between = await against(ends, [sseEnd()], { clock });
+    between.channel.listen(session);
+    await clock.waiting(500);
+    await between.channel.close();
+    expect(clock.pending).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import type { ChannelNotes, ChannelSink, HttpFacts, RequestSink } from '../../../src/backend/channel.ts';
+import type { Failure } from '../../../src/errors.ts';
+import type { Message, Notification, Request, Response } from '../../../src/wire/message.ts';
+
+export function text(message: Message): string {
+  return Buffer.from(message.bytes).toString('utf8');
+}
+
+/** Lets a test await what its recorder will have seen. */
+class Watched {
+  #watchers: (() => void)[] = [];
+
+  protected changed(): void {
+    const watchers = this.#watchers;
+    this.#watchers = [];
+    for (const watcher of watchers) watcher();
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => this.#watchers.push(resolve));
+  }
+}
+
+export class RequestRecorder extends Watched implements RequestSink {
+  readonly messages: string[] = [];
+  readonly pauses: (number | undefined)[] = [];
+  readonly endings: string[] = [];
+  response: Response | undefined;
+  failure: Failure | undefined;
+  http: HttpFacts | undefined;
+
+  message(message: Notification | Request): void {
+    this.messages.push(message.method);
+    this.changed();
+  }
+
+  answered(message: Response, http: HttpFacts | undefined): void {
+    this.endings.push('answered');
+    this.response = message;
+    this.http = http;
+    this.changed();
+  }
+
+  failed(failure: Failure, http: HttpFacts | undefined): void {
+    this.endings.push(`failed ${failure.reason}`);
+    this.failure = failure;
+    this.http = http;
+    this.changed();
+  }
+
+  paused(retryMs: number | undefined): void {
+    this.pauses.push(retryMs);
+    this.changed();
+  }
+
+  async settled(): Promise<string | undefined> {
+    await this.until(() => this.endings.length > 0);
+    return this.endings[0];
+  }
+}
+
+export class ChannelRecorder extends Watched implements ChannelSink {
+  readonly strays: string[] = [];
+  readonly losses: Failure[] = [];
+
+  stray(message: Notification | Request): void {
+    this.strays.push(message.method);
+    this.changed();
+  }
+
+  lost(failure: Failure): void {
+    this.losses.push(failure);
+    this.changed();
+  }
+}
+
+export class NotesRecorder extends Watched implements ChannelNotes {
+  readonly notes: { readonly kind: string; readonly text: string }[] = [];
+
+  noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', noise: string): void {
+    this.notes.push({ kind, text: noise });
+    this.changed();
+  }
+
+  of(kind: string): string[] {
+    return this.notes.filter((note) => note.kind === kind).map((note) => note.text);
+  }
+}

@@ -1,0 +1,249 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { describeConfig } from '../../src/config/describe.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { ConfigError } from '../../src/config/problems.ts';
+import { errorOf, load } from './loading.ts';
+
+function among(files: Readonly<Record<string, string>>) {
+  return { cwd: '/project', env: {}, readFile: (path: string) => files[path] };
+}
+
+const yaml = 'backends: { own: { command: x } }';
+const json = '{"mcpServers": {"foreign": {"command": "x"}}}';
+
+describe('which file', () => {
+  const cases = [
+    {
+      name: 'our own before all others',
+      files: { 'bascule.yml': yaml, 'mcp.json': json, '.mcp.json': json, 'bascule.yaml': yaml },
+      source: 'bascule.yaml',
+      notices: ['using bascule.yaml; also here and ignored: bascule.yml, .mcp.json, mcp.json'],
+    },
+    { name: 'the other spelling', files: { 'bascule.yml': yaml }, source: 'bascule.yml', notices: [] },
+    {
+      name: 'the hidden one before the open one',
+      files: { 'mcp.json': json, '.mcp.json': json },
+      source: '.mcp.json',
+      notices: ['using .mcp.json; also here and ignored: mcp.json'],
+    },
+    { name: 'the open one', files: { 'mcp.json': json }, source: 'mcp.json', notices: [] },
+  ];
+  test.each(cases)('$name', ({ files, source, notices }) => {
+    const inProject = Object.fromEntries(Object.entries(files).map(([name, text]) => [`/project/${name}`, text]));
+    const loaded = loadConfig(among(inProject));
+    expect(loaded.config.source).toBe(source);
+    expect(loaded.notices).toEqual(notices);
+  });
+
+  test('none: the demo', () => {
+    const { config, notices } = loadConfig({ ...among({}), demo: { command: 'node', args: ['demo.js'] } });
+    expect(config.source).toBe('demo');
+    expect(config.backends).toMatchObject([{ kind: 'stdio', name: 'demo', command: 'node', args: ['demo.js'] }]);
+    expect(config.endpoints.map(({ path }) => path)).toEqual(['/mcp', '/servers/demo/mcp']);
+    expect(notices).toEqual([
+      'no config file was found (bascule.yaml, .mcp.json or mcp.json): serving the built-in demo',
+    ]);
+  });
+
+  test('the one that was named, relative to the working directory', () => {
+    expect(loadConfig({ ...among({ '/project/etc/x.yaml': yaml }), path: 'etc/x.yaml' }).config.source).toBe(
+      'etc/x.yaml',
+    );
+    expect(loadConfig({ ...among({ '/etc/x.yaml': yaml }), path: '/etc/x.yaml' }).config.source).toBe('/etc/x.yaml');
+  });
+
+  test('one that was named and is not there is an error, never the demo', () => {
+    const error = errorOf(() => loadConfig({ ...among({ '/project/mcp.json': json }), path: 'other.yaml' }));
+    expect(error.format()).toBe('other.yaml: there is no such file');
+  });
+
+  test('one that is there and can not be read is an error, never passed over', () => {
+    const readFile = (path: string): string | undefined => {
+      if (path === '/project/.mcp.json')
+        throw Object.assign(new Error('EACCES: /project/.mcp.json'), { code: 'EACCES' });
+      return path === '/project/mcp.json' ? json : undefined;
+    };
+    const error = errorOf(() => loadConfig({ cwd: '/project', env: {}, readFile }));
+    expect(error.format()).toBe(".mcp.json: the file can't be read (EACCES)");
+  });
+});
+
+describe('the command line', () => {
+  test('overrides the file', () => {
+    const overrides = { host: '::1', port: '0', logLevel: 'debug' };
+    const { config } = load(
+      'backends: {}\nlisten: { host: localhost, port: 1 }\nlog: { level: warn }',
+      undefined,
+      {},
+      { overrides },
+    );
+    expect(config.listen).toMatchObject({ host: '::1', port: 0 });
+    expect(config.log).toEqual({ level: 'debug' });
+  });
+
+  test('is checked like the file, and together with it', () => {
+    const overrides = { host: 'a b', port: '99999', logLevel: 'loud' };
+    expect(errorOf(() => load('backends: {}\nx: 1', undefined, {}, { overrides })).format()).toBe(
+      `command line: \`host\` has a wrong value
+  expected a host name or an IP address
+
+command line: \`port\` has a wrong value
+  expected a whole number from 0 to 65535
+
+command line: \`logLevel\` has a wrong value
+  expected one of: debug, info, warn, error
+
+bascule.yaml:2:1: unknown key \`x\`
+  2 | x: *
+    | ^
+  expected one of: listen, backends, endpoints, limits, log, seal`,
+    );
+  });
+
+  test('needs leave to open the gateway to others', () => {
+    const host = '0.0.0.0';
+    expect(errorOf(() => loadConfig({ ...among({}), overrides: { host } })).format()).toBe(
+      `command line: others could reach this address, and nobody would ask who they are
+  expected 127.0.0.1, ::1 or localhost; or \`openToNetwork: true\` to allow it all the same`,
+    );
+    const { config } = loadConfig({ ...among({}), overrides: { host, openToNetwork: true } });
+    expect(config.listen).toMatchObject({ host, openToNetwork: true });
+  });
+});
+
+describe('what was understood', () => {
+  const text = `
+listen: { host: 0.0.0.0, openToNetwork: true, allowedOrigins: ['https://app.example'], allowedHosts: [gw.example] }
+backends:
+  files: { command: npx, args: [-y, --key=s3cr3t], env: { TOKEN: s3cr3t }, cwd: /srv }
+  one: { command: one, share: true }
+  search: { url: 'https://search.example/s3cr3ts3cr3ts3cr3t/mcp?key=s3cr3t', headers: { Authorization: s3cr3t } }
+endpoints:
+  - path: /mcp
+  - path: /old
+    backends: [search]
+    profile: { revisions: [2025-03-26], accept: strict }
+    sessions: optional
+limits: { bodyBytes: 1MiB }
+seal: { key: s3cr3ts3cr3ts3cr3ts3cr3ts3cr3ts3cr3t }
+`;
+  test('is told without any secret', () => {
+    const said = describeConfig(load(text).config);
+    expect(said).toBe(`source
+  bascule.yaml
+listening
+  http://0.0.0.0:8808 (open to the network, and nobody is asked who they are)
+  origins: https://app.example
+  hosts: gw.example
+backends (3)
+  files: npx in /srv (2 arguments, 1 environment variable, a process for each session, at most 16)
+  one: one (one process for everybody)
+  search: https://search.example/.../mcp?... (transport found by asking, 1 header)
+endpoints (2)
+  /mcp: all 3 backends
+    revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
+  /old: search
+    revisions 2025-03-26; batches: deny; accept: strict; sessions: optional
+    deviation: speaks 2025-03-26 but refuses batches, which that revision says MUST be received
+limits
+  bodyBytes: 1 MiB
+log
+  level info
+seal
+  the key of the config`);
+    expect(said).not.toContain('s3cr3t');
+  });
+
+  test('is told of the demo, too', () => {
+    expect(describeConfig(loadConfig(among({})).config)).toBe(`source
+  demo
+listening
+  http://127.0.0.1:8808 (this machine only)
+backends (0)
+endpoints (1)
+  /mcp: no backend
+    revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
+limits
+  all as by default
+log
+  level info
+seal
+  a key made at start`);
+  });
+});
+
+describe('any text gives a config or a ConfigError', () => {
+  /** Words and punctuation of real files, so that the texts get past the parser now and then. */
+  const pieces = [
+    ...['backends', 'mcpServers', 'servers', 'listen', 'endpoints', 'limits', 'log', 'seal', 'a', 'command', 'url'],
+    ...['args', 'env', 'headers', 'path', 'profile', 'revisions', 'batches', 'disabled', 'type', 'bodyBytes', 'port'],
+    ...['2025-03-26', 'true', 'null', '1', '-1', '1e999', '0x1f', '/mcp', 'https://x.example', '__proto__', '~', '<<'],
+    ...['{', '}', '[', ']', ':', ': ', ',', '"', "'", '\n', '\n  ', '\n    ', '- ', '\t', '#', '//', '/*', '*/', ' '],
+    ...['&a ', '*a', '!x ', '|', '>', '---', '...', '%YAML 1.1', '?', '\\', '\\u0000', '\ud800', '\ufeff', '\0', '\r'],
+    ...['$' + '{A}', '$' + '{', '$$' + '{', '$' + '{B:-x}', 'é', '\u{1f600}', '=', '@', '`'],
+  ];
+  const soup = fc.array(fc.constantFrom(...pieces), { maxLength: 60 }).map((parts) => parts.join(''));
+  const tree = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom(...pieces, 1, -1, 0.5, true, null),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...pieces), tie('value'), { maxKeys: 5, noNullPrototype: true }),
+    ),
+  })).value;
+  const document = fc
+    .dictionary(fc.constantFrom(...pieces.slice(0, 8)), fc.dictionary(fc.constantFrom(...pieces), tree))
+    .map((value) => JSON.stringify(value, null, 2));
+
+  test.each([
+    { name: 'any characters', text: fc.string({ unit: 'binary', maxLength: 200 }) },
+    { name: 'words of config files in any order', text: soup },
+    { name: 'well-formed documents of any shape', text: document },
+  ])('$name', ({ text }) => {
+    fc.assert(
+      fc.property(text, fc.constantFrom('x.yaml', 'x.json', 'x'), (written, file) => {
+        try {
+          const { config } = load(written, file, { A: 'a' });
+          describeConfig(config);
+        } catch (error) {
+          if (!(error instanceof ConfigError)) throw error;
+          expect(error.problems.length).toBeGreaterThan(0);
+          for (const { message, line, column } of error.problems) {
+            expect(message).not.toBe('');
+            expect(line === 0 ? column === 0 : line >= 1 && column >= 1).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('and no error shows what env, headers, args or keys hold, wherever the mistake is', () => {
+    const secret = 's3cr3tValue';
+    const sound = [
+      `backends:\n  a:\n    command: x\n    args: [--key, ${secret}]\n    env:\n      TOKEN: ${secret}\n      path: '${secret}'\n  b:\n    url: https://b.example/${secret}?k=${secret}\n    headers: { accept-x: ${secret} }\nseal: { key: ${secret}${secret}${secret} }\n# ${secret}\n`,
+      `{"mcpServers": {"a": {"command": "x", "args": ["--key", "${secret}"],\n "env": {"TOKEN": "${secret}", "type": "${secret}"}},\n "b": {"url": "https://b.example/${secret}", "headers": {"X": "${secret}"}}} // ${secret}\n}`,
+    ];
+    const damage = fc.record({
+      which: fc.nat({ max: 1 }),
+      at: fc.nat({ max: 400 }),
+      removed: fc.nat({ max: 3 }),
+      added: fc.constantFrom('', ...pieces),
+    });
+    fc.assert(
+      fc.property(damage, ({ which, at, removed, added }) => {
+        const text = sound[which]!;
+        const from = at % text.length;
+        const damaged = text.slice(0, from) + added + text.slice(from + removed);
+        try {
+          load(damaged, which === 0 ? 'x.yaml' : 'x.json');
+        } catch (error) {
+          if (!(error instanceof ConfigError)) throw error;
+          expect(error.format()).not.toContain(secret);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

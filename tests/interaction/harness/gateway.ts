@@ -1,0 +1,75 @@
+/** A whole gateway on a real socket: config text in, addresses out. Everything is ended when the test is over. */
+import { onTestFinished } from 'vitest';
+import { type Assembled, assemble } from '../../../src/assemble.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { startHttp } from '../../../src/ingress/listener.ts';
+import { Counters } from '../../../src/observe/counters.ts';
+import type { Log } from '../../../src/observe/log.ts';
+import { ingressNotes } from '../../../src/observe/notes.ts';
+
+export interface LogEntry {
+  readonly level: string;
+  readonly text: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export interface TestGateway {
+  /** Without a path. */
+  readonly origin: string;
+  /** The address of one backend alone, or of `/mcp`. */
+  url(backend?: string): string;
+  readonly assembled: Assembled;
+  readonly counters: Counters;
+  readonly log: readonly LogEntry[];
+  close(drainMs?: number): Promise<void>;
+}
+
+/** A bascule.yaml as a value: `backends`, `endpoints`, `limits`, `listen`, whatever the file may have. */
+export type ConfigValue = Readonly<Record<string, unknown>>;
+
+export async function startGateway(config: ConfigValue): Promise<TestGateway> {
+  const gateway = await launchGateway(config);
+  onTestFinished(() => gateway.close(0));
+  return gateway;
+}
+
+/** For suites that share one gateway: whoever launches it closes it. */
+export async function launchGateway(value: ConfigValue): Promise<TestGateway> {
+  const { config } = loadConfig({
+    path: 'bascule.yaml',
+    cwd: '/',
+    env: process.env,
+    // JSON is YAML.
+    readFile: () => JSON.stringify(value),
+    overrides: { port: 0 },
+  });
+  const entries: LogEntry[] = [];
+  const keep = (level: string) => (facts: Readonly<Record<string, unknown>>, text: string) =>
+    void entries.push({ level, facts, text });
+  const log: Log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
+  const counters = new Counters();
+  const assembled = assemble(config, { log, counters });
+  const server = await startHttp({
+    listen: config.listen,
+    endpoints: config.endpoints,
+    gateway: assembled.gateway,
+    limits: config.limits,
+    ready: () => ({ ready: true, backends: {} }),
+    notes: ingressNotes(log, counters),
+    clock: systemClock,
+  });
+  let closing: Promise<void> | undefined;
+  return {
+    origin: server.url,
+    url: (backend) =>
+      backend === undefined ? `${server.url}/mcp` : `${server.url}/servers/${encodeURIComponent(backend)}/mcp`,
+    assembled,
+    counters,
+    log: entries,
+    close: (drainMs = 0) => {
+      closing ??= assembled.close(drainMs).then(() => server.close({ drainMs: 200 }));
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * Scripted MCP backends over HTTP. A script says what happens for a method; what it leaves out is answered as an ordinary
+ * server of that era would. Every byte that arrives is counted and kept.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { type Json, until } from './client.ts';
+
+/** One HTTP request that the backend got. */
+export interface Received {
+  readonly http: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+  /** The message in the body; undefined where there was none. */
+  readonly message: Json;
+}
+
+/** How a script answers one request. */
+export class Turn {
+  readonly received: Received;
+  readonly #response: ServerResponse;
+  /** Resolves when the gateway has let go of the response. */
+  readonly closed: Promise<void>;
+
+  constructor(received: Received, response: ServerResponse) {
+    this.received = received;
+    this.#response = response;
+    this.closed = new Promise((resolve) => response.on('close', () => resolve()));
+  }
+
+  get message(): Json {
+    return this.received.message;
+  }
+
+  result(result: object): void {
+    this.json({ jsonrpc: '2.0', id: this.message.id, result });
+  }
+
+  error(code: number, message: string, data?: unknown, status = 200): void {
+    this.json(
+      { jsonrpc: '2.0', id: this.message.id, error: { code, message, ...(data === undefined ? {} : { data }) } },
+      status,
+    );
+  }
+
+  json(body: unknown, status = 200, headers: Record<string, string> = {}): void {
+    this.raw(
+      status,
+      { 'content-type': 'application/json', ...headers },
+      typeof body === 'string' ? body : JSON.stringify(body),
+    );
+  }
+
+  /** Any answer at all. */
+  raw(status: number, headers: Record<string, string>, body: string | Uint8Array = ''): void {
+    this.#response.writeHead(status, headers).end(body);
+  }
+
+  /** Begins a stream. */
+  stream(headers: Record<string, string> = {}): this {
+    this.#response.writeHead(200, { 'content-type': 'text/event-stream', ...headers }).flushHeaders();
+    return this;
+  }
+
+  event(message: unknown, fields: { id?: string; retry?: number } = {}): this {
+    const head = `${fields.id === undefined ? '' : `id: ${fields.id}\n`}${fields.retry === undefined ? '' : `retry: ${fields.retry}\n`}`;
+    this.bytes(`${head}data: ${message === '' ? '' : JSON.stringify(message)}\n\n`);
+    return this;
+  }
+
+  /** Bytes on the stream, as they are. */
+  bytes(bytes: string | Uint8Array): this {
+    this.#response.write(bytes);
+    return this;
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  /** Cuts the connection. */
+  cut(): void {
+    this.#response.destroy();
+  }
+}
+
+export type Script = Readonly<Record<string, (turn: Turn) => void>>;
+
+export interface ScriptedBackend {
+  readonly url: string;
+  readonly received: readonly Received[];
+  /** Bytes of all bodies, and of everything else that reached the backend since the last `forget`. */
+  readonly bytes: number;
+  /** Messages of one method, in order. */
+  of(method: string): readonly Received[];
+  /** Waits for the nth message of a method (from 1). */
+  arrival(method: string, nth?: number): Promise<Received>;
+  /** The standalone stream of the newest session, once it is open. */
+  standing(): Promise<Turn>;
+  forget(): void;
+  close(): Promise<void>;
+}
+
+interface Standing {
+  turn: Turn | undefined;
+}
+
+async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
+  const received: Received[] = [];
+  const standing: Standing = { turn: undefined };
+  let bytes = 0;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const message: Json = text === '' ? undefined : JSON.parse(text);
+      const one: Received = { http: request.method ?? '', headers: request.headers, text, message };
+      received.push(one);
+      const turn = new Turn(one, response);
+      if (request.method === 'GET') standing.turn = turn;
+      response.on('error', () => undefined);
+      handle(turn);
+    });
+  });
+  server.on('connection', (socket) => {
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const of = (method: string) => received.filter(({ message }) => message?.method === method);
+  const backend: ScriptedBackend = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    received,
+    get bytes() {
+      return bytes;
+    },
+    of,
+    arrival: async (method, nth = 1) => {
+      await until(() => of(method).length >= nth, `the backend got ${method} (${nth})`);
+      return of(method)[nth - 1] as Received;
+    },
+    standing: async () => {
+      await until(() => standing.turn !== undefined, 'the standalone stream is open');
+      return standing.turn as Turn;
+    },
+    forget: () => {
+      received.length = 0;
+      bytes = 0;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  onTestFinished(() => backend.close());
+  return backend;
+}
+
+export const everyCapability = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  logging: {},
+  completions: {},
+};
+
+export interface ScriptedOptions {
+  readonly capabilities?: object;
+  readonly serverInfo?: object;
+  readonly instructions?: string;
+  /** Legacy: what `initialize` answers; the asked one without it. */
+  readonly revision?: string;
+}
+
+/** A modern backend: `server/discover`, and what the script says. */
+export function modernBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
+  const info = options.serverInfo ?? { name: 'modern', version: '1' };
+  return serve((turn) => {
+    const method: string | undefined = turn.message?.method;
+    const scripted = method === undefined ? undefined : script[method];
+    if (turn.received.http !== 'POST') turn.raw(405, { allow: 'POST' });
+    else if (scripted !== undefined) scripted(turn);
+    else if (method === 'server/discover') {
+      turn.result({
+        resultType: 'complete',
+        supportedVersions: ['2026-07-28'],
+        capabilities: options.capabilities ?? everyCapability,
+        ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
+        ttlMs: 0,
+        cacheScope: 'private',
+        _meta: { 'io.modelcontextprotocol/serverInfo': info },
+      });
+    } else if (turn.message?.id === undefined) turn.raw(202, {});
+    else turn.error(-32601, 'Method not found', undefined, 404);
+  });
+}
+
+/** A legacy backend with sessions: `initialize`, notifications, GET, DELETE, and what the script says. */
+export function legacyBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
+  let sessions = 0;
+  return serve((turn) => {
+    const { message, http } = turn.received;
+    const method: string | undefined = message?.method;
+    const scripted = script[method ?? http];
+    if (scripted !== undefined) scripted(turn);
+    else if (http === 'GET') turn.stream();
+    else if (http === 'DELETE') turn.raw(204, {});
+    else if (method === 'initialize') {
+      turn.json(
+        {
+          jsonrpc: '2.0',
+          id: message.id,
+          result: {
+            protocolVersion: options.revision ?? message.params.protocolVersion,
+            capabilities: options.capabilities ?? everyCapability,
+            serverInfo: options.serverInfo ?? { name: 'legacy', version: '1' },
+            ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
+          },
+        },
+        200,
+        { 'mcp-session-id': `upstream-${++sessions}` },
+      );
+    } else if (method === undefined || message.id === undefined) turn.raw(202, {});
+    else if (method === 'server/discover') turn.error(-32601, 'Method not found', undefined, 400);
+    else turn.error(-32601, 'Method not found');
+  });
+}

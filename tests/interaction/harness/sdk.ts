@@ -1,0 +1,38 @@
+/** Official SDK clients, connected through a gateway. Closed when the test is over. */
+import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { onTestFinished } from 'vitest';
+
+export { ClientV1, ClientV2 };
+
+const self = { name: 'sdk-client', version: '1.0.0' };
+
+export interface SdkOptions {
+  readonly capabilities?: Record<string, object>;
+  /** Handlers are set before the connection is made. */
+  prepare?(client: ClientV1): void;
+}
+
+/** SDK v1: legacy. */
+export async function connectV1(url: string, { capabilities = {}, prepare }: SdkOptions = {}): Promise<ClientV1> {
+  const client = new ClientV1(self, { capabilities });
+  prepare?.(client);
+  onTestFinished(() => client.close());
+  await client.connect(new HttpV1(new URL(url)) as Parameters<ClientV1['connect']>[0]);
+  return client;
+}
+
+export interface SdkV2Options {
+  readonly capabilities?: Record<string, object>;
+  prepare?(client: ClientV2): void;
+}
+
+/** SDK v2, pinned to the modern revision. */
+export async function connectV2(url: string, { capabilities = {}, prepare }: SdkV2Options = {}): Promise<ClientV2> {
+  const client = new ClientV2(self, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  prepare?.(client);
+  onTestFinished(() => client.close());
+  await client.connect(new HttpV2(new URL(url)));
+  return client;
+}

@@ -1,0 +1,168 @@
+/** Backends: how they are found, kept, limited and survived. */
+import type { Requirement } from '../requirement.ts';
+import { held } from '../requirement.ts';
+
+export const gatewayBackend = {
+  'gateway:backend:202-fails-fast': held({
+    spec: 'gateway',
+    behaviour: '202 in answer to a request fails the call at once.',
+  }),
+  'gateway:backend:204-fails-fast': held({
+    spec: 'gateway',
+    behaviour: '204 in answer to a request fails the call at once.',
+  }),
+  'gateway:backend:empty-stream-fails-fast': held({
+    spec: 'gateway',
+    behaviour: 'An event stream that ends without a single event fails the call at once.',
+  }),
+  'gateway:backend:error-without-id': held({
+    spec: 'gateway',
+    behaviour: 'An error body without an id settles the POST that it answers.',
+  }),
+  'gateway:backend:duplicate-response': held({
+    spec: 'gateway',
+    behaviour: 'A second answer to one call is dropped and counted.',
+  }),
+  'gateway:backend:unknown-response': held({
+    spec: 'gateway',
+    behaviour: 'An answer to nothing is dropped and counted.',
+  }),
+  'gateway:backend:cut-stream-resumed': held({
+    spec: '2025-11-25/basic/transports#resumability-and-redelivery',
+    revisions: 'legacy',
+    behaviour: 'A stream that is cut after an event id is resumed with `Last-Event-ID`.',
+  }),
+  'gateway:backend:cut-stream-bounded': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Resuming is tried a bounded number of times, which does not start over without progress.',
+  }),
+  'gateway:backend:cut-stream-fails': held({
+    spec: 'gateway',
+    behaviour: 'A stream that is cut and cannot be resumed fails its call.',
+  }),
+  'gateway:backend:array-read': held({
+    spec: '2025-03-26/basic#batching',
+    revisions: ['2025-03-26'],
+    behaviour: 'Arrays of a 2025-03-26 backend are read as the messages in them.',
+  }),
+  'gateway:backend:session-reopened': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'A pooled session that the backend lost is opened again once, and what is safe to repeat is repeated.',
+  }),
+  'gateway:backend:call-never-twice': held({
+    spec: 'gateway',
+    behaviour: 'A `tools/call` that may have run is answered with an error, and never sent twice.',
+  }),
+  'gateway:backend:stdout-noise': held({
+    spec: '2025-11-25/basic/transports#stdio',
+    behaviour: 'Noise on stdout of a stdio backend is skipped, counted and shown.',
+  }),
+  'gateway:backend:stderr-limited': held({
+    spec: 'gateway',
+    behaviour: 'What a stdio backend writes on stderr is kept in the log up to a limit.',
+  }),
+  'gateway:backend:oversized-event': held({
+    spec: 'gateway',
+    behaviour: 'An event or line that does not end within the limit fails its call, and memory stays bounded.',
+  }),
+  'gateway:backend:split-utf8': held({
+    spec: 'gateway',
+    behaviour: 'A character cut in half between two chunks arrives whole.',
+  }),
+  'gateway:backend:line-endings': held({
+    spec: 'gateway',
+    behaviour: 'Event streams with LF, CRLF and CR are read alike.',
+  }),
+  'gateway:backend:bad-header-annotation': held({
+    spec: '2026-07-28/basic/transports/streamable-http#schema-extension',
+    revisions: 'modern',
+    behaviour: 'A tool whose `x-mcp-header` breaks the rules is left out of the list, with a warning.',
+  }),
+  'gateway:backend:network-ref': held({
+    spec: '2026-07-28/basic#ref-resolution',
+    behaviour: 'A `$ref` into the network is never fetched.',
+  }),
+  'gateway:backend:connections-reused': held({
+    spec: 'gateway',
+    behaviour: 'Calls share connections, processes and sessions; none is opened per call.',
+  }),
+  'gateway:backend:restart': held({
+    spec: '2026-07-28/basic/transports/stdio#unexpected-termination',
+    behaviour: 'A stdio backend that died is started again, with growing pauses.',
+  }),
+  'gateway:backend:shutdown-order': held({
+    spec: '2026-07-28/basic/transports/stdio#shutdown',
+    behaviour: 'A stdio backend is ended by closing stdin, then SIGTERM, then SIGKILL, each after a named time.',
+  }),
+  'gateway:backend:process-group': held({
+    spec: 'gateway',
+    behaviour: 'The children of a stdio backend end with it.',
+  }),
+  'gateway:backend:pool-busy': held({
+    spec: 'gateway',
+    behaviour: 'A pool of processes that is full queues within bounds and then refuses with `backend_busy`.',
+  }),
+  'gateway:backend:pool-idle': held({
+    spec: 'gateway',
+    behaviour: 'A process that nobody uses is ended after its idle time.',
+  }),
+  'gateway:backend:own-process': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Each client session has a process of a legacy stdio backend to itself.',
+  }),
+  'gateway:backend:own-session': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Each client session has an upstream session of a legacy HTTP backend to itself.',
+  }),
+  'gateway:backend:shared-process': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'With `share: true` one process serves several clients, and ids, progress and subscriptions are kept apart.',
+  }),
+  'gateway:backend:modern-shared': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'One process or connection pool of a modern backend serves everybody.',
+  }),
+  'gateway:backend:limit-connect': held({
+    spec: 'gateway',
+    behaviour: 'A backend that cannot be connected to in time is `backend_unavailable`.',
+  }),
+  'gateway:backend:limit-first-byte': held({
+    spec: 'gateway',
+    behaviour: 'A backend that accepts a call and says nothing fails it in time.',
+  }),
+  'gateway:backend:limit-idle': held({
+    spec: 'gateway',
+    behaviour: 'A backend that falls silent in the middle fails the call in time.',
+  }),
+  'gateway:backend:long-lived-exempt': held({
+    spec: 'gateway',
+    behaviour: 'Long-lived requests are exempt from the total limit.',
+  }),
+  'gateway:backend:probe-cached': held({
+    spec: '2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions',
+    behaviour: 'The era of a backend is found once, and asked for again when the answer is old or proves wrong.',
+  }),
+  'gateway:backend:probe-modern-error': held({
+    spec: '2026-07-28/basic/transports/stdio#backward-compatibility',
+    behaviour: 'A recognised modern error never leads to `initialize`.',
+  }),
+  'gateway:backend:probe-silence': held({
+    spec: '2026-07-28/basic/transports/stdio#backward-compatibility',
+    behaviour: 'Silence of a stdio backend means legacy.',
+  }),
+  'gateway:backend:probe-no-verdict': held({
+    spec: 'gateway',
+    behaviour: 'A network failure or a 401 says nothing about the era.',
+  }),
+  'gateway:backend:probe-bare': held({
+    spec: 'gateway',
+    behaviour: 'Probes declare no capabilities.',
+  }),
+} satisfies Record<string, Requirement>;

@@ -1,0 +1,198 @@
+/** What crosses between the eras. */
+import type { Requirement } from '../requirement.ts';
+import { deferred, held } from '../requirement.ts';
+
+export const gatewayBridge = {
+  'gateway:bridge:four-pairs': held({
+    spec: '2026-07-28/basic/versioning#compatibility-matrix',
+    behaviour: '`tools/call` works for both eras of client with both eras of backend.',
+  }),
+  'gateway:bridge:legacy-elicitation-on-modern': held({
+    spec: '2026-07-28/basic/patterns/mrtr#basic-workflow',
+    revisions: 'legacy',
+    behaviour: 'A legacy client answers, as a JSON-RPC request, what its modern backend asked with `input_required`.',
+  }),
+  'gateway:bridge:parked-call': held({
+    spec: '2026-07-28/basic/patterns/mrtr#basic-workflow',
+    revisions: 'modern',
+    behaviour:
+      'A modern client is told `input_required` where its legacy backend asks, and its retry finishes the same call.',
+  }),
+  'gateway:bridge:legacy-initialize': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: '`initialize` of a legacy client is answered from the discovery of its modern backend.',
+  }),
+  'gateway:bridge:modern-discover': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: '`server/discover` of a modern client is answered from what its legacy backend said in `initialize`.',
+  }),
+  'gateway:bridge:envelope-added': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'Requests of a legacy client carry its revision, info and capabilities in the envelope that a modern backend needs.',
+  }),
+  'gateway:bridge:rounds-state': held({
+    spec: '2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow',
+    revisions: 'legacy',
+    behaviour:
+      'Each round repeats the request under a new id with the exact `requestState`, or none where none was given.',
+  }),
+  'gateway:bridge:rounds-bounded': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Rounds are bounded in number and time.',
+  }),
+  'gateway:bridge:results-stripped': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Results of a modern backend reach a legacy client without the members of 2026-07-28.',
+  }),
+  'gateway:bridge:results-completed': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'Results of a legacy backend reach a modern client with `resultType` and, where due, cache hints.',
+  }),
+  'gateway:bridge:state-sealed': held({
+    spec: '2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow',
+    revisions: 'modern',
+    behaviour:
+      'A `requestState` that was changed, is too old or belongs to another request is -32602, and the parked call waits on.',
+  }),
+  'gateway:bridge:state-once': held({
+    spec: '2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow',
+    revisions: 'modern',
+    behaviour: 'A parked call is taken up at most once.',
+  }),
+  'gateway:bridge:parked-expires': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'A parked call that nobody comes back for is cancelled at the backend, and leaves nothing behind.',
+  }),
+  'gateway:bridge:capabilities-narrowed': held({
+    spec: 'gateway',
+    behaviour: 'A backend is not offered what the client did not declare, down to modes, across eras too.',
+  }),
+  'gateway:bridge:notifications-absorbed': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Notifications of a legacy client that a modern backend has no use for are absorbed.',
+  }),
+  'gateway:bridge:set-level': deferred('bridge', {
+    spec: '2026-07-28/server/utilities/logging#per-request-log-level',
+    revisions: 'legacy',
+    behaviour: 'The level that a legacy client set goes along with each of its requests to a modern backend.',
+  }),
+  'gateway:bridge:log-level-shared': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour:
+      'Log levels of modern requests become one session level at a legacy backend, and messages are filtered per request.',
+  }),
+  'gateway:bridge:sampling-roots': deferred('bridge', {
+    spec: 'gateway',
+    behaviour: 'Sampling and roots cross the eras as elicitation does.',
+  }),
+  'gateway:bridge:second-ask': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'A second ask while the first is out joins the next round.',
+  }),
+  'gateway:bridge:partial-answers': deferred('bridge', {
+    spec: '2026-07-28/basic/patterns/mrtr#error-handling',
+    revisions: 'modern',
+    behaviour: 'What a partial answer left out is asked again.',
+  }),
+  'gateway:bridge:ask-answered-error': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'An error in answer to an ask becomes `cancel` for an elicitation, and an error of the call for sampling and roots.',
+  }),
+  'gateway:bridge:state-alone': deferred('bridge', {
+    spec: '2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow',
+    revisions: 'legacy',
+    behaviour: '`input_required` with a state and no questions is repeated at once, within bounds.',
+  }),
+  'gateway:bridge:unknown-result-type': deferred('bridge', {
+    spec: '2026-07-28/basic#resulttype',
+    revisions: 'legacy',
+    behaviour: 'Any other result type is `backend_invalid`.',
+  }),
+  'gateway:bridge:subscribe-to-listen': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'Subscriptions and list changes of a legacy session live on one `subscriptions/listen` at its modern backend.',
+  }),
+  'gateway:bridge:listen-to-subscribe': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour:
+      '`subscriptions/listen` of a modern client lives on the GET stream and `resources/subscribe` of its legacy backend.',
+  }),
+  'gateway:bridge:cancel-down': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: "A legacy cancellation closes the modern backend's response, or is sent on over stdio.",
+  }),
+  'gateway:bridge:cancel-up': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour:
+      'A closed modern stream becomes `notifications/cancelled` at a legacy backend, and its stream is closed.',
+  }),
+  'gateway:bridge:progress-remapped': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'Progress of a parked call goes to the token of the retry.',
+  }),
+  'gateway:bridge:errors-mapped': deferred('bridge', {
+    spec: 'gateway',
+    behaviour: "Error codes of one era reach the other as that era's own.",
+  }),
+  'gateway:bridge:url-elicitation': deferred('bridge', {
+    spec: 'gateway',
+    behaviour: 'URL elicitation crosses the eras, with an id for 2025-11-25 clients and without one for modern ones.',
+  }),
+  'gateway:bridge:older-content': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Content that an older revision does not know is degraded in a documented way, never lost in silence.',
+  }),
+  'gateway:bridge:ask-outside-call': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'An ask that no modern request can carry is refused from the failure table.',
+  }),
+  'gateway:bridge:ask-attribution': deferred('bridge', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'A call that may ask has a session or process to itself where asks do not say whose they are.',
+  }),
+  'gateway:bridge:param-headers': deferred('bridge', {
+    spec: '2026-07-28/basic/transports/streamable-http#client-behavior',
+    revisions: 'legacy',
+    behaviour: 'Parameter headers for a modern backend are made from its schema, which is read again once on -32020.',
+  }),
+  'gateway:bridge:all-revision-pairs': deferred('bridge', {
+    spec: 'gateway',
+    behaviour: 'All 25 pairs of client and backend revision work.',
+  }),
+  'gateway:bridge:shared-credential-state': deferred('oauth', {
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour:
+      "Where principals share a credential, a backend's `requestState` is sealed to the principal that got it.",
+  }),
+  'gateway:tasks:stripped': held({
+    spec: 'gateway',
+    behaviour: 'Tasks are taken out of the capabilities in both directions.',
+  }),
+  'gateway:tasks:refused': held({
+    spec: 'gateway',
+    behaviour: 'Methods of tasks are refused with a named reason, and reach no backend.',
+  }),
+} satisfies Record<string, Requirement>;

@@ -1,0 +1,134 @@
+/** What lies between: exactness, exchanges, back-pressure, and the stores. */
+import type { Requirement } from '../requirement.ts';
+import { deferred, held } from '../requirement.ts';
+
+export const gatewayCore = {
+  'gateway:lossless:unknown-members': held({
+    spec: 'gateway',
+    behaviour: 'Members that nobody knows survive in both directions.',
+  }),
+  'gateway:lossless:number-spelling': held({
+    spec: 'gateway',
+    behaviour: 'Numbers keep their spelling, `12345678901234567890` and `1.0` included.',
+  }),
+  'gateway:lossless:key-order': held({
+    spec: 'gateway',
+    behaviour: 'The order of members survives.',
+  }),
+  'gateway:lossless:string-escapes': held({
+    spec: 'gateway',
+    behaviour: 'Strings keep the escapes with which they were written.',
+  }),
+  'gateway:lossless:trace-context': held({
+    spec: '2026-07-28/basic#_meta',
+    behaviour: 'Trace context in `_meta` survives.',
+  }),
+  'gateway:lossless:large-result': held({
+    spec: 'gateway',
+    behaviour: 'A large result passes unchanged, and one over the limit fails with a named reason.',
+  }),
+  'gateway:exchange:one-settle': held({
+    spec: 'gateway',
+    behaviour: 'An exchange settles exactly once, whatever races.',
+  }),
+  'gateway:exchange:id-zero': held({
+    spec: 'gateway',
+    behaviour: 'Id 0 and progress token 0 are as good as any other.',
+  }),
+  'gateway:exchange:id-types': held({
+    spec: 'gateway',
+    behaviour: 'The number 0 and the string "0" are two ids.',
+  }),
+  'gateway:exchange:progress-own-token': held({
+    spec: '2025-11-25/basic/utilities/progress#behavior-requirements',
+    behaviour: 'Progress goes only to the token that its client gave, while the request lives.',
+  }),
+  'gateway:exchange:no-cross-wiring': held({
+    spec: 'gateway',
+    behaviour: 'Clients that use the same ids and tokens at the same backend get their own answers and progress.',
+  }),
+  'gateway:exchange:asks-correlated': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Two asks out at the same time get their own answers, in whatever order those come.',
+  }),
+  'gateway:exchange:ask-withdrawn': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'An ask that its backend withdrew is withdrawn at the client, and a late answer is dropped.',
+  }),
+  'gateway:outbox:ordered': held({
+    spec: 'gateway',
+    behaviour: 'What is sent to one stream arrives in the order sent.',
+  }),
+  'gateway:outbox:progress-coalesced': held({
+    spec: 'gateway',
+    behaviour: 'When a reader is slow, progress is coalesced to the newest.',
+  }),
+  'gateway:outbox:logs-dropped': held({
+    spec: 'gateway',
+    behaviour: 'When a reader is slow, log messages are dropped and counted.',
+  }),
+  'gateway:outbox:never-dropped': held({
+    spec: 'gateway',
+    behaviour: 'Asks and results are never dropped.',
+  }),
+  'gateway:outbox:reader-cut-off': held({
+    spec: 'gateway',
+    behaviour: 'A client that reads nothing is cut off, and can resume where its revision lets it.',
+  }),
+  'gateway:outbox:backend-not-stalled': held({
+    spec: 'gateway',
+    behaviour: 'A slow client does not stall the other clients of a shared backend.',
+  }),
+  'gateway:store:contract': held({
+    spec: 'gateway',
+    behaviour: 'Every store keeps, expires and forgets in the same way, proven by one suite.',
+  }),
+  'gateway:store:lease': held({
+    spec: 'gateway',
+    behaviour: 'Of several takers of one lease exactly one gets it.',
+  }),
+  'gateway:store:bus': held({
+    spec: 'gateway',
+    behaviour: 'What is published reaches every subscriber of its topic, and none after it left.',
+  }),
+  'gateway:catalog:unknown-resource': held({
+    spec: 'gateway',
+    behaviour: 'A resource that no backend has is -32002 for legacy clients and -32602 for modern ones.',
+  }),
+  'gateway:catalog:merge': deferred('catalog', {
+    spec: 'gateway',
+    behaviour: 'Lists of several backends are one list, with every member of every entry.',
+  }),
+  'gateway:catalog:names': deferred('catalog', {
+    spec: 'gateway',
+    behaviour: 'Entries of one name are told apart by rule, never by chance, within the length that clients accept.',
+  }),
+  'gateway:catalog:pages': deferred('catalog', {
+    spec: 'gateway',
+    behaviour: 'Pages of several backends are followed to the end with one cursor of our own.',
+  }),
+  'gateway:catalog:partial': deferred('catalog', {
+    spec: 'gateway',
+    behaviour: 'A list that lacks a backend that is down says so.',
+  }),
+  'gateway:catalog:merged-hints': deferred('catalog', {
+    spec: '2026-07-28/server/utilities/caching#choosing-a-cache-scope',
+    revisions: 'modern',
+    behaviour: 'Merged results have the smallest lifetime and the narrowest scope of their parts.',
+  }),
+  'gateway:catalog:answers-cached': deferred('catalog', {
+    spec: '2026-07-28/server/utilities/caching#cache-key',
+    revisions: 'modern',
+    behaviour: 'Answers of backends are reused within their lifetime and scope, and changes end that.',
+  }),
+  'gateway:catalog:cancel-routed': deferred('catalog', {
+    spec: 'gateway',
+    behaviour: 'On an aggregate, a cancellation reaches the one backend that has the call.',
+  }),
+  'gateway:catalog:backend-recovers': deferred('catalog', {
+    spec: 'gateway',
+    behaviour: 'A backend that comes back is seen by sessions that are already open.',
+  }),
+} satisfies Record<string, Requirement>;

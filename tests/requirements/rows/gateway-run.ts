@@ -1,0 +1,84 @@
+/** Running it: configuration, start, stop, and the proof against other people's software. */
+import type { Requirement } from '../requirement.ts';
+import { held } from '../requirement.ts';
+
+export const gatewayRun = {
+  'gateway:config:mcp-servers': held({
+    spec: 'gateway',
+    behaviour: 'An `mcpServers` file of other clients is read as it is.',
+  }),
+  'gateway:config:yaml': held({
+    spec: 'gateway',
+    behaviour: '`bascule.yaml` says the same and more.',
+  }),
+  'gateway:config:variables': held({
+    spec: 'gateway',
+    behaviour: 'Variables of the environment are filled in, a default where one is given, and a missing one is named.',
+  }),
+  'gateway:config:unknown-key': held({
+    spec: 'gateway',
+    behaviour: 'An unknown key is refused with file, line and the nearest valid spelling.',
+  }),
+  'gateway:config:wrong-value': held({
+    spec: 'gateway',
+    behaviour: 'A wrong value is refused with file, line and what was expected.',
+  }),
+  'gateway:config:check': held({
+    spec: 'gateway',
+    behaviour: '`bascule config check` says what `serve` would say, and starts nothing.',
+  }),
+  'gateway:serve:demo': held({
+    spec: 'gateway',
+    behaviour: 'Without a configuration the demo backend is served, and shows every feature.',
+  }),
+  'gateway:serve:banner': held({
+    spec: 'gateway',
+    behaviour: 'The start shows the address, each backend with its era and state, and how to connect.',
+  }),
+  'gateway:serve:loopback-only': held({
+    spec: '2026-07-28/basic/transports/streamable-http#security-endpoint',
+    behaviour: 'An address that is not loopback is refused without identity, unless told so explicitly.',
+  }),
+  'gateway:serve:drain': held({
+    spec: 'gateway',
+    behaviour: 'SIGTERM stops accepting, drains, ends the children and exits within its limit.',
+  }),
+  'gateway:serve:single-backend-path': held({
+    spec: 'gateway',
+    behaviour: 'Each backend is served alone, and nothing renamed, at a path of its own.',
+  }),
+  'gateway:faults:random-traffic': held({
+    spec: 'gateway',
+    behaviour:
+      'Random traffic with cut connections, killed backends and garbage leaves no crash, no rejection and no leak.',
+  }),
+  'gateway:faults:no-leak': held({
+    spec: 'gateway',
+    behaviour: 'Sockets, timers, processes and sessions are gone when their work is done.',
+  }),
+  'gateway:conformance:kit-2025-11-25': held({
+    spec: 'gateway',
+    revisions: ['2025-11-25'],
+    behaviour:
+      'The official conformance kit passes through the gateway against a legacy-only server as it does without it.',
+  }),
+  'gateway:conformance:kit-2026-07-28': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour:
+      'The official conformance kit passes through the gateway against a modern-only server as it does without it.',
+  }),
+  'gateway:clients:sdk-v2': held({
+    spec: 'gateway',
+    behaviour: 'The official TypeScript client 2.x works through the gateway.',
+  }),
+  'gateway:clients:sdk-v1': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'The official TypeScript client 1.x works through the gateway.',
+  }),
+  'gateway:clients:inspector': held({
+    spec: 'gateway',
+    behaviour: 'The Inspector on the command line works through the gateway.',
+  }),
+} satisfies Record<string, Requirement>;
