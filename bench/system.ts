@@ -27,9 +27,21 @@ function readOrNothing(path: string): string {
   }
 }
 
-export function rssKilobytes(pid: number): number {
-  const line = /^Rss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
-  if (line === null) throw new Error(`/proc/${pid}/smaps_rollup has no Rss`);
+export interface Memory {
+  /** All of it, in kilobytes, shared code and the mapped files of the program included. */
+  readonly resident: number;
+  /** What the process itself has written. The rest comes and goes with the system's cache, not with sessions. */
+  readonly anonymous: number;
+}
+
+export function memoryOf(pid: number): Memory {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return { resident: kilobytes(text, 'Rss'), anonymous: kilobytes(text, 'Anonymous') };
+}
+
+function kilobytes(rollup: string, name: string): number {
+  const line = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup);
+  if (line === null) throw new Error(`smaps_rollup has no ${name}`);
   return Number(line[1]);
 }
 
@@ -39,13 +51,21 @@ export function childrenOf(pid: number): number[] {
   );
 }
 
+/** A thread that waits for a core uses no time either; only one that sleeps has nothing to do. */
+function isAsleep(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).every((thread) => {
+    const stat = readOrNothing(`/proc/${pid}/task/${thread}/stat`);
+    return stat === '' || stat.slice(stat.lastIndexOf(')') + 2).startsWith('S');
+  });
+}
+
 /** Waits until a process does nothing any more: what was deferred is done, and its memory can be read. */
 export async function settle(pid: number): Promise<void> {
   const deadline = Date.now() + SETTLE_MS;
   for (let before = cpuMicros(pid); Date.now() < deadline; ) {
     await sleep(INTERVAL_MS);
     const now = cpuMicros(pid);
-    if (now - before < STILL_MS * 1000) return;
+    if (now - before < STILL_MS * 1000 && isAsleep(pid)) return;
     before = now;
   }
 }

@@ -5,9 +5,11 @@ import { createBackend } from './backend/create.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { Parking } from './exchange/bridge/parking.ts';
+import type { Clock } from './exchange/clock.ts';
 import type { Backend, BackendState } from './exchange/lane.ts';
 import { Lanes } from './exchange/lanes.ts';
 import { Sessions } from './exchange/sessions.ts';
+import { ToolHeaders } from './exchange/tool-headers.ts';
 import { Work } from './gateway/work.ts';
 import { Spine } from './gateway.ts';
 import type { Counters } from './observe/counters.ts';
@@ -15,6 +17,7 @@ import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
+import type { EventLog } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
 
 export interface Assembled {
@@ -28,6 +31,10 @@ export interface AssembleOptions {
   readonly log: Log;
   readonly counters: Counters;
   onBackendState?(name: string, state: BackendState): void;
+  /** The machine's own unless another is handed in. */
+  readonly clock?: Clock;
+  /** In this process's memory unless another is handed in. */
+  readonly events?: EventLog;
 }
 
 /** 192 bits, in characters that may stand in a header. */
@@ -35,8 +42,7 @@ const newId = () => randomBytes(24).toString('base64url');
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;
-  const { log, counters } = options;
-  const clock = systemClock;
+  const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
   const backends = new Map(
     config.backends.map((backend) => [
       backend.name,
@@ -57,14 +63,17 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     parking: new Parking(limits, {
       clock,
       seal: createSeal(config.seal.key),
-      lease: new MemoryLease(clock.now),
+      lease: new MemoryLease(() => clock.now()),
       newId,
     }),
-    events: new MemoryEventLog(limits),
+    toolHeaders: new ToolHeaders(clock),
+    events,
     work: new Work(),
     clock,
     newId,
     fault: createFault(log, newId),
+    warn: (text, facts) => log.warn(facts, text),
+    count: (name) => counters.count(name),
   });
   return {
     gateway,

@@ -181,7 +181,7 @@ export const failures = {
     'client',
     400,
     INVALID_REQUEST,
-    'Unsupported MCP-Protocol-Version',
+    'Unsupported protocol version',
     'A legacy request whose version header is malformed, unknown, outside the profile, or other than negotiated.',
   ),
   unsupported_version: row(

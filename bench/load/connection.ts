@@ -86,8 +86,15 @@ export function openIdleStream(url: URL, request: Buffer): Promise<IdleStream> {
       if (head === undefined) return;
       clearTimeout(giveUp);
       const isStream = headerOf(head, 'content-type')?.startsWith('text/event-stream') === true;
-      if (head.slice(9, 12) !== '200' || !isStream) socket.destroy(new Error(`no stream, but ${head.split('\r\n')[0]}`));
-      else resolve({ get isOpen() { return isOpen; }, close: () => void socket.destroy() });
+      if (head.slice(9, 12) !== '200' || !isStream)
+        socket.destroy(new Error(`no stream, but ${head.split('\r\n')[0]}`));
+      else
+        resolve({
+          get isOpen() {
+            return isOpen;
+          },
+          close: () => void socket.destroy(),
+        });
     });
     socket.on('error', reject);
     socket.on('close', () => {

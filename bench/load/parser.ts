@@ -8,11 +8,9 @@ export interface Answer {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const nothing = Buffer.alloc(0);
+const nothing: Buffer = Buffer.alloc(0);
 
-type Framing =
-  | { readonly kind: 'length'; readonly bytes: number }
-  | { readonly kind: 'chunked' };
+type Framing = { readonly kind: 'length'; readonly bytes: number } | { readonly kind: 'chunked' };
 
 export function headerOf(head: string, name: string): string | undefined {
   const start = head.indexOf(`\r\n${name}:`);
@@ -22,7 +20,7 @@ export function headerOf(head: string, name: string): string | undefined {
 }
 
 export class AnswerParser {
-  #pending = nothing;
+  #pending: Buffer = nothing;
   #head: string | undefined;
   #framing: Framing = { kind: 'length', bytes: 0 };
   #pieces: Buffer[] = [];

@@ -9,14 +9,16 @@ export class WrongAnswer extends Error {}
 export type Expected = Readonly<Record<string, unknown>>;
 
 const DATA = Buffer.from('data:');
+const LINE_OF_DATA = Buffer.from('\ndata:');
 const SHOWN = 600;
 
 /** The JSON-RPC message: the body, or the data of the last event. JSON has no line ends inside, so neither has the data. */
 function messageOf({ head, body }: Answer): Buffer {
   if (headerOf(head, 'content-type')?.startsWith('text/event-stream') !== true) return body;
-  const start = body.lastIndexOf(DATA);
+  const line = body.lastIndexOf(LINE_OF_DATA);
+  const start = line < 0 ? DATA.length : line + LINE_OF_DATA.length;
   const end = body.indexOf('\n', start);
-  return start < 0 ? body : body.subarray(start + DATA.length, end < 0 ? undefined : end);
+  return body.subarray(start, end < 0 ? undefined : end);
 }
 
 function parsed(bytes: Buffer): Record<string, unknown> {

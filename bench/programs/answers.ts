@@ -34,20 +34,10 @@ const modernMembers = {
 
 export class Answers {
   readonly #era: Era;
-  readonly #fixed: ReadonlyMap<string, Buffer>;
+  readonly #made = new Map<string, Buffer>();
 
   constructor(era: Era) {
     this.#era = era;
-    this.#fixed = new Map([
-      ['tools/list', this.#result({ tools: makeTools() }, cacheHints)],
-      [toolNames.report, this.#result(makeReport())],
-      [toolNames.records, this.#result(makeRecords())],
-      ['ping', this.#result({})],
-      [
-        'server/discover',
-        this.#result({ supportedVersions: ['2026-07-28'], capabilities }, { ttlMs: 3_600_000, cacheScope: 'public' }),
-      ],
-    ]);
   }
 
   answer(request: Incoming): Outgoing {
@@ -58,14 +48,35 @@ export class Answers {
   }
 
   #resultOf({ method = '', params = {} }: Incoming): Buffer | undefined {
-    if (method === 'tools/call') {
-      const text = params.arguments?.text ?? '';
-      return params.name === toolNames.echo ? this.#result(makeEcho(text)) : this.#fixed.get(params.name ?? '');
+    switch (method) {
+      case 'tools/call':
+        return this.#called(params.name, params.arguments?.text ?? '');
+      case 'tools/list':
+        return this.#once(method, () => this.#result({ tools: makeTools() }, cacheHints));
+      case 'server/discover':
+        if (this.#era === 'legacy') return undefined;
+        return this.#result({ supportedVersions: ['2026-07-28'], capabilities }, { ...cacheHints, ttlMs: 3_600_000 });
+      case 'ping':
+        return this.#era === 'legacy' ? this.#result({}) : undefined;
+      case 'initialize':
+        if (this.#era === 'modern') return undefined;
+        return this.#result({ protocolVersion: params.protocolVersion ?? '2025-11-25', capabilities, serverInfo });
+      default:
+        return undefined;
     }
-    const only = method === 'server/discover' ? 'modern' : method === 'ping' || method === 'initialize' ? 'legacy' : undefined;
-    if (only !== undefined && only !== this.#era) return undefined;
-    if (method !== 'initialize') return this.#fixed.get(method);
-    return this.#result({ protocolVersion: params.protocolVersion ?? '2025-11-25', capabilities, serverInfo });
+  }
+
+  #called(name: string | undefined, text: string): Buffer | undefined {
+    if (name === toolNames.echo) return this.#result(makeEcho(text));
+    if (name === toolNames.report) return this.#once(name, () => this.#result(makeReport()));
+    return name === toolNames.records ? this.#once(name, () => this.#result(makeRecords())) : undefined;
+  }
+
+  /** When first asked for, and not before: the start of a process is measured too. */
+  #once(key: string, make: () => Buffer): Buffer {
+    const made = this.#made.get(key) ?? make();
+    this.#made.set(key, made);
+    return made;
   }
 
   #result(members: object, modernOnly: object = {}): Buffer {

@@ -26,7 +26,10 @@ function accept(response: ServerResponse): void {
 }
 
 function onModern(message: Incoming, response: ServerResponse): void {
-  if (message.id === undefined) return accept(response);
+  if (message.id === undefined) {
+    accept(response);
+    return;
+  }
   const { bytes, failed } = modern.answer(message);
   send(response, failed ? 404 : 200, bytes);
 }
@@ -36,13 +39,15 @@ function onLegacy(message: Incoming, request: IncomingMessage, response: ServerR
   if (message.method === 'initialize') {
     const id = randomUUID();
     sessions.add(id);
-    return send(response, 200, legacy.answer(message).bytes, { 'mcp-session-id': id });
-  }
-  if (session === undefined) return refuse(response, 400, -32600, 'Bad Request: Mcp-Session-Id header is required');
-  if (!sessions.has(session)) return refuse(response, 404, -32001, 'Session not found');
-  if (message.id === undefined) return accept(response);
-  const { bytes } = legacy.answer(message);
-  if (request.url === '/legacy') return send(response, 200, bytes);
+    send(response, 200, legacy.answer(message).bytes, { 'mcp-session-id': id });
+  } else if (session === undefined) refuse(response, 400, -32600, 'Bad Request: Mcp-Session-Id header is required');
+  else if (!sessions.has(session)) refuse(response, 404, -32001, 'Session not found');
+  else if (message.id === undefined) accept(response);
+  else if (request.url === '/legacy') send(response, 200, legacy.answer(message).bytes);
+  else sendEvent(response, legacy.answer(message).bytes);
+}
+
+function sendEvent(response: ServerResponse, bytes: Buffer): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.end(Buffer.concat([Buffer.from('event: message\ndata: '), bytes, Buffer.from('\n\n')]));
 }
@@ -53,31 +58,36 @@ function sessionOf(request: IncomingMessage): string | undefined {
 }
 
 function onGet(request: IncomingMessage, response: ServerResponse): void {
-  if (request.url === '/stats') return send(response, 200, Buffer.from(JSON.stringify({ sessions: sessions.size, streams })));
-  if (request.url === '/modern') {
+  if (request.url === '/stats') send(response, 200, Buffer.from(JSON.stringify({ sessions: sessions.size, streams })));
+  else if (request.url === '/modern') {
     response.writeHead(405, { allow: 'POST', 'content-length': 0 });
     response.end();
-    return;
+  } else if (!sessions.has(sessionOf(request) ?? '')) refuse(response, 404, -32001, 'Session not found');
+  else {
+    streams += 1;
+    response.on('close', () => {
+      streams -= 1;
+    });
+    openStream(response);
   }
-  if (!sessions.has(sessionOf(request) ?? '')) return refuse(response, 404, -32001, 'Session not found');
-  streams += 1;
-  response.on('close', () => {
-    streams -= 1;
-  });
-  openStream(response);
 }
 
-serve((request, response) => {
-  if (request.method === 'GET') return onGet(request, response);
-  if (request.method === 'DELETE') {
-    sessions.delete(sessionOf(request) ?? '');
-    response.writeHead(204);
-    response.end();
-    return;
-  }
+function onPost(request: IncomingMessage, response: ServerResponse): void {
   gather(request, (body) => {
     const message = JSON.parse(body.toString()) as Incoming;
     if (request.url === '/modern') onModern(message, response);
     else onLegacy(message, request, response);
   });
+}
+
+function onDelete(request: IncomingMessage, response: ServerResponse): void {
+  sessions.delete(sessionOf(request) ?? '');
+  response.writeHead(204);
+  response.end();
+}
+
+serve((request, response) => {
+  if (request.method === 'GET') onGet(request, response);
+  else if (request.method === 'DELETE') onDelete(request, response);
+  else onPost(request, response);
 });

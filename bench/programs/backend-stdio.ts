@@ -2,7 +2,7 @@
 import { Answers, type Era, type Incoming } from './answers.ts';
 
 const answers = new Answers(process.argv[2] as Era);
-let rest = Buffer.alloc(0);
+let rest: Buffer = Buffer.alloc(0);
 
 process.stdin.on('data', (chunk: Buffer) => {
   rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

@@ -80,7 +80,13 @@ export function makeReport(): CallResult {
 export function makeRecords(): CallResult {
   const records: object[] = [];
   for (let index = 0, bytes = 0; bytes < MiB; index += 1) {
-    const record = { id: index, kind: at(nouns, index), open: index % 3 === 0, score: index / 8, tags: [at(verbs, index)] };
+    const record = {
+      id: index,
+      kind: at(nouns, index),
+      open: index % 3 === 0,
+      score: index / 8,
+      tags: [at(verbs, index)],
+    };
     records.push(record);
     bytes += JSON.stringify(record).length + 1;
   }

@@ -164,8 +164,11 @@ export class LiveBackend implements Backend {
     const { lane, channel } = modern;
     const verdict = await probeAgain({ channel, ids: channel.ids }, this.#probeOptions());
     if (verdict.kind === 'modern') {
-      lane.rediscovered(verdict.discovery);
-      return verdict.discovery;
+      // Whether it has a legacy half besides was found out when it was first probed.
+      const eras = [...new Set([...verdict.discovery.eras, ...lane.discovery.eras])];
+      const discovery = { ...verdict.discovery, eras };
+      lane.rediscovered(discovery);
+      return discovery;
     }
     if (verdict.kind === 'none') {
       // A process that is busy is what it was.

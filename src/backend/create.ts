@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { BackendState } from '../exchange/lane.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector } from './connector.ts';
-import { type Clock, systemClock } from './deadlines.ts';
+import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
 import type { HeaderRecord } from './http/headers.ts';
 import { HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
@@ -19,7 +19,7 @@ export interface CreateOptions {
   readonly notes: BackendNotes;
   /** Of the gateway: what backends are told where a client says nothing of itself, and when they are probed. */
   readonly version: string;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   /** From 0 up to 1, for jitter. */
   random?(): number;
   /** What is presented to an HTTP backend beside its configured headers. The same object while nothing changed. */
@@ -27,21 +27,11 @@ export interface CreateOptions {
   onState?(state: BackendState): void;
 }
 
-interface Surroundings extends CreateOptions {
-  readonly clock: Clock;
-  random(): number;
-}
-
 export function createBackend(config: BackendConfig, options: CreateOptions): LiveBackend {
-  const surroundings: Surroundings = {
-    ...options,
-    clock: options.clock ?? systemClock,
-    random: options.random ?? Math.random,
-  };
-  const { limits, clock, notes, version, onState } = surroundings;
+  const { limits, clock, notes, version, onState } = options;
   return new LiveBackend({
     name: config.name,
-    connector: config.kind === 'stdio' ? stdioConnector(config, surroundings) : httpConnector(config, surroundings),
+    connector: config.kind === 'stdio' ? stdioConnector(config, options) : httpConnector(config, options),
     limits,
     clock,
     notes,
@@ -51,7 +41,10 @@ export function createBackend(config: BackendConfig, options: CreateOptions): Li
   });
 }
 
-function stdioConnector(config: StdioBackendConfig, { limits, clock, notes, random }: Surroundings): Connector {
+function stdioConnector(
+  config: StdioBackendConfig,
+  { limits, clock, notes, random = Math.random }: CreateOptions,
+): Connector {
   const command = {
     command: config.command,
     args: config.args,
@@ -78,8 +71,8 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes, rand
   };
 }
 
-function httpConnector(config: HttpBackendConfig, surroundings: Surroundings): Connector {
-  const { limits, clock, notes, random, credentials } = surroundings;
+function httpConnector(config: HttpBackendConfig, options: CreateOptions): Connector {
+  const { limits, clock, notes, random = Math.random, credentials } = options;
   const url = new URL(config.url);
   const pools = new HttpPools(url.origin, {
     connectMs: limits.connectMs,

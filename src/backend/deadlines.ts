@@ -6,16 +6,6 @@ import type { Clock as FullClock } from '../exchange/clock.ts';
 
 export type Clock = Pick<FullClock, 'now' | 'after'>;
 
-/** Does not keep the process alive. */
-export const systemClock: Clock = {
-  now: () => performance.now(),
-  after(ms, action) {
-    const timer = setTimeout(action, ms);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};
-
 export interface DeadlineLimits {
   /** Until anything comes back. */
   readonly firstByteMs: number;

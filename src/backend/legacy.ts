@@ -157,18 +157,27 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
 
   /** From here on nothing is sent, and nobody waits. */
   #finish(failure: Failure): void {
+    this.#asks.close();
     for (const call of [...this.#calls.values()]) call.fail(failure);
     this.#over ??= failure;
-    this.#asks.close();
   }
 
-  /** A notification, or an answer. Never throws. */
+  /** A notification, or an answer. */
   post(message: Uint8Array, what: string): void {
-    if (this.#over !== undefined) return;
-    this.channel.post(message, this.headers).catch((cause: unknown) => {
+    void this.#deliver(message, what);
+  }
+
+  /** Whether the backend took it. Never rejects. */
+  async #deliver(message: Uint8Array, what: string): Promise<boolean> {
+    if (this.#over !== undefined) return false;
+    try {
+      await this.channel.post(message, this.headers);
+      return true;
+    } catch (cause) {
       if (cause instanceof Failure && cause.reason === 'backend_session_lost' && this.hasSession) this.lost(cause);
       else this.notes.odd('not_taken', what, cause);
-    });
+      return false;
+    }
   }
 
   gone(call: RunningCall, how: Ending): void {
@@ -276,15 +285,17 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   #sendInitialized(bytes: Uint8Array): void {
     if (this.#initialized) return;
     this.#initialized = true;
-    this.channel
-      .post(bytes, this.headers)
-      .then(() => {
-        if (this.#over === undefined) this.channel.listen(this.headers);
-      })
-      .catch((cause: unknown) => {
-        if (cause instanceof Failure && cause.reason === 'backend_session_lost') this.lost(cause);
-        else this.notes.odd('not_taken', 'notifications/initialized', cause);
-      });
+    void this.#beginListening(bytes);
+  }
+
+  async #beginListening(bytes: Uint8Array): Promise<void> {
+    const taken = await this.#deliver(bytes, 'notifications/initialized');
+    if (!taken || this.#over !== undefined) return;
+    try {
+      this.channel.listen(this.headers);
+    } catch (cause) {
+      this.notes.odd('fault', 'a standing stream', cause);
+    }
   }
 }
 

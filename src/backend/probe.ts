@@ -61,7 +61,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
     switch (verdict.kind) {
       case 'modern':
         kept = true;
-        return { discovery: verdict.discovery, line };
+        return { discovery: await withLegacyHalf(verdict.discovery, line, options), line };
       case 'legacy': {
         // There are servers that exit when they are asked anything before `initialize`.
         if (options.transport === 'stdio' && answer.kind === 'failed') return await initializeAfresh(options);
@@ -72,6 +72,21 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
     }
   } finally {
     if (!kept) await line.channel.close();
+  }
+}
+
+/**
+ * A server that speaks both eras need not say so in `supportedVersions`, and the official SDK's does not. Over HTTP it costs
+ * one request to find out; a process would be bound to the era of its `initialize`, so there only what it says counts.
+ */
+async function withLegacyHalf(discovery: Discovery, line: Line, options: ProbeOptions): Promise<Discovery> {
+  if (options.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
+  const { limits } = options;
+  try {
+    await initialize(line, { ...options, limits: { ...limits, firstByteMs: limits.probeMs } }, undefined);
+    return { ...discovery, eras: [...discovery.eras, 'legacy'] };
+  } catch {
+    return discovery;
   }
 }
 
@@ -161,7 +176,7 @@ function agreementOf(answer: Answer): Agreement {
     return readAgreement(answer);
   } catch (cause) {
     if (!(cause instanceof Failure) || cause.reason !== 'backend_invalid') throw cause;
-    const message = 'The backend understood neither server/discover nor initialize';
+    const message = `The backend understood neither server/discover nor initialize (${cause.message})`;
     throw new Failure('backend_invalid', { message, cause });
   }
 }

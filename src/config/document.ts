@@ -48,8 +48,10 @@ export class ConfigDocument {
   readonly #document: Document.Parsed | undefined;
   /** Places that already have a problem: what follows from it would only be noise. */
   readonly #faulty = new Set<string>();
-  /** What of the text an error message may quote. */
-  readonly #visible: readonly Span[];
+  readonly #aliases = new Map<Alias, Node | undefined>();
+  readonly #sound: boolean;
+  /** What of the text an error message may quote; found out when there is one. */
+  #visible: readonly Span[] | undefined;
   #lines: LineCounter | undefined;
   #values = 0;
 
@@ -60,7 +62,7 @@ export class ConfigDocument {
     this.#syntax = syntax;
     const parsed = parseText(text, syntax);
     this.#document = parsed.document;
-    this.#visible = parsed.sound ? visibleSpans(parsed.document?.contents ?? null, text) : knownWords(text);
+    this.#sound = parsed.sound;
     for (const { span, ...complaint } of parsed.faults) {
       if (span === undefined) this.problems.push({ file, line: 0, column: 0, ...told(complaint) });
       else this.#reportAt([span.start], span, complaint);
@@ -179,7 +181,10 @@ export class ConfigDocument {
   }
 
   #resolve(alias: Alias): Node | undefined {
-    return this.#document === undefined ? undefined : alias.resolve(this.#document);
+    if (this.#document === undefined) return undefined;
+    // Resolving walks through the whole document.
+    if (!this.#aliases.has(alias)) this.#aliases.set(alias, alias.resolve(this.#document));
+    return this.#aliases.get(alias);
   }
 
   /** The node at a path, and the key or item that is nearest to it: its own key, or that of what should have held it. */
@@ -209,6 +214,7 @@ export class ConfigDocument {
     this.#faulty.add(place(path));
     this.#lines ??= lineCounter(this.#text);
     const { line, col } = this.#lines.linePos(span.start);
+    this.#visible ??= this.#sound ? visibleSpans(this.#document?.contents ?? null, this.#text) : knownWords(this.#text);
     const excerpt = excerptAt(this.#text, span, this.#visible);
     this.problems.push({ file: this.file, line, column: col, ...told(complaint), excerpt });
   }

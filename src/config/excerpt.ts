@@ -3,25 +3,29 @@
  * punctuation, and the values of settings that are known to be harmless. All else is starred out, comments included,
  * since a token that was commented out is still a token.
  */
-import { isMap, isScalar, isSeq, type Node, visit } from 'yaml';
+import { isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { Span } from './parse.ts';
 import { type Excerpt, printable } from './problems.ts';
 
-/** Nothing inside these is shown but the names, whatever the names are. */
-const secretive: ReadonlySet<string> = new Set(['args', 'env', 'headers']);
-/** Settings whose values help a reader and give nothing away. */
-const harmless: ReadonlySet<string> = new Set([
-  ...['host', 'port', 'allowedOrigins', 'allowedHosts', 'openToNetwork', 'level'],
-  ...['command', 'cwd', 'share', 'maxProcesses', 'idleMs', 'disabled', 'type', 'transport', 'transportType'],
-  ...['path', 'backends', 'revisions', 'batches', 'accept', 'sessions', 'limits'],
-]);
-/** With these, the words that are recognised in a file too broken to tell keys from values. */
-const structure = ['mcpServers', 'servers', 'listen', 'endpoints', 'profile', 'log', 'seal'];
-const addresses: ReadonlySet<string> = new Set(['url', 'serverUrl', 'httpUrl']);
+/** Where the values stand that help a reader and give nothing away. `*` is any name. */
+const harmless: readonly { readonly at: readonly string[]; readonly keys: readonly string[] }[] = [
+  { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'openToNetwork'] },
+  { at: ['backends', '*'], keys: ['command', 'cwd', 'share', 'maxProcesses', 'idleMs', 'transport', 'disabled'] },
+  { at: ['mcpServers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
+  { at: ['servers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
+  { at: ['endpoints'], keys: ['path', 'backends', 'sessions'] },
+  { at: ['endpoints', 'profile'], keys: ['revisions', 'batches', 'accept'] },
+  { at: ['limits'], keys: ['*'] },
+  { at: ['log'], keys: ['level'] },
+];
+/** Of an address, only this: keys are in paths and queries often enough, and a slip makes them part of the host. */
+const scheme = /^["']?[A-Za-z][A-Za-z0-9+.-]*:\/\//;
+const addresses: readonly string[] = ['url', 'serverUrl', 'httpUrl'];
+/** With those above, the words that are recognised in a file too broken to tell keys from values. */
+const otherKeys = ['args', 'env', 'headers', 'seal', 'key', ...addresses];
 
-/** Scheme and host of an address without user information. Paths and queries carry keys often enough. */
-const origin = /^["']?[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@\s"']*(?![^/?#\s"']*@)/;
-const variableName = /\$\{[^}:"'\s]*\}?/g;
+/** The name of a variable is no secret; its default may be one. */
+const variableName = /\$\{(?:[A-Za-z_]\w*(?:\}|(?=:)))?/g;
 const punctuation = /[\s{}[\],:"'-]/;
 
 /** A minified file is one line; this much of it is shown around the place. */
@@ -30,48 +34,50 @@ const windowAfter = 60;
 
 export function visibleSpans(root: Node | null, text: string): Span[] {
   const spans: Span[] = [];
-  const show = (start: number, end: number): void => {
-    spans.push({ start, end });
+  const look = (node: unknown, keys: readonly string[]): void => {
+    // Items of a list stand where the list stands.
+    if (isSeq(node)) for (const item of node.items) look(item, keys);
+    if (isMap(node)) {
+      for (const { key, value } of node.items) {
+        // What has no value may itself be one, after a comma or before a colon that is missing.
+        if (!isScalar(key) || !key.range || value === null) continue;
+        if (!isSecretive(keys)) spans.push({ start: key.range[0], end: key.range[1] });
+        look(value, [...keys, String(key.value)]);
+      }
+    }
+    if (!isScalar(node) || !node.range) return;
+    const [start, end] = node.range;
+    if (isHarmless(keys)) spans.push({ start, end });
+    else if (addresses.includes(keys.at(-1) ?? '')) {
+      const shown = scheme.exec(text.slice(start, end));
+      if (shown !== null) spans.push({ start, end: start + shown[0].length });
+    }
   };
-  if (root === null) return spans;
-  visit(root, {
-    Pair(_, pair) {
-      const { key, value } = pair;
-      if (!isScalar(key) || !key.range || value === null) return undefined;
-      show(key.range[0], key.range[1]);
-      const name = String(key.value);
-      if (secretive.has(name)) {
-        for (const inner of isMap(value) ? value.items : [])
-          for (const it of scalarsOf(inner.key)) show(it.start, it.end);
-        return visit.SKIP;
-      }
-      for (const scalar of scalarsOf(value)) {
-        if (harmless.has(name)) show(scalar.start, scalar.end);
-        else if (addresses.has(name)) {
-          const match = origin.exec(text.slice(scalar.start, scalar.end));
-          if (match !== null) show(scalar.start, scalar.start + match[0].length);
-        }
-      }
-      // The whole table of limits is numbers, under keys of its own.
-      if (name === 'limits' && isMap(value)) {
-        for (const item of value.items) for (const scalar of scalarsOf(item.value)) show(scalar.start, scalar.end);
-      }
-      return undefined;
-    },
-  });
+  look(root, []);
   return spans;
+}
+
+/** Arguments have no keys, and variables and headers have no more than one: what looks like one is a text with a colon. */
+function isSecretive(path: readonly string[]): boolean {
+  return path.includes('args') || path.slice(0, -1).some((key) => key === 'env' || key === 'headers');
+}
+
+function isHarmless(path: readonly string[]): boolean {
+  const matches = (pattern: string, key: string | undefined): boolean => pattern === '*' || pattern === key;
+  return harmless.some(
+    ({ at, keys }) =>
+      path.length === at.length + 1 &&
+      at.every((pattern, depth) => matches(pattern, path[depth])) &&
+      keys.some((pattern) => matches(pattern, path.at(-1))),
+  );
 }
 
 /** For a file that can't be parsed: a mistake can make a value look like a key, so only known words are shown. */
 export function knownWords(text: string): Span[] {
-  const words = [...harmless, ...secretive, ...addresses, ...structure].join('|');
+  const known = [...harmless.flatMap(({ at, keys }) => [...at, ...keys]), ...otherKeys];
+  const words = known.filter((word) => word !== '*').join('|');
   const matches = text.matchAll(new RegExp(`(?<![\\w.-])(?:${words})(?=["']?\\s*:)`, 'g'));
   return [...matches].map(({ index, 0: word }) => ({ start: index, end: index + word.length }));
-}
-
-function scalarsOf(node: unknown): Span[] {
-  if (isSeq(node)) return node.items.flatMap(scalarsOf);
-  return isScalar(node) && node.range ? [{ start: node.range[0], end: node.range[1] }] : [];
 }
 
 export function excerptAt(text: string, place: Span, visible: readonly Span[]): Excerpt {

@@ -74,7 +74,9 @@ export const limitTable = {
   /** Events kept for a client that comes back with `Last-Event-ID`; progress reports dominate. */
   eventsPerStream: count(1000, 1, 1_000_000),
   /** The same in bytes: one large result must fit, a stream of them must not pile up. */
-  eventBytesPerStream: bytes(4 * MiB, 4 * KiB),
+  eventBytesPerStream: bytes(4 * MiB, 4 * KiB, 'eventBytesTotal'),
+  /** All streams of all sessions together. Clients that are away must not take the memory of those that are here. */
+  eventBytesTotal: bytes(256 * MiB, 4 * KiB),
 
   // What backends are given
   /** A backend on the same network answers a SYN in milliseconds; over the ocean in 300. */

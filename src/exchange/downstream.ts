@@ -38,9 +38,21 @@ export class LineDownstream implements Downstream {
   }
 }
 
+/** For a client that has no stream but the answer to its one request. */
+export const nowhere: Downstream = { deliver: () => undefined, connected: false, close: () => undefined };
+
 export interface StreamLimits {
   /** Messages that wait for the client to open its stream. */
   readonly eventsPerStream: number;
+}
+
+/** What the streams of one session have in common. */
+export interface StreamsFacts {
+  readonly sessionId: string;
+  /** Begins the id of every stream, and with it of every event: an event of another session is then known as such. */
+  readonly tag: string;
+  /** 2025-11-25 begins a stream with an event that has an id and no data, and can close a connection that is to be polled. */
+  readonly polls: boolean;
 }
 
 /** Streams that have ended and are kept for a client that lost the end: as many requests as one client has in flight at a time. */
@@ -53,11 +65,9 @@ interface WaitingMessage {
 }
 
 export class StreamsDownstream implements Downstream {
-  readonly #sessionId: string;
+  readonly #facts: StreamsFacts;
   readonly #log: EventLog;
   readonly #limits: StreamLimits;
-  /** 2025-11-25 begins a stream with an event that has an id and no data. */
-  readonly #primes: boolean;
   readonly #streams = new Map<string, Stream>();
   /** Opened by GET, the newest last. */
   #standalone: Stream[] = [];
@@ -65,11 +75,10 @@ export class StreamsDownstream implements Downstream {
   readonly #waiting: WaitingMessage[] = [];
   #count = 0;
 
-  constructor(sessionId: string, log: EventLog, limits: StreamLimits, primes: boolean) {
-    this.#sessionId = sessionId;
+  constructor(facts: StreamsFacts, log: EventLog, limits: StreamLimits) {
+    this.#facts = facts;
     this.#log = log;
     this.#limits = limits;
-    this.#primes = primes;
   }
 
   get connected(): boolean {
@@ -78,9 +87,9 @@ export class StreamsDownstream implements Downstream {
 
   /** The stream of a POST, before anything was sent on it. */
   open(): Stream {
-    const stream = new Stream(`s${++this.#count}`, this.#sessionId, this.#log, this.#primes, (ended) =>
-      this.#keepEnded(ended),
-    );
+    const { sessionId, tag, polls } = this.#facts;
+    const id = `${tag}.${++this.#count}`;
+    const stream = new Stream({ id, sessionId, polls }, this.#log, (ended) => this.#keepEnded(ended));
     this.#streams.set(stream.id, stream);
     return stream;
   }

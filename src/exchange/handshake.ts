@@ -28,6 +28,14 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   };
 }
 
+/** A legacy client of which nothing is known but what its version header says. */
+export function readStranger(version: string | undefined, profile: Profile): ClientFacts {
+  const fallback = newest(profile.revisions, 'legacy');
+  if (fallback === undefined) throw unsupported(profile, version ?? '');
+  const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
+  return { revision: known ? version : fallback, info: undefined, capabilities: readCapabilities({}) };
+}
+
 export function unsupported(profile: Profile, requested: string): Failure {
   return new Failure('unsupported_version', { data: { supported: [...profile.revisions].reverse(), requested } });
 }

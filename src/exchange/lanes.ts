@@ -20,7 +20,10 @@ export interface LaneLimits {
 }
 
 /** A lane for one call, given back when that is over. A lane that is shared by everybody is one too. */
-export type HeldLane = Pick<Lane, 'call' | 'discovery'>;
+export interface HeldLane extends Pick<Lane, 'call' | 'discovery' | 'era'> {
+  /** Gives it back without having called. */
+  release?(): void;
+}
 
 interface Pooled {
   readonly opening: Promise<Lane>;
@@ -112,8 +115,10 @@ export class Lanes {
       // Where the stream tells whose ask it is, calls share the lane.
       if (lane.attributesAsks) entry.exclusive = false;
       return {
+        era: lane.era,
         discovery: lane.discovery,
         call: (given, request, sink) => releasing(lane, given, request, sink, release),
+        release,
       };
     } catch (error) {
       release();

@@ -62,7 +62,8 @@ export class Session {
 
   /** Since when nothing has happened. A session with work in flight, or with somebody reading, is not idle. */
   idleSince(): number {
-    return this.inflight.size > 0 || this.downstream.connected ? this.#clock.now() : this.#lastSeen;
+    if (this.inflight.size > 0 || this.downstream.connected) this.touch();
+    return this.#lastSeen;
   }
 
   /** Hears what a backend says outside any call. */

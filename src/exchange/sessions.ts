@@ -22,7 +22,9 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #bus: Bus;
   readonly #sessions = new Map<string, Session>();
+  /** Sessions, and those that are being opened. */
   readonly #perPrincipal = new Map<string, number>();
+  #opening = 0;
   readonly #stopListening: () => void;
   #stopSweeping: () => void;
 
@@ -39,17 +41,29 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  /** Asked before anything is made for a new session. */
-  room(principal: Principal): Failure | undefined {
-    const full =
-      this.#sessions.size >= this.#limits.sessionsTotal ||
-      (this.#perPrincipal.get(principal.key) ?? 0) >= this.#limits.sessionsPerPrincipal;
-    return full ? new Failure('too_many_sessions') : undefined;
+  /**
+   * Keeps room for a session that is about to be opened: opening one takes time, and many may come at once. Whoever has the
+   * room calls `add` or `giveUp` in the end. Throws where there is none.
+   */
+  reserve(principal: Principal): void {
+    const mine = this.#perPrincipal.get(principal.key) ?? 0;
+    const all = this.#sessions.size + this.#opening;
+    if (all >= this.#limits.sessionsTotal || mine >= this.#limits.sessionsPerPrincipal) {
+      throw new Failure('too_many_sessions');
+    }
+    this.#opening += 1;
+    this.#perPrincipal.set(principal.key, mine + 1);
+  }
+
+  /** The session was not opened after all. */
+  giveUp(principal: Principal): void {
+    this.#opening -= 1;
+    this.#countOut(principal);
   }
 
   add(session: Session): void {
+    this.#opening -= 1;
     this.#sessions.set(session.id, session);
-    this.#perPrincipal.set(session.principal.key, (this.#perPrincipal.get(session.principal.key) ?? 0) + 1);
   }
 
   /** A session of another principal, or of another endpoint, is not found: nothing tells it from one that never was. */
@@ -87,9 +101,13 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
-    const left = (this.#perPrincipal.get(session.principal.key) ?? 1) - 1;
-    if (left === 0) this.#perPrincipal.delete(session.principal.key);
-    else this.#perPrincipal.set(session.principal.key, left);
+    this.#countOut(session.principal);
     session.end(failure);
+  }
+
+  #countOut({ key }: Principal): void {
+    const left = (this.#perPrincipal.get(key) ?? 1) - 1;
+    if (left === 0) this.#perPrincipal.delete(key);
+    else this.#perPrincipal.set(key, left);
   }
 }

@@ -9,6 +9,14 @@ import type { Connection, ResumableStream, Urgency } from './outlet.ts';
 const separator = '-';
 const nothing = new Uint8Array(0);
 
+export interface StreamFacts {
+  /** Unique in its session. */
+  readonly id: string;
+  readonly sessionId: string;
+  /** The client's revision has priming events and connections that are closed to be polled. */
+  readonly polls: boolean;
+}
+
 export class Stream implements ResumableStream {
   readonly id: string;
   readonly #log: EventLog;
@@ -17,14 +25,13 @@ export class Stream implements ResumableStream {
   #sequence = 0;
   #connection: Connection | undefined;
   #ended = false;
-  /** 2025-11-25 begins with an event that has an id and no data: something to resume from before anything has happened. */
-  #primes: boolean;
+  readonly #polls: boolean;
   readonly #onEnd: (stream: Stream) => void;
 
-  constructor(id: string, sessionId: string, log: EventLog, primes: boolean, onEnd: (stream: Stream) => void) {
-    this.id = id;
-    this.#primes = primes;
-    this.#logKey = `${sessionId}/${id}`;
+  constructor(facts: StreamFacts, log: EventLog, onEnd: (stream: Stream) => void) {
+    this.id = facts.id;
+    this.#polls = facts.polls;
+    this.#logKey = `${facts.sessionId}/${facts.id}`;
     this.#log = log;
     this.#onEnd = onEnd;
   }
@@ -49,8 +56,8 @@ export class Stream implements ResumableStream {
     connection.onClose(() => {
       if (this.#connection === connection) this.#connection = undefined;
     });
-    if (this.#primes) this.#append(nothing, 'keep', undefined);
-    this.#primes = false;
+    // Something to resume from before anything has happened.
+    if (this.#polls && this.#sequence === 0) this.#append(nothing, 'keep', undefined);
   }
 
   /** False where what came after cannot be told without a gap; then nothing was opened. */
@@ -77,7 +84,9 @@ export class Stream implements ResumableStream {
     return true;
   }
 
+  /** A client of an older revision does not know that it should come back, and may have no event to come back with. */
   pause(retryMs: number | undefined): void {
+    if (!this.#polls) return;
     const connection = this.#connection;
     this.#connection = undefined;
     connection?.pause(retryMs);

@@ -4,10 +4,11 @@ import { Failure } from '../errors.ts';
 import { admitLegacy, checkVersionHeader, unknownMethod } from '../exchange/admit.ts';
 import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
 import type { CallRequest } from '../exchange/call.ts';
-import { LineDownstream, StreamsDownstream } from '../exchange/downstream.ts';
+import { LineDownstream, nowhere, StreamsDownstream } from '../exchange/downstream.ts';
 import { Exchange } from '../exchange/exchange.ts';
-import { initializeResult, readInitialize } from '../exchange/handshake.ts';
+import { initializeResult, readInitialize, readStranger } from '../exchange/handshake.ts';
 import type { Lane } from '../exchange/lane.ts';
+import type { HeldLane } from '../exchange/lanes.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import { Session } from '../exchange/session.ts';
 import { decide } from '../policy/decide.ts';
@@ -16,11 +17,14 @@ import { denyBatch } from '../policy/profile.ts';
 import { readBatch } from '../wire/batch.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
-import { eraHas, methodRow } from '../wire/methods.ts';
-import { atLeast } from '../wire/revisions.ts';
+import { eraHas, type MethodRow, methodRow } from '../wire/methods.ts';
+import { atLeast, type Revision } from '../wire/revisions.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
 import type { Turn } from './turn.ts';
+
+/** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
+const STREAM_TAG_CHARACTERS = 8;
 
 export class LegacyFront {
   readonly #rooms: Rooms;
@@ -37,7 +41,7 @@ export class LegacyFront {
       reply.respond(resultBytes(message.id.raw, '{}'));
       return;
     }
-    const session = this.session(turn);
+    const session = this.#isOneOff(turn) ? this.#stranger(turn) : this.session(turn);
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
       this.#oneWay(session, message);
@@ -62,6 +66,18 @@ export class LegacyFront {
     return session;
   }
 
+  /** There are clients that never send the id back; an endpoint may serve them all the same. */
+  #isOneOff({ endpoint, header, line }: Turn): boolean {
+    return endpoint.sessions === 'optional' && line === undefined && header?.('mcp-session-id') === undefined;
+  }
+
+  /** A session that lasts for one message. It declares nothing, so nobody asks it anything. */
+  #stranger({ endpoint, principal, header }: Turn): Session {
+    const client = readStranger(header?.('mcp-protocol-version'), endpoint.profile);
+    const facts = { id: this.#rooms.newId(), principal, endpoint, client };
+    return new Session(facts, nowhere, this.#rooms.limits, this.#rooms.clock);
+  }
+
   async #initialize(turn: Turn, request: Request): Promise<void> {
     const { endpoint, principal, reply, line } = turn;
     // A second one is refused and harmless; a session id that nobody knows is answered as such.
@@ -72,28 +88,34 @@ export class LegacyFront {
       throw new Failure('session_exists');
     }
     const client = readInitialize(request, endpoint.profile);
-    const full = this.#rooms.sessions.room(principal);
-    if (full !== undefined) throw full;
     const backend = route(endpoint.backends);
     const permit = decide({ principal, row: rowOf('initialize'), endpoint: endpoint.path, backend });
 
     const id = this.#rooms.newId();
-    const primes = atLeast(client.revision, '2025-11-25');
-    const downstream =
-      line === undefined
-        ? new StreamsDownstream(id, this.#rooms.events, this.#rooms.limits, primes)
-        : new LineDownstream(line.connection);
+    const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
     const session = new Session({ id, principal, endpoint, client }, downstream, this.#rooms.limits, this.#rooms.clock);
+    const { sessions } = this.#rooms;
+    sessions.reserve(principal);
     if (line !== undefined) line.opening = true;
+    let added = false;
     try {
       const lane = await this.#lane(session, backend, permit);
-      if (line === undefined) this.#rooms.sessions.add(session);
-      else line.session = session;
+      if (line === undefined) {
+        sessions.add(session);
+        added = true;
+      } else line.session = session;
       const result = resultBytes(request.id.raw, initializeResult(client.revision, lane.discovery));
       reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
     } finally {
+      if (!added) sessions.giveUp(principal);
       if (line !== undefined) line.opening = false;
     }
+  }
+
+  #streams(sessionId: string, revision: Revision): StreamsDownstream {
+    const { newId, events, limits } = this.#rooms;
+    const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
+    return new StreamsDownstream({ sessionId, tag, polls: atLeast(revision, '2025-11-25') }, events, limits);
   }
 
   /** 2025-03-26 alone: every member is decided before any of them is done, and one denial denies all. */
@@ -135,6 +157,7 @@ export class LegacyFront {
     const row = methodRow(message.method) ?? rowOf('ping');
     const exchange = new Exchange(message, row, outlet, (settled) => {
       session.inflight.remove(settled);
+      session.touch();
       this.#rooms.work.end();
     });
     session.inflight.add(exchange);
@@ -151,11 +174,11 @@ export class LegacyFront {
     }
     const backend = route(session.endpoint.backends);
     const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
-    const lane = await this.#lane(session, backend, permit);
-    if (exchange.settled) return;
-    if (!offers(lane.discovery.capabilities, row)) throw unknownMethod(message, 'legacy');
-    if (!eraHas(lane.era, row)) {
-      this.#absorb(session, exchange);
+    const lane = await this.#laneFor(session, backend, permit, row);
+    if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
+    else if (!eraHas(lane.era, row)) this.#absorb(session, exchange);
+    if (exchange.settled) {
+      lane.release?.();
       return;
     }
     const request: CallRequest = {
@@ -173,7 +196,10 @@ export class LegacyFront {
   /** What a modern backend has no method for, and the gateway does in its place. */
   #absorb(session: Session, exchange: Exchange): void {
     const { request } = exchange;
-    if (request.method !== 'logging/setLevel') throw unknownMethod(request, 'legacy');
+    if (request.method !== 'logging/setLevel') {
+      exchange.fail(unknownMethod(request, 'legacy'));
+      return;
+    }
     const level = member(request.params, 'level');
     session.logLevel = level && stringAt(request.bytes, level);
     exchange.respondResult('{}');
@@ -182,7 +208,7 @@ export class LegacyFront {
   #oneWay(session: Session, message: Exclude<Message, Request>): void {
     if (message.kind === 'notification') this.#notification(session, message);
     // An answer that nobody waits for is dropped. It never reaches a backend by itself.
-    else session.answer(message);
+    else if (!session.answer(message)) this.#rooms.count('exchange.unasked_response');
   }
 
   #notification(session: Session, message: Notification): void {
@@ -203,6 +229,11 @@ export class LegacyFront {
         () => undefined,
       );
     }
+  }
+
+  #laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<HeldLane> {
+    if (session.downstream !== nowhere) return this.#lane(session, backend, permit);
+    return this.#rooms.lanes.forModern(permit, backend, session.principal, session.client, row);
   }
 
   #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {

@@ -2,14 +2,16 @@
 import { offers, route } from '../catalog/resolve.ts';
 import { Failure } from '../errors.ts';
 import { admitModern, unknownMethod } from '../exchange/admit.ts';
+import type { HeaderReader } from '../exchange/arrival.ts';
 import { ModernDrive } from '../exchange/bridge/modern-client.ts';
 import type { CallRequest } from '../exchange/call.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { discoverResult } from '../exchange/handshake.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
+import { listAll, ourselves } from '../exchange/listing.ts';
 import type { Principal } from '../identity/principal.ts';
 import { decide } from '../policy/decide.ts';
-import type { Permit } from '../policy/permit.ts';
+import { type Permit, systemPermit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
@@ -24,6 +26,8 @@ interface Admitted {
   readonly permit: Permit;
   readonly exchange: Exchange;
   readonly request: CallRequest;
+  /** Absent where the transport has no headers. */
+  readonly header: HeaderReader | undefined;
 }
 
 export class ModernFront {
@@ -91,7 +95,7 @@ export class ModernFront {
       logLevel,
       ...(turn.paramHeaders && { paramHeaders: turn.paramHeaders }),
     };
-    const admitted = { principal, backend, permit, exchange, request };
+    const admitted = { principal, backend, permit, exchange, request, header: turn.header };
     const lane = this.#rooms.lanes.stateless(backend);
     if (lane !== undefined) this.#drive(admitted, lane);
     else this.#findLane(admitted).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
@@ -116,16 +120,46 @@ export class ModernFront {
     this.#drive(admitted, held);
   }
 
-  #drive(admitted: Admitted, lane: Pick<HeldLane, 'call' | 'discovery'>): void {
-    const { exchange, request, permit, principal } = admitted;
-    const { capabilities, serverInfo } = lane.discovery;
-    if (!offers(capabilities, request.row)) {
-      exchange.fail(unknownMethod(request.message, 'modern'));
+  #drive(admitted: Admitted, lane: HeldLane): void {
+    const { exchange, request } = admitted;
+    if (!offers(lane.discovery.capabilities, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
+    if (exchange.settled) {
+      lane.release?.();
       return;
     }
-    if (exchange.settled) return;
+    const mismatch = this.#paramMismatch(admitted);
+    if (mismatch === undefined) this.#call(admitted, lane);
+    else this.#callUnless(mismatch, admitted, lane).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+  }
+
+  async #callUnless(
+    mismatch: Failure | Promise<Failure | undefined>,
+    admitted: Admitted,
+    lane: HeldLane,
+  ): Promise<void> {
+    const failure = await mismatch;
+    if (failure !== undefined) admitted.exchange.fail(failure);
+    if (admitted.exchange.settled) lane.release?.();
+    else this.#call(admitted, lane);
+  }
+
+  #call({ exchange, request, permit, principal }: Admitted, lane: HeldLane): void {
+    const { serverInfo } = lane.discovery;
     new ModernDrive({ ...this.#rooms, principal, serverInfo }, exchange, request).begin((next, sink) =>
       lane.call(permit, next, sink),
     );
   }
+
+  /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
+  #paramMismatch({ backend, request, header }: Admitted): Failure | undefined | Promise<Failure | undefined> {
+    if (header === undefined || request.row.method !== 'tools/call') return undefined;
+    const { toolHeaders, lanes } = this.#rooms;
+    const permit = systemPermit('list');
+    return toolHeaders.check(backend, request.message, header, () =>
+      listAll(permit, 'tools/list', (row) => lanes.forModern(permit, backend, ourPrincipal, ourselves, row)),
+    );
+  }
 }
+
+/** What the gateway does for itself, it does as nobody's principal. */
+const ourPrincipal: Principal = { key: 'system' };

@@ -1,11 +1,12 @@
 /** What the spine is built from. Made in main.ts, and in tests. */
 import type { Config } from '../config/config.ts';
-import type { Fault } from '../exchange/bridge/drive.ts';
+import type { Fault, Warn } from '../exchange/bridge/drive.ts';
 import type { Parking } from '../exchange/bridge/parking.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Backend } from '../exchange/lane.ts';
 import type { Lanes } from '../exchange/lanes.ts';
 import type { Sessions } from '../exchange/sessions.ts';
+import type { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { Work } from './work.ts';
 
@@ -15,10 +16,14 @@ export interface Rooms {
   readonly lanes: Lanes;
   readonly sessions: Sessions;
   readonly parking: Parking;
+  readonly toolHeaders: ToolHeaders;
   readonly events: EventLog;
   readonly work: Work;
   readonly clock: Clock;
   /** Unguessable, visible ASCII, at least 128 random bits. */
   readonly newId: () => string;
   readonly fault: Fault;
+  readonly warn: Warn;
+  /** What was survived is counted. */
+  readonly count: (name: string) => void;
 }

@@ -6,7 +6,12 @@ export interface EventLogLimits {
   readonly eventsPerStream: number;
   /** Bytes kept per stream, whatever the number of events. */
   readonly eventBytesPerStream: number;
+  /** Bytes kept for all streams together. */
+  readonly eventBytesTotal: number;
 }
+
+/** What an event costs beside its data. */
+const EVENT_BYTES = 128;
 
 interface KeptStream {
   events: LoggedEvent[];
@@ -17,7 +22,9 @@ interface KeptStream {
 
 export class MemoryEventLog implements EventLog {
   readonly #limits: EventLogLimits;
+  /** The one that was quiet for longest first. */
   readonly #streams = new Map<string, KeptStream>();
+  #bytes = 0;
 
   constructor(limits: EventLogLimits) {
     this.#limits = limits;
@@ -28,15 +35,17 @@ export class MemoryEventLog implements EventLog {
   }
 
   async append(stream: string, event: LoggedEvent): Promise<void> {
+    const { eventsPerStream, eventBytesPerStream, eventBytesTotal } = this.#limits;
     const kept = this.#streams.get(stream) ?? { events: [], bytes: 0, dropped: 0 };
+    this.#streams.delete(stream);
     this.#streams.set(stream, kept);
     kept.events.push(event);
     kept.bytes += event.data.byteLength;
-    while (kept.events.length > this.#limits.eventsPerStream || kept.bytes > this.#limits.eventBytesPerStream) {
-      const oldest = kept.events.shift();
-      if (oldest === undefined) break;
-      kept.bytes -= oldest.data.byteLength;
-      kept.dropped = oldest.sequence;
+    this.#bytes += costOf(event);
+    while (kept.events.length > eventsPerStream || kept.bytes > eventBytesPerStream) this.#forgetOldest(kept);
+    if (this.#bytes <= eventBytesTotal) return;
+    for (const quiet of this.#streams.values()) {
+      while (quiet.events.length > 0 && this.#bytes > eventBytesTotal) this.#forgetOldest(quiet);
     }
   }
 
@@ -47,8 +56,21 @@ export class MemoryEventLog implements EventLog {
   }
 
   async drop(stream: string): Promise<void> {
+    for (const event of this.#streams.get(stream)?.events ?? []) this.#bytes -= costOf(event);
     this.#streams.delete(stream);
   }
+
+  #forgetOldest(kept: KeptStream): void {
+    const oldest = kept.events.shift();
+    if (oldest === undefined) return;
+    kept.bytes -= oldest.data.byteLength;
+    kept.dropped = oldest.sequence;
+    this.#bytes -= costOf(oldest);
+  }
+}
+
+function costOf(event: LoggedEvent): number {
+  return event.data.byteLength + EVENT_BYTES;
 }
 
 export class MemoryBus implements Bus {

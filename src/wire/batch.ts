@@ -1,9 +1,13 @@
 /** Arrays of messages, which revision 2025-03-26 alone has. Each member becomes a message with bytes of its own. */
 import { Failure, type Reason } from '../errors.ts';
 import type { Batch, Message } from './message.ts';
-import { CLOSE_BRACKET, COMMA, OPEN_BRACKET, skipWhite } from './outline.ts';
+import { skipWhite } from './outline.ts';
 import { type ReadLimits, readMessage } from './scan.ts';
 import { passOver, skimMessage } from './skim.ts';
+
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
 
 /** Strict. One unreadable member spoils the whole: a batch is served or refused as one. */
 export function readBatch(batch: Batch, limits: ReadLimits): Message[] {

@@ -1,7 +1,8 @@
 /** From an outline to a message: what makes a JSON object a JSON-RPC 2.0 message in MCP. */
 import { Failure, type Reason } from '../errors.ts';
-import type { Member, Message } from './message.ts';
-import type { OutlineReader } from './outline.ts';
+import type { Member, Message, ObjectSpan } from './message.ts';
+import { nameAt } from './names.ts';
+import type { Body, OutlineReader } from './outline.ts';
 import { idAt, isInteger, member, stringAt } from './values.ts';
 
 export interface EnvelopeRules {
@@ -10,99 +11,81 @@ export interface EnvelopeRules {
   readonly errorMembers: boolean;
 }
 
-interface Envelope {
-  jsonrpc: Member | undefined;
-  id: Member | undefined;
-  method: Member | undefined;
-  params: Member | undefined;
-  result: Member | undefined;
-  error: Member | undefined;
-  /** The name of the first of them that is there twice. */
-  twin: string | undefined;
-}
-
-function envelope(top: readonly Member[]): Envelope {
-  const found: Envelope = {
-    jsonrpc: undefined,
-    id: undefined,
-    method: undefined,
-    params: undefined,
-    result: undefined,
-    error: undefined,
-    twin: undefined,
-  };
-  for (const candidate of top) {
-    switch (candidate.key) {
-      case 'jsonrpc':
-      case 'id':
-      case 'method':
-      case 'params':
-      case 'result':
-      case 'error':
-        if (found[candidate.key] !== undefined) found.twin ??= candidate.key;
-        found[candidate.key] = candidate;
-    }
-  }
-  return found;
-}
-
 /**
  * The id to echo in an error about this message: a request's own, where there is exactly one. A response's id is ours,
  * and an error that carried it would look like an answer.
  */
-export function echoedId(bytes: Uint8Array, top: readonly Member[]): string | undefined {
-  const { id, method, result, error } = envelope(top);
-  if (id === undefined || (method === undefined && (result !== undefined || error !== undefined))) return undefined;
-  if (top.some((other) => other.key === 'id' && other !== id)) return undefined;
-  return idAt(bytes, id)?.raw;
+export function echoedId({ bytes, id, method, result, error, twin }: OutlineReader): string | undefined {
+  const isResponse = method === undefined && (result !== undefined || error !== undefined);
+  return id === undefined || isResponse || twin === 'id' ? undefined : idAt(bytes, id)?.raw;
 }
 
 export function toMessage(outline: OutlineReader, rules: EnvelopeRules): Message {
-  const { bytes, top } = outline;
-  const found = envelope(top);
-  const refuse = (message: string): Failure => {
-    const id = echoedId(bytes, top);
-    return new Failure(rules.reason, id === undefined ? { message } : { message, id });
-  };
+  const { bytes, top, method, params, result, error } = outline;
+  if (outline.twin !== undefined) throw refusal(outline, rules, `More than one ${outline.twin}`);
+  if (!isVersion2(bytes, outline.jsonrpc)) throw refusal(outline, rules, 'jsonrpc must be "2.0"');
+  const id = outline.id === undefined ? undefined : idAt(bytes, outline.id);
 
-  if (found.twin !== undefined) throw refuse(`More than one ${found.twin}`);
-  if (found.jsonrpc === undefined || stringAt(bytes, found.jsonrpc) !== '2.0') throw refuse('jsonrpc must be "2.0"');
-  const id = found.id === undefined ? undefined : idAt(bytes, found.id);
-
-  if (found.method !== undefined) {
-    if (found.result !== undefined || found.error !== undefined) throw refuse('Both a method and an answer');
-    const method = stringAt(bytes, found.method);
-    if (method === undefined || method === '') throw refuse('method must be a string');
-    const { params, paramsMeta: meta } = outline;
-    if (found.params !== undefined && params === undefined) throw refuse('params must be an object');
-    if (found.id === undefined) return { kind: 'notification', bytes, top, method, params, meta };
-    if (id === undefined) throw refuse('id must be a string or an integer');
-    return { kind: 'request', bytes, top, id, method, params, meta };
+  if (method !== undefined) {
+    if (result !== undefined || error !== undefined) throw refusal(outline, rules, 'Both a method and an answer');
+    const name = methodName(bytes, method);
+    if (name === '') throw refusal(outline, rules, 'method must be a string');
+    if (params !== undefined && params.object === undefined) throw refusal(outline, rules, 'params must be an object');
+    const { object, meta } = params ?? NO_BODY;
+    if (outline.id === undefined) return { kind: 'notification', bytes, top, method: name, params: object, meta };
+    if (id === undefined) throw refusal(outline, rules, BAD_ID);
+    return { kind: 'request', bytes, top, id, method: name, params: object, meta };
   }
 
-  if (found.result !== undefined) {
-    if (found.error !== undefined) throw refuse('Both result and error');
-    const { result, resultMeta: meta } = outline;
-    if (result === undefined) throw refuse('result must be an object');
-    if (id === undefined) throw refuse('id must be a string or an integer');
-    return { kind: 'result', bytes, top, id, result, meta };
+  if (result !== undefined) {
+    if (error !== undefined) throw refusal(outline, rules, 'Both result and error');
+    if (result.object === undefined) throw refusal(outline, rules, 'result must be an object');
+    if (id === undefined) throw refusal(outline, rules, BAD_ID);
+    return { kind: 'result', bytes, top, id, result: result.object, meta: result.meta };
   }
 
-  if (found.error === undefined) throw refuse('Neither method nor result nor error');
-  const { error } = outline;
-  if (error === undefined) throw refuse('error must be an object');
-  if (rules.errorMembers) {
-    const code = member(error, 'code');
-    const message = member(error, 'message');
-    if (code === undefined || !isInteger(bytes, code)) throw refuse('error.code must be an integer');
-    if (message === undefined || stringAt(bytes, message) === undefined) throw refuse('error.message must be a string');
-  }
-  if (id === undefined && found.id !== undefined && !isNull(bytes, found.id)) {
-    throw refuse('id must be a string or an integer');
-  }
-  return { kind: 'error', bytes, top, id, error };
+  if (error === undefined) throw refusal(outline, rules, 'Neither method nor result nor error');
+  if (error.object === undefined) throw refusal(outline, rules, 'error must be an object');
+  if (rules.errorMembers) checkError(outline, rules, error.object);
+  if (id === undefined && !isNullOrAbsent(bytes, outline.id)) throw refusal(outline, rules, BAD_ID);
+  return { kind: 'error', bytes, top, id, error: error.object };
 }
 
-function isNull(bytes: Uint8Array, span: Member): boolean {
-  return bytes[span.start] === 0x6e && span.end - span.start === 4;
+const NO_BODY: Body = { object: undefined, meta: undefined };
+const BAD_ID = 'id must be a string or an integer';
+
+function refusal(outline: OutlineReader, rules: EnvelopeRules, message: string): Failure {
+  const id = echoedId(outline);
+  return new Failure(rules.reason, id === undefined ? { message } : { message, id });
+}
+
+function checkError(outline: OutlineReader, rules: EnvelopeRules, error: ObjectSpan): void {
+  const code = member(error, 'code');
+  const message = member(error, 'message');
+  if (code === undefined || !isInteger(outline.bytes, code)) {
+    throw refusal(outline, rules, 'error.code must be an integer');
+  }
+  if (message === undefined || outline.bytes[message.start] !== 0x22 /* " */) {
+    throw refusal(outline, rules, 'error.message must be a string');
+  }
+}
+
+/** Empty where there is no string. Methods are few, so their names are kept like those of members. */
+function methodName(bytes: Uint8Array, { start, end }: Member): string {
+  return bytes[start] === 0x22 /* " */ ? nameAt(bytes, start + 1, end - 1) : '';
+}
+
+/** It is spelled in the same five bytes nearly always; an escaped spelling means the same. */
+function isVersion2(bytes: Uint8Array, jsonrpc: Member | undefined): boolean {
+  if (jsonrpc === undefined) return false;
+  const { start, end } = jsonrpc;
+  if (end - start === 5 && bytes[start + 1] === 0x32 && bytes[start + 2] === 0x2e && bytes[start + 3] === 0x30) {
+    return bytes[start] === 0x22;
+  }
+  return stringAt(bytes, jsonrpc) === '2.0';
+}
+
+/** 2025-11-25 and before let an error carry `id: null` where the request's could not be read. */
+function isNullOrAbsent(bytes: Uint8Array, id: Member | undefined): boolean {
+  return id === undefined || (bytes[id.start] === 0x6e /* n */ && id.end - id.start === 4);
 }

@@ -7,46 +7,52 @@ import type { Failure } from '../errors.ts';
 import type { Member, ObjectSpan } from './message.ts';
 import { nameAt } from './names.ts';
 
-export const QUOTE = 0x22;
-export const COMMA = 0x2c;
-export const COLON = 0x3a;
-export const OPEN_BRACKET = 0x5b;
-export const BACKSLASH = 0x5c;
-export const CLOSE_BRACKET = 0x5d;
-export const OPEN_BRACE = 0x7b;
-export const CLOSE_BRACE = 0x7d;
-const SPACE = 0x20;
-
-type Role = 'top' | 'params' | 'result' | 'error' | 'paramsMeta' | 'resultMeta';
-
 /** Offset of the next byte that is not white space (RFC 8259, section 2), or the end. */
 export function skipWhite(bytes: Uint8Array, at: number, end: number): number {
   let i = at;
   while (i < end) {
     const byte = bytes[i] as number;
-    if (byte > SPACE || (byte !== SPACE && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
     i++;
   }
   return i;
 }
+
+/** `params`, `result` or `error`; where its value is an object, with the members of that, and of its `_meta`. */
+export interface Body {
+  readonly object: ObjectSpan | undefined;
+  readonly meta: ObjectSpan | undefined;
+}
+
+/** Depth of the objects whose members are noted. */
+const MESSAGE = 1;
+const BODY = 2;
+const META = 3;
 
 export abstract class OutlineReader {
   readonly bytes: Uint8Array;
   readonly end: number;
   /** Filled while reading, so that a failure half-way can still name the id. */
   readonly top: Member[] = [];
-  params: ObjectSpan | undefined = undefined;
-  result: ObjectSpan | undefined = undefined;
-  error: ObjectSpan | undefined = undefined;
-  paramsMeta: ObjectSpan | undefined = undefined;
-  resultMeta: ObjectSpan | undefined = undefined;
+
+  /** The members that make it a message, where they are there. */
+  jsonrpc: Member | undefined = undefined;
+  id: Member | undefined = undefined;
+  method: Member | undefined = undefined;
+  params: Body | undefined = undefined;
+  result: Body | undefined = undefined;
+  error: Body | undefined = undefined;
+  /** One of them that is there twice. */
+  twin: string | undefined = undefined;
+  /** The `_meta` of the body that is being read. */
+  private meta: ObjectSpan | undefined = undefined;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.end = bytes.byteLength;
   }
 
-  /** An object opens at `at`; the message itself is at depth 1. */
+  /** An object whose names matter opens at `at`. */
   abstract open(at: number, depth: number): void;
   /** Passes over the name whose opening quote is at `at`; gives the offset after the closing one. */
   abstract name(at: number, depth: number): number;
@@ -55,47 +61,89 @@ export abstract class OutlineReader {
   /** What to throw where the bytes are no JSON. */
   abstract broken(at: number): Failure;
 
-  /** Reads the object that opens at `at`, as the message. Gives the offset after it. */
+  /** Reads the object that opens at `at` as the message; gives the offset after it. */
   message(at: number): number {
-    return this.object(at, 1, 'top', this.top);
+    return this.object(at, MESSAGE, this.top);
   }
 
-  private object(at: number, depth: number, role: Role, members: Member[]): number {
+  /** Reads the object that opens at `at` for its members alone. */
+  members(at: number): ObjectSpan {
+    const members: Member[] = [];
+    return { start: at, end: this.object(at, META, members), members };
+  }
+
+  private object(at: number, depth: number, members: Member[]): number {
     const { bytes, end } = this;
     this.open(at, depth);
     let i = skipWhite(bytes, at + 1, end);
-    if (i < end && bytes[i] === CLOSE_BRACE) return i + 1;
+    if (i < end && bytes[i] === 0x7d /* } */) return i + 1;
     for (;;) {
-      if (i >= end || bytes[i] !== QUOTE) throw this.broken(i);
+      if (i >= end || bytes[i] !== 0x22 /* " */) throw this.broken(i);
       const keyStart = i;
       i = this.name(keyStart, depth);
       const key = nameAt(bytes, keyStart + 1, i - 1);
       i = skipWhite(bytes, i, end);
-      if (i >= end || bytes[i] !== COLON) throw this.broken(i);
+      if (i >= end || bytes[i] !== 0x3a /* : */) throw this.broken(i);
       const start = skipWhite(bytes, i + 1, end);
-      i = this.recorded(start, depth, role, key) ?? this.value(start, depth);
-      members.push({ key, keyStart, start, end: i });
+      let inner: ObjectSpan | undefined;
+      if (depth < META && start < end && bytes[start] === 0x7b /* { */ && isNoted(key, depth)) {
+        const innerMembers: Member[] = [];
+        i = this.object(start, depth + 1, innerMembers);
+        inner = { start, end: i, members: innerMembers };
+      } else i = this.value(start, depth);
+      const member = { key, keyStart, start, end: i };
+      members.push(member);
+      if (depth === MESSAGE) this.place(member, inner);
+      else if (inner !== undefined) this.meta = inner;
       i = skipWhite(bytes, i, end);
       const byte = i < end ? bytes[i] : -1;
-      if (byte === CLOSE_BRACE) return i + 1;
-      if (byte !== COMMA) throw this.broken(i);
+      if (byte === 0x7d /* } */) return i + 1;
+      if (byte !== 0x2c /* , */) throw this.broken(i);
       i = skipWhite(bytes, i + 1, end);
     }
   }
 
-  /** Reads the value where it is an object whose members are wanted. */
-  private recorded(start: number, depth: number, role: Role, key: string): number | undefined {
-    const child = childRole(role, key);
-    if (child === undefined || start >= this.end || this.bytes[start] !== OPEN_BRACE) return undefined;
-    const members: Member[] = [];
-    const end = this.object(start, depth + 1, child, members);
-    this[child] = { start, end, members };
-    return end;
+  private place(member: Member, object: ObjectSpan | undefined): void {
+    switch (member.key) {
+      case 'jsonrpc':
+        if (this.jsonrpc !== undefined) this.noteTwin(member.key);
+        this.jsonrpc = member;
+        break;
+      case 'id':
+        if (this.id !== undefined) this.noteTwin(member.key);
+        this.id = member;
+        break;
+      case 'method':
+        if (this.method !== undefined) this.noteTwin(member.key);
+        this.method = member;
+        break;
+      case 'params':
+        if (this.params !== undefined) this.noteTwin(member.key);
+        this.params = this.takeBody(object);
+        break;
+      case 'result':
+        if (this.result !== undefined) this.noteTwin(member.key);
+        this.result = this.takeBody(object);
+        break;
+      case 'error':
+        if (this.error !== undefined) this.noteTwin(member.key);
+        this.error = this.takeBody(object);
+        break;
+    }
+  }
+
+  /** Two ids matter most: then none can be echoed. */
+  private noteTwin(key: string): void {
+    if (this.twin !== 'id') this.twin = key;
+  }
+
+  private takeBody(object: ObjectSpan | undefined): Body {
+    const { meta } = this;
+    this.meta = undefined;
+    return { object, meta };
   }
 }
 
-function childRole(role: Role, key: string): Exclude<Role, 'top'> | undefined {
-  if (role === 'top') return key === 'params' || key === 'result' || key === 'error' ? key : undefined;
-  if (key !== '_meta') return undefined;
-  return role === 'params' ? 'paramsMeta' : role === 'result' ? 'resultMeta' : undefined;
+function isNoted(key: string, depth: number): boolean {
+  return depth === BODY ? key === '_meta' : key === 'params' || key === 'result' || key === 'error';
 }

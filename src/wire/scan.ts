@@ -68,7 +68,7 @@ class StrictReader extends OutlineReader {
   }
 
   private refusal(reason: Reason, at: number): Failure {
-    const id = echoedId(this.bytes, this.top);
+    const id = echoedId(this);
     return new Failure(reason, id === undefined ? { data: { offset: at } } : { data: { offset: at }, id });
   }
 
@@ -101,7 +101,11 @@ class StrictReader extends OutlineReader {
         }
         depth--;
         i++;
-      } else i = byte <= 0x39 /* 9 */ ? this.number(i) : this.word(i);
+      } else if (byte >= 0x31 /* 1 */ && byte <= 0x39 /* 9 */) {
+        i = skipDigits(bytes, view, i + 1, end);
+        const next = i < end ? (bytes[i] as number) : -1;
+        if (next === 0x2e /* . */ || (next | 0x20) === 0x65 /* e */) i = this.fraction(i);
+      } else i = this.scalar(i, byte);
 
       // A value has ended: close what closes here, up to the next comma.
       for (;;) {
@@ -222,11 +226,21 @@ class StrictReader extends OutlineReader {
     return i;
   }
 
+  private scalar(at: number, byte: number): number {
+    if (byte === 0x2d /* - */ || byte === 0x30 /* 0 */) return this.number(at);
+    return this.word(at);
+  }
   private number(at: number): number {
     const { bytes, end } = this;
     let i = bytes[at] === 0x2d /* - */ ? at + 1 : at;
     if (i < end && bytes[i] === 0x30 /* 0 */) i++;
     else i = this.digits(i);
+    return this.fraction(i);
+  }
+
+  private fraction(at: number): number {
+    const { bytes, end } = this;
+    let i = at;
     if (i < end && bytes[i] === 0x2e /* . */) i = this.digits(i + 1);
     if (i < end && ((bytes[i] as number) | 0x20) === 0x65 /* e */) {
       i++;
@@ -245,11 +259,20 @@ class StrictReader extends OutlineReader {
 
   private word(at: number): number {
     const { bytes, end } = this;
-    const letters = words.get(bytes[at] as number);
-    if (letters === undefined || at + letters.length > end) throw this.broken(at);
-    for (let i = 1; i < letters.length; i++) if (bytes[at + i] !== letters[i]) throw this.broken(at);
-    return at + letters.length;
+    const byte = bytes[at];
+    if (byte === 0x74 && at + 4 <= end && bytes[at + 1] === 0x72 && bytes[at + 2] === 0x75 && bytes[at + 3] === 0x65)
+      return at + 4;
+    if (byte === 0x6e && at + 4 <= end && bytes[at + 1] === 0x75 && bytes[at + 2] === 0x6c && bytes[at + 3] === 0x6c)
+      return at + 4;
+    if (
+      byte === 0x66 &&
+      at + 5 <= end &&
+      bytes[at + 1] === 0x61 &&
+      bytes[at + 2] === 0x6c &&
+      bytes[at + 3] === 0x73 &&
+      bytes[at + 4] === 0x65
+    )
+      return at + 5;
+    throw this.broken(at);
   }
 }
-
-const words = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));

@@ -4,35 +4,15 @@
  */
 import { Failure, type Reason } from '../errors.ts';
 import { toMessage } from './envelope.ts';
-import type { Batch, Message } from './message.ts';
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  OutlineReader,
-  QUOTE,
-  skipWhite,
-} from './outline.ts';
+import type { Batch, Message, ObjectSpan, Span } from './message.ts';
+import { OutlineReader, skipWhite } from './outline.ts';
 import { asBuffer } from './values.ts';
+import { skipToQuote, skipToStructure } from './words.ts';
 
 /** Deeper nesting than any real result has, and less than what breaks the recursive parsers of clients. */
 const DEPTH = 2048;
-/** Strings that do not end within so many bytes are searched natively: the call costs about as much as these. */
-const SHORT_TEXT = 16;
-
-/** What a byte means outside of strings. */
-const PASS = 0;
-const OPENS = 1;
-const CLOSES = 2;
-const QUOTES = 3;
-const kinds = new Uint8Array(256);
-kinds[OPEN_BRACE] = OPENS;
-kinds[OPEN_BRACKET] = OPENS;
-kinds[CLOSE_BRACE] = CLOSES;
-kinds[CLOSE_BRACKET] = CLOSES;
-kinds[QUOTE] = QUOTES;
+/** What does not end within so many bytes is searched natively: the call costs about as much as these. */
+const SHORT_TEXT = 64;
 
 /** What numbers and words consist of. */
 const scalarByte = new Uint8Array(256);
@@ -46,12 +26,18 @@ const brackets = new Uint8Array(DEPTH + 1);
 export function skimMessage(bytes: Uint8Array): Message | Batch {
   const end = bytes.byteLength;
   const start = skipWhite(bytes, 0, end);
-  if (start < end && bytes[start] === OPEN_BRACKET) return { kind: 'batch', bytes };
+  if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
   const reader = new LenientReader(bytes, rules.reason);
-  if (start >= end || bytes[start] !== OPEN_BRACE) throw reader.broken(start);
+  if (start >= end || bytes[start] !== 0x7b /* { */) throw reader.broken(start);
   const after = skipWhite(bytes, reader.message(start), end);
   if (after < end) throw reader.broken(after);
   return toMessage(reader, rules);
+}
+
+/** The members of the object that a span points to, deeper in a message than the outline goes; or undefined. */
+export function membersAt(bytes: Uint8Array, span: Span): ObjectSpan | undefined {
+  if (bytes[span.start] !== 0x7b /* { */) return undefined;
+  return new LenientReader(bytes, rules.reason).members(span.start);
 }
 
 /** Offset after the value that begins at `at`; `reason` is what to throw where there is none. */
@@ -61,11 +47,13 @@ export function passOver(bytes: Uint8Array, at: number, reason: Reason): number 
 
 class LenientReader extends OutlineReader {
   private readonly buffer: Buffer;
+  private readonly view: DataView;
   private readonly reason: Reason;
 
   constructor(bytes: Uint8Array, reason: Reason) {
     super(bytes);
     this.buffer = asBuffer(bytes);
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.reason = reason;
   }
 
@@ -84,8 +72,8 @@ class LenientReader extends OutlineReader {
   override value(at: number): number {
     const { bytes, end } = this;
     const byte = at < end ? bytes[at] : -1;
-    if (byte === QUOTE) return this.text(at);
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.container(at);
+    if (byte === 0x22 /* " */) return this.text(at);
+    if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) return this.container(at);
     let i = at;
     while (i < end && scalarByte[bytes[i] as number] === 1) i++;
     if (i === at) throw this.broken(at);
@@ -93,29 +81,28 @@ class LenientReader extends OutlineReader {
   }
 
   private container(at: number): number {
-    const { bytes, end } = this;
+    const { bytes, view, end } = this;
     let depth = 0;
     let i = at;
     while (i < end) {
       const byte = bytes[i] as number;
-      switch (kinds[byte]) {
-        case PASS:
-          i++;
-          break;
-        case QUOTES:
-          i = this.text(i);
-          break;
-        case OPENS:
-          if (depth === DEPTH) throw this.broken(i);
-          brackets[depth++] = byte;
-          i++;
-          break;
-        case CLOSES:
-          // Either closing bracket is its opening one plus two.
-          if (brackets[--depth] !== byte - 2) throw this.broken(i);
-          i++;
-          if (depth === 0) return i;
-          break;
+      if (byte === 0x22 /* " */) {
+        i = this.text(i);
+        continue;
+      }
+      i++;
+      if (byte === 0x2c /* , */ || byte === 0x3a /* : */) continue;
+      if ((byte & 0x59) !== 0x59) {
+        i = skipToStructure(bytes, view, i, end);
+        continue;
+      }
+      if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
+        if (depth === DEPTH) throw this.broken(i);
+        brackets[depth++] = byte;
+      } else {
+        // Either closing bracket is its opening one plus two.
+        if (brackets[--depth] !== byte - 2) throw this.broken(i);
+        if (depth === 0) return i;
       }
     }
     throw this.broken(i);
@@ -123,28 +110,33 @@ class LenientReader extends OutlineReader {
 
   /** Passes over the string whose opening quote is at `at`. */
   private text(at: number): number {
-    const { bytes, end } = this;
-    const near = Math.min(at + SHORT_TEXT, end);
-    let i = at + 1;
-    while (i < near) {
-      const byte = bytes[i] as number;
-      if (byte === QUOTE) return i + 1;
-      i += byte === BACKSLASH ? 2 : 1;
-    }
-    return this.longText(at, i);
+    const near = Math.min(at + SHORT_TEXT, this.end);
+    const stop = skipToQuote(this.bytes, this.view, at + 1, near);
+    return stop < near && this.bytes[stop] === 0x22 /* " */ ? stop + 1 : this.longText(at, stop);
   }
 
-  /** A quote ends the string unless an odd number of backslashes stands before it. `from` is not inside an escape. */
+  /**
+   * Passes over the rest of it; `from` is not inside an escape. What does not end nearby is searched natively, for a
+   * quote with an even number of backslashes before it.
+   */
   private longText(at: number, from: number): number {
-    const { bytes, buffer } = this;
+    const { bytes, view, buffer, end } = this;
     let i = from;
-    for (;;) {
-      const quote = buffer.indexOf(QUOTE, i);
-      if (quote === -1) throw this.broken(at);
+    while (i < end) {
+      const near = Math.min(i + SHORT_TEXT, end);
+      const stop = skipToQuote(bytes, view, i, near);
+      if (stop < near) {
+        if (bytes[stop] === 0x22 /* " */) return stop + 1;
+        i = stop + 2;
+        continue;
+      }
+      const quote = buffer.indexOf(0x22, stop);
+      if (quote === -1) break;
       let escapes = quote;
-      while (escapes > i && bytes[escapes - 1] === BACKSLASH) escapes--;
-      if (((quote - escapes) & 1) === 0) return quote + 1;
+      while (escapes > stop && bytes[escapes - 1] === 0x5c /* \ */) escapes--;
       i = quote + 1;
+      if (((quote - escapes) & 1) === 0) return i;
     }
+    throw this.broken(at);
   }
 }

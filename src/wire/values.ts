@@ -7,6 +7,10 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
 const BACKSLASH = 0x5c;
+/** Up to here a loop beats the call into native code. */
+const SHORT_TEXT = 64;
+/** So many digits always fit an integer that the engine holds unboxed. */
+const SMALL_DIGITS = 9;
 
 /** The same memory as a Buffer, for its native searching and decoding. */
 export function asBuffer(bytes: Uint8Array): Buffer {
@@ -26,8 +30,13 @@ export function stringAt(bytes: Uint8Array, span: Span): string | undefined {
   if (span.end - span.start < 2 || bytes[span.start] !== QUOTE) return undefined;
   const start = span.start + 1;
   const end = span.end - 1;
-  if (!bytes.subarray(start, end).includes(BACKSLASH)) return textAt(bytes, { start, end });
-  return unescapeString(textAt(bytes, span));
+  return hasEscape(bytes, start, end) ? unescapeString(textAt(bytes, span)) : textAt(bytes, { start, end });
+}
+
+function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start > SHORT_TEXT) return bytes.subarray(start, end).includes(BACKSLASH);
+  for (let i = start; i < end; i++) if (bytes[i] === BACKSLASH) return true;
+  return false;
 }
 
 /** Only a backend's bytes can hold a malformed escape: what clients send was read strictly. */
@@ -65,8 +74,15 @@ export function idAt(bytes: Uint8Array, span: Span): Id | undefined {
     return text === undefined ? undefined : { raw: textAt(bytes, span), key: `s${text}` };
   }
   if (!isInteger(bytes, span)) return undefined;
-  const raw = textAt(bytes, span);
+  const raw = integerText(bytes, span);
   return { raw, key: raw === '-0' ? 'n0' : `n${raw}` };
+}
+
+function integerText(bytes: Uint8Array, span: Span): string {
+  if (span.end - span.start > SMALL_DIGITS || bytes[span.start] === MINUS) return textAt(bytes, span);
+  let value = 0;
+  for (let i = span.start; i < span.end; i++) value = value * 10 + (bytes[i] as number) - ZERO;
+  return String(value);
 }
 
 /** Whether the number there is spelled without fraction and exponent; any length. */

@@ -10,14 +10,17 @@ special[0x5c] = 1; // backslash
 
 /**
  * Offset of the next byte of a string that is not plain ASCII text (a quote, a backslash, a control character, a byte
- * above 0x7f), or the end.
+ * above 0x7f), or the end. In each word the test leaves the top bit of every such byte, and above the lowest of them
+ * perhaps false ones; flipping 0x02 puts the quote next to the control characters, so that one subtraction finds both.
  */
 export function skipPlain(bytes: Uint8Array, view: DataView, at: number, end: number): number {
   let i = at;
   while (i + 8 <= end) {
-    const low = specials(view.getInt32(i, true));
+    const x = view.getInt32(i, true);
+    const low = (((x ^ 0x02020202) - 0x21212121) | ((x ^ 0x5c5c5c5c) - 0x01010101) | x) & 0x80808080;
     if (low !== 0) return i + lowest(low);
-    const high = specials(view.getInt32(i + 4, true));
+    const y = view.getInt32(i + 4, true);
+    const high = (((y ^ 0x02020202) - 0x21212121) | ((y ^ 0x5c5c5c5c) - 0x01010101) | y) & 0x80808080;
     if (high !== 0) return i + 4 + lowest(high);
     i += 8;
   }
@@ -25,12 +28,37 @@ export function skipPlain(bytes: Uint8Array, view: DataView, at: number, end: nu
   return i;
 }
 
+/** Offset of the next quote or backslash, or the end. */
+export function skipToQuote(bytes: Uint8Array, view: DataView, at: number, end: number): number {
+  let i = at;
+  while (i + 4 <= end) {
+    const word = view.getInt32(i, true);
+    const quotes = word ^ 0x22222222;
+    const backslashes = word ^ 0x5c5c5c5c;
+    const hits = (((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
+    if (hits !== 0) return i + lowest(hits);
+    i += 4;
+  }
+  while (i < end && bytes[i] !== 0x22 && bytes[i] !== 0x5c) i++;
+  return i;
+}
+
 /**
- * The top bit of each special byte; above the lowest of them there may be false ones. Flipping 0x02 puts the quote next
- * to the control characters, so that one subtraction finds both.
+ * Offset of the next quote or bracket, or the end. The four brackets have bits in common that nothing else has which
+ * stands outside of strings; where malformed text has them too, it is found as well.
  */
-function specials(word: number): number {
-  return (((word ^ 0x02020202) - 0x21212121) | ((word ^ 0x5c5c5c5c) - 0x01010101) | word) & 0x80808080;
+export function skipToStructure(bytes: Uint8Array, view: DataView, at: number, end: number): number {
+  let i = at;
+  while (i + 4 <= end) {
+    const word = view.getInt32(i, true);
+    const quotes = word ^ 0x22222222;
+    const brackets = (word | 0x26262626) ^ 0x7f7f7f7f;
+    const hits = (((quotes - 0x01010101) & ~quotes) | ((brackets - 0x01010101) & ~brackets)) & 0x80808080;
+    if (hits !== 0) return i + lowest(hits);
+    i += 4;
+  }
+  while (i < end && bytes[i] !== 0x22 && ((bytes[i] as number) & 0x59) !== 0x59) i++;
+  return i;
 }
 
 /** Offset of the next byte that is no digit, or the end. */

@@ -187,17 +187,17 @@ describe('what is wrong in them is told with place and remedy', () => {
       name: 'a transport that does not exist, or does not fit',
       text: '{"mcpServers": {\n"a": {"type": "websocket", "url": "http://a.example"},\n"b": {"type": "stdio", "url": "http://b.example"},\n"c": {"transport": "htttp", "url": "http://c.example"},\n"d": {"type": "sse", "command": "d"}}}',
       says: `.mcp.json:2:15: \`type\` has a wrong value
-  2 | "a": {"type": "websocket", "url": "http://a.example"},
+  2 | "a": {"type": "websocket", "url": "http://*********"},
     |               ^^^^^^^^^^^
   expected one of: stdio, local, http, streamable-http, streamableHttp, sse
 
 .mcp.json:3:15: \`type\` contradicts the rest of this server
-  3 | "b": {"type": "stdio", "url": "http://b.example"},
+  3 | "b": {"type": "stdio", "url": "http://*********"},
     |               ^^^^^^^
   expected http or sse, since there is no \`command\`
 
 .mcp.json:4:20: \`transport\` has a wrong value
-  4 | "c": {"transport": "htttp", "url": "http://c.example"},
+  4 | "c": {"transport": "htttp", "url": "http://*********"},
     |                    ^^^^^^^
   expected one of: stdio, local, http, streamable-http, streamableHttp, sse
   did you mean \`http\`?
@@ -211,7 +211,7 @@ describe('what is wrong in them is told with place and remedy', () => {
       name: 'two addresses',
       text: entry('"url": "http://a.example", "httpUrl": "http://a.example"'),
       says: `.mcp.json:2:35: both \`url\` and \`httpUrl\`
-  2 | 	"a": {"url": "http://a.example", "httpUrl": "http://a.example"}
+  2 | 	"a": {"url": "http://*********", "httpUrl": "http://*********"}
     | 	                                 ^^^^^^^^^
   expected one of them`,
     },

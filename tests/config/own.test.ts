@@ -190,7 +190,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       name: 'an unknown key',
       text: `${backend}listne: { port: 1 }\n`,
       says: `bascule.yaml:3:1: unknown key \`listne\`
-  3 | listne: { port: 1 }
+  3 | listne: { port: * }
     | ^^^^^^
   expected one of: listen, backends, endpoints, limits, log, seal
   did you mean \`listen\`?`,
@@ -258,7 +258,7 @@ bascule.yaml:3:11: \`search\` has a wrong value
       name: 'a backend that is both kinds',
       text: 'backends:\n  files: { command: x, url: "https://x.example/private" }\n',
       says: `bascule.yaml:2:24: both \`command\` and \`url\`
-  2 |   files: { command: x, url: "https://x.example********" }
+  2 |   files: { command: x, url: "https://*****************" }
     |                        ^^^
   expected one of them: \`command\` starts a server, \`url\` calls one`,
     },
@@ -276,7 +276,7 @@ bascule.yaml:2:39: \`transport\` means nothing here
   expected it beside a \`url\`
 
 bascule.yaml:3:33: \`share\` means nothing here
-  3 |   b: { url: "http://b.example", share: true }
+  3 |   b: { url: "http://*********", share: true }
     |                                 ^^^^^
   expected it beside a \`command\``,
     },
@@ -305,12 +305,12 @@ bascule.yaml:7:7: \`Mcp-Session-Id\` is written by the gateway itself
     |       ^^^^^^^^^^^^^^
 
 bascule.yaml:8:44: \`X A\` can't be a key here
-  8 |   c: { url: "http://c.example", headers: { "X A": *, X-B: "****" } }
+  8 |   c: { url: "http://*********", headers: { "X A": *, X-B: "****" } }
     |                                            ^^^^^
   expected the name of an HTTP header
 
 bascule.yaml:8:59: \`X-B\` has a wrong value
-  8 |   c: { url: "http://c.example", headers: { "X A": *, X-B: "****" } }
+  8 |   c: { url: "http://*********", headers: { "X A": *, X-B: "****" } }
     |                                                           ^^^^^^
   expected text that fits on one line of an HTTP header`,
     },
@@ -323,12 +323,12 @@ bascule.yaml:8:59: \`X-B\` has a wrong value
   expected an http:// or https:// address
 
 bascule.yaml:3:13: \`url\` has a wrong value
-  3 |   b: { url: "*****:*****:************" }
+  3 |   b: { url: "https://***:************" }
     |             ^^^^^^^^^^^^^^^^^^^^^^^^^^
   expected an address without user name and password: they go into \`headers\`
 
 bascule.yaml:4:13: \`url\` has a wrong value
-  4 |   c: { url: "ws://c.example" }
+  4 |   c: { url: "ws://*********" }
     |             ^^^^^^^^^^^^^^^^
   expected an http:// or https:// address`,
     },
@@ -354,7 +354,7 @@ bascule.yaml:5:26: the environment variable \`TWO\` is not set
   expected it to be set, or a default: \`\${TWO:-...}\`
 
 bascule.yaml:6:14: this is no variable
-  6 |       OTHER: \${x *}
+  6 |       OTHER: \${* *}
     |              ^^^^^^
   expected \`\${NAME}\` or \`\${NAME:-default}\`; a literal \`\${\` is written \`$\${\`
 

@@ -237,12 +237,18 @@ export class RawClient {
 
   /** Waits for the text, or fails when the connection ends without it. */
   async until(text: string | RegExp): Promise<string> {
-    const found = () => (typeof text === 'string' ? this.received.includes(text) : text.test(this.received));
-    while (!found()) {
-      const ended = await Promise.race([once(this.socket, 'data').then(() => false), this.closed.then(() => true)]);
-      if (ended && !found()) throw new Error(`The connection ended without ${text}: ${this.received}`);
+    let from = 0;
+    const found = (): boolean => {
+      if (typeof text !== 'string') return text.test(this.received);
+      const at = this.#received.indexOf(text, from);
+      from = Math.max(0, this.#received.length - text.length);
+      return at !== -1;
+    };
+    for (;;) {
+      if (found()) return this.received;
+      if (this.socket.closed) throw new Error(`The connection ended without ${text}: ${this.received}`);
+      await Promise.race([once(this.socket, 'data'), this.closed]);
     }
-    return this.received;
   }
 }
 

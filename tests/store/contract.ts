@@ -9,7 +9,8 @@ const text = (data: Uint8Array) => new TextDecoder().decode(data);
 export function eventLogContract(name: string, create: (limits: { events: number; bytes: number }) => EventLog): void {
   describe(`${name}: event log`, verifies('gateway:store:contract'), () => {
     const fill = async (log: EventLog, stream: string, count: number) => {
-      for (let sequence = 1; sequence <= count; sequence++) await log.append(stream, { sequence, data: bytes(`e${sequence}`) });
+      for (let sequence = 1; sequence <= count; sequence++)
+        await log.append(stream, { sequence, data: bytes(`e${sequence}`) });
     };
     const after = async (log: EventLog, stream: string, sequence: number) =>
       (await log.after(stream, sequence))?.map((event) => text(event.data));

@@ -29,7 +29,8 @@ describe('seal', verifies('gateway:bridge:state-sealed'), () => {
     expect(seal.open(sealed, 'other')).toBeUndefined();
     expect(createSeal('another').open(sealed, 'context')).toBeUndefined();
     expect(createSeal(undefined).open(sealed, 'context')).toBeUndefined();
-    for (const spelled of [`${sealed}=`, ` ${sealed}`, `${sealed}!`, '', 'x']) expect(seal.open(spelled, 'context')).toBeUndefined();
+    for (const spelled of [`${sealed}=`, ` ${sealed}`, `${sealed}!`, '', 'x'])
+      expect(seal.open(spelled, 'context')).toBeUndefined();
   });
 
   it('shares a key between processes that share the secret', () => {

@@ -6,10 +6,11 @@ import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { methodRow } from '../../wire/methods.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
+import type { HttpChannelLimits } from './context.ts';
 import { Handover } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import type { BoundedPool, HttpPools } from './pool.ts';
-import { type HttpChannelLimits, HttpRequest, type RequestContext } from './request.ts';
+import { HttpRequest, type RequestContext } from './request.ts';
 import { StandingStream } from './standing.ts';
 
 /** A notification is accepted without thinking; a backend that needs longer is stuck. */

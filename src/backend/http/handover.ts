@@ -2,9 +2,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Failure } from '../../errors.ts';
+import { closedByUs } from './context.ts';
 import { mediaType } from './headers.ts';
 import type { BoundedPool } from './pool.ts';
-import { closedByUs } from './request.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
 /** A status page or an error object; more than that is not worth keeping the connection for. */

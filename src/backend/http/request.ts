@@ -5,35 +5,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
-import type { Clock } from '../../exchange/clock.ts';
 import type { Message } from '../../wire/message.ts';
-import type { ChannelNotes, HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
+import type { HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
+import { closedByUs, type HttpContext } from './context.ts';
 import { EventCursor, type EventListener } from './cursor.ts';
-import { mediaType, namesSession, type RequestHeaders, singleHeader } from './headers.ts';
+import { mediaType, namesSession, singleHeader } from './headers.ts';
 import type { BoundedPool } from './pool.ts';
 import { Reconnects } from './reconnects.ts';
 import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
 
-export interface HttpChannelLimits {
-  /** One answer, or one event. */
-  readonly resultBytes: number;
-  /** Attempts to take up a stream again without progress in between. */
-  readonly reconnects: number;
-  /** Until a notification, an answer of ours, or a DELETE is accepted. */
-  readonly handoverMs: number;
-}
-
 /** What all requests of a channel share. */
-export interface RequestContext {
-  readonly path: string;
-  readonly headers: RequestHeaders;
-  readonly resumable: boolean;
-  readonly limits: HttpChannelLimits;
-  readonly clock: Pick<Clock, 'now' | 'after'>;
-  readonly notes: ChannelNotes;
-  random(): number;
+export interface RequestContext extends HttpContext {
   /** Nothing of the request is left. */
   over(request: HttpRequest): void;
 }
@@ -42,9 +26,6 @@ export interface RequestContext {
 const LINGER_MS = 1_000;
 /** What may still come of a body that nobody wants, for the sake of keeping the connection. */
 const REST_BYTES = 64 * 1024;
-
-/** Why a connection ends before its answer does. Made once: nobody reads its stack. */
-export const closedByUs = new Error('closed by us');
 
 /** `away`: between two connections of one stream. `rest`: the request is settled, its connection goes on for a while. */
 type Phase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
@@ -57,6 +38,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
   #phase: Phase = 'head';
   #settled = false;
   #isDispatching = false;
+  #isConnected = false;
   #controller: Dispatcher.DispatchController | undefined;
   #facts: HttpFacts | undefined;
   #body: BoundedBody | undefined;
@@ -125,7 +107,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       try {
         this.#cursor?.push(chunk, this);
       } catch (cause) {
-        this.#failNow(failureOfError(cause));
+        this.#failNow(cause instanceof Failure ? cause : new Failure('internal_error', { cause }));
       }
     } else if (this.#phase === 'rest') {
       this.#restBytes += chunk.byteLength;
@@ -134,16 +116,14 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
   }
 
   onResponseEnd(): void {
-    this.#controller = undefined;
-    this.#pool.done();
+    this.#disconnected();
     if (this.#phase === 'body') this.#onBody();
     else if (this.#phase === 'stream' && !this.#settled) this.#onStreamEnd(undefined);
     else this.#finish();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#controller = undefined;
-    this.#pool.done();
+    this.#disconnected();
     if (this.#settled) this.#finish();
     else if (this.#isDispatching) queueMicrotask(() => this.#fail(failureOfError(error)));
     else if (this.#cursor !== undefined) this.#onStreamEnd(error);
@@ -152,13 +132,23 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
 
   #dispatch(options: Dispatcher.DispatchOptions): void {
     this.#isDispatching = true;
+    this.#isConnected = true;
     try {
       this.#pool.dispatch(options, this);
     } catch (cause) {
+      this.#isConnected = false;
       // Not before the caller has its Pending.
       queueMicrotask(() => this.#fail(failureOfError(cause)));
     }
     this.#isDispatching = false;
+  }
+
+  /** undici reports an exception in `onResponseEnd` as an error of the same response. */
+  #disconnected(): void {
+    this.#controller = undefined;
+    if (!this.#isConnected) return;
+    this.#isConnected = false;
+    this.#pool.done();
   }
 
   #gather(headers: IncomingHttpHeaders): void {

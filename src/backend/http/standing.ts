@@ -9,11 +9,11 @@ import type { Message } from '../../wire/message.ts';
 import type { ChannelSink } from '../channel.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
+import { closedByUs, type HttpContext } from './context.ts';
 import { EventCursor, type EventListener } from './cursor.ts';
 import { type HeaderRecord, mediaType, namesSession } from './headers.ts';
 import type { BoundedPool } from './pool.ts';
 import { Reconnects } from './reconnects.ts';
-import { closedByUs, type RequestContext } from './request.ts';
 import { isPassing } from './verdict.ts';
 
 /** A stream that stood for so long was a working one: proxies end idle streams every minute or so, and that must not add up. */
@@ -24,7 +24,7 @@ const REFUSAL_BYTES = 64 * 1024;
 type Phase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
 
 export class StandingStream implements Dispatcher.DispatchHandler, EventListener {
-  readonly #context: Omit<RequestContext, 'over'>;
+  readonly #context: HttpContext;
   readonly #pool: BoundedPool;
   readonly #own: HeaderRecord;
   readonly #sink: ChannelSink;
@@ -36,7 +36,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   #refusal: BoundedBody | undefined;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(context: Omit<RequestContext, 'over'>, pool: BoundedPool, own: HeaderRecord, sink: ChannelSink) {
+  constructor(context: HttpContext, pool: BoundedPool, own: HeaderRecord, sink: ChannelSink) {
     this.#context = context;
     this.#pool = pool;
     this.#own = own;

@@ -31,6 +31,11 @@ export class Backoff {
     this.#until = 0;
   }
 
+  /** Whether the last attempt that is known of failed. */
+  get isDoubtful(): boolean {
+    return this.#failures > 0;
+  }
+
   /** Time until the next attempt is allowed; 0: now. */
   leftMs(now: number): number {
     return Math.max(0, this.#until - now);

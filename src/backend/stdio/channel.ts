@@ -70,7 +70,7 @@ export class StdioChannel implements Channel {
     return waiting;
   }
 
-  async post(message: Uint8Array): Promise<void> {
+  async post(message: Uint8Array, _headers?: Readonly<Record<string, string>>): Promise<void> {
     try {
       this.#child.send(lineBytes(message));
     } catch (cause) {

@@ -1,6 +1,6 @@
 /** Ends a process and all that it started, as the specification orders: closed stdin, SIGTERM, SIGKILL. */
 import type { Clock } from '../../exchange/clock.ts';
-import { groupAlive, signalGroup } from './group.ts';
+import { groupRuns, signalGroup } from './group.ts';
 
 export interface Ending {
   readonly pid: number;
@@ -13,8 +13,8 @@ export interface Ending {
   readonly childStopMs: number;
 }
 
-/** Nothing tells that a group became empty, so it is looked at. */
-const GROUP_POLL_MS = 20;
+/** Nothing tells that a group became empty, so it is looked at, less often as time goes by. */
+const FIRST_LOOK_MS = 10;
 
 /** Resolves when the group is empty, or when nothing more can be done about it. */
 export async function endInOrder(ending: Ending): Promise<void> {
@@ -31,21 +31,19 @@ export async function endInOrder(ending: Ending): Promise<void> {
 async function emptyWithin(ending: Ending, ms: number): Promise<boolean> {
   const { clock } = ending;
   const until = clock.now() + ms;
-  for (;;) {
-    if (ending.hasExited() && !groupAlive(ending.pid)) return true;
+  for (let look = FIRST_LOOK_MS; ; look *= 2) {
+    if (ending.hasExited() && !(await groupRuns(ending.pid))) return true;
     const left = until - clock.now();
     if (left <= 0) return false;
-    await moment(ending, left);
+    await moment(ending, ending.hasExited() ? Math.min(left, look) : left);
   }
 }
 
-function moment(ending: Ending, left: number): Promise<void> {
+/** Until the process exits, if it has not, but for so long at most. */
+function moment(ending: Ending, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    if (ending.hasExited()) {
-      ending.clock.after(Math.min(left, GROUP_POLL_MS), resolve);
-      return;
-    }
-    const cancel = ending.clock.after(left, resolve);
+    const cancel = ending.clock.after(ms, resolve);
+    if (ending.hasExited()) return;
     void ending.exited.then(() => {
       cancel();
       resolve();

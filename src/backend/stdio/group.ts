@@ -4,6 +4,7 @@
  * A process that leaves the group on purpose (setsid) escapes; only a container can hold that.
  */
 import { spawn } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 
 const hasGroups = process.platform !== 'win32';
 
@@ -23,17 +24,28 @@ export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
 }
 
 /**
- * Whether any process of the group is left. One that ended and was not reaped counts: that is its parent's business, or
- * that of process 1 for orphans, and in a container without an init nobody's. So nobody may wait for this without a limit.
+ * Whether any process of the group still runs. Where the system counts those that ended and were not reaped, a second look
+ * is needed: in a container without an init nobody reaps orphans, and they would be waited for in vain.
  */
-export function groupAlive(pid: number): boolean {
+export async function groupRuns(pid: number): Promise<boolean> {
   if (!hasGroups) return false;
   try {
     process.kill(-pid, 0);
-    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+  return process.platform === 'linux' ? await hasRunningMember(pid) : true;
+}
+
+async function hasRunningMember(group: number): Promise<boolean> {
+  for (const entry of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(entry)) continue;
+    const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '');
+    // proc(5): state, parent and group follow the name, which is in parentheses and may hold some itself.
+    const [state, , memberOf] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3);
+    if (memberOf === String(group) && state !== 'Z' && state !== 'X') return true;
+  }
+  return false;
 }
 
 /** Windows has neither groups nor SIGTERM: the tree is ended by the system's own tool. */

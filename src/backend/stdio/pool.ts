@@ -5,7 +5,6 @@
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { Backoff, type BackoffLimits } from './backoff.ts';
-import type { Child } from './child.ts';
 
 export interface PoolLimits extends BackoffLimits {
   readonly maxProcesses: number;
@@ -24,33 +23,47 @@ export const POOL_WAIT_MS = 10_000;
 /** A process that ends sooner did not work: it is not started again at once. */
 const STEADY_MS = 10_000;
 
-export interface PoolOptions {
-  start(): Promise<Child>;
+/** What the pool needs to know of a process. */
+export interface PooledChild {
+  readonly startedAt: number;
+  readonly lastActive: number;
+  readonly used: boolean;
+  readonly alive: boolean;
+  readonly busy: boolean;
+  /** With a failure where it ended by itself. */
+  readonly ended: Promise<Failure | undefined>;
+  readonly gone: Promise<void>;
+  stop(failure?: Failure): Promise<void>;
+}
+
+export interface PoolOptions<C extends PooledChild> {
+  /** Rejects with a Failure. */
+  start(): Promise<C>;
   readonly limits: PoolLimits;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** From 0 up to 1, for jitter. */
   random(): number;
 }
 
-interface Waiter {
-  take(child: Child): void;
+interface Waiter<C> {
+  take(child: C): void;
   refuse(failure: Failure): void;
   cancelTimer(): void;
 }
 
-export class ChildPool {
-  readonly #options: PoolOptions;
+export class ChildPool<C extends PooledChild> {
+  readonly #options: PoolOptions<C>;
   readonly #backoff: Backoff;
-  readonly #children = new Set<Child>();
-  readonly #unused: Child[] = [];
-  readonly #waiters: Waiter[] = [];
+  readonly #children = new Set<C>();
+  readonly #unused: C[] = [];
+  readonly #waiters: Waiter<C>[] = [];
   #starting = 0;
   #closed = false;
   #lastFailure: Failure | undefined;
   #cancelPump: (() => void) | undefined;
   #cancelSweep: (() => void) | undefined;
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions<C>) {
     this.#options = options;
     this.#backoff = new Backoff(options.limits, options.random);
   }
@@ -61,7 +74,7 @@ export class ChildPool {
   }
 
   /** A process that nobody has used. Give it back with `release`, or stop it. Rejects with a Failure. */
-  acquire(): Promise<Child> {
+  acquire(): Promise<C> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(new Failure('shutting_down'));
@@ -76,7 +89,7 @@ export class ChildPool {
         reject(new Failure('backend_busy'));
         return;
       }
-      const waiter: Waiter = {
+      const waiter: Waiter<C> = {
         take: resolve,
         refuse: reject,
         cancelTimer: clock.after(limits.waitMs, () => this.#giveUp(waiter)),
@@ -87,7 +100,7 @@ export class ChildPool {
   }
 
   /** Takes back a process. Kept for the next one if nothing was ever sent to it. */
-  release(child: Child): void {
+  release(child: C): void {
     if (this.#closed || child.used || !child.alive) {
       void child.stop();
       return;
@@ -122,6 +135,8 @@ export class ChildPool {
         continue;
       }
       if (this.size >= limits.maxProcesses) return;
+      // A command that failed is tried by one, and the others see what becomes of it.
+      if (this.#starting > 0 && this.#backoff.isDoubtful) return;
       const rest = this.#backoff.leftMs(clock.now());
       if (rest > 0) {
         this.#cancelPump ??= clock.after(rest, () => {
@@ -130,24 +145,24 @@ export class ChildPool {
         });
         return;
       }
-      void this.#start(this.#waiters.shift() as Waiter);
+      void this.#start(this.#waiters.shift() as Waiter<C>);
     }
   }
 
-  #nextUnused(): Child | undefined {
+  #nextUnused(): C | undefined {
     for (let child = this.#unused.shift(); child !== undefined; child = this.#unused.shift()) {
       if (child.alive) return child;
     }
     return undefined;
   }
 
-  #serve(child: Child): void {
+  #serve(child: C): void {
     const waiter = this.#waiters.shift();
     waiter?.cancelTimer();
     waiter?.take(child);
   }
 
-  async #start(waiter: Waiter): Promise<void> {
+  async #start(waiter: Waiter<C>): Promise<void> {
     waiter.cancelTimer();
     this.#starting++;
     try {
@@ -157,7 +172,10 @@ export class ChildPool {
       if (this.#closed) {
         await child.stop();
         waiter.refuse(new Failure('shutting_down'));
-      } else waiter.take(child);
+      } else {
+        waiter.take(child);
+        this.#pump();
+      }
     } catch (cause) {
       this.#starting--;
       const failure = cause instanceof Failure ? cause : new Failure('backend_unavailable', { cause });
@@ -167,7 +185,7 @@ export class ChildPool {
     }
   }
 
-  #adopt(child: Child): void {
+  #adopt(child: C): void {
     this.#children.add(child);
     this.#sweepLater();
     void child.ended.then((exit) => {
@@ -188,7 +206,7 @@ export class ChildPool {
     this.#backoff.failed(this.#options.clock.now());
   }
 
-  #giveUp(waiter: Waiter): void {
+  #giveUp(waiter: Waiter<C>): void {
     const at = this.#waiters.indexOf(waiter);
     if (at === -1) return;
     this.#waiters.splice(at, 1);

@@ -10,7 +10,7 @@ import type { Ask, AskReply, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Session } from '../session.ts';
 import { urgencyOf } from '../urgency.ts';
-import { attempt, type DriveLimits, type Fault, type StartCall } from './drive.ts';
+import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
 import { type InputRequest, readInputRequired } from './inputs.ts';
 import { errorFor, legacyResult, resultType } from './vocabulary.ts';
 
@@ -18,6 +18,7 @@ export interface LegacyContext {
   readonly session: Session;
   readonly limits: DriveLimits;
   readonly fault: Fault;
+  readonly warn: Warn;
 }
 
 export class LegacyDrive implements CallSink {
@@ -55,7 +56,8 @@ export class LegacyDrive implements CallSink {
   }
 
   settle(outcome: Outcome): void {
-    attempt(this.#exchange, this.#context.fault, () => this.#respond(outcome));
+    const { fault, warn } = this.#context;
+    attempt(this.#exchange, fault, () => this.#respond(screened(outcome, this.#request.row, warn)));
   }
 
   #respond(outcome: Outcome): void {

@@ -14,7 +14,7 @@ import type { Ask, Call, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import type { Exchange } from '../exchange.ts';
 import { urgencyOf } from '../urgency.ts';
-import { attempt, type DriveLimits, type Fault, type StartCall } from './drive.ts';
+import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
 import type { Parking } from './parking.ts';
 import { errorCode, errorFor, modernResult } from './vocabulary.ts';
 
@@ -24,6 +24,7 @@ export interface ModernContext {
   readonly limits: DriveLimits & { readonly eventsPerStream: number };
   readonly clock: Clock;
   readonly fault: Fault;
+  readonly warn: Warn;
   /** Who answered, for backends that do not say it in every result. */
   readonly serverInfo: unknown;
 }
@@ -85,7 +86,9 @@ export class ModernDrive implements CallSink {
     this.#call = undefined;
     this.#asks.clear();
     const exchange = this.#exchange;
-    if (exchange !== undefined) attempt(exchange, this.#context.fault, () => this.#respond(exchange, outcome));
+    if (exchange === undefined) return;
+    const { fault, warn } = this.#context;
+    attempt(exchange, fault, () => this.#respond(exchange, screened(outcome, this.#request.row, warn)));
   }
 
   /** The client came back. What it left unanswered is asked again. */

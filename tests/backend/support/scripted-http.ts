@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { HttpChannel, type HttpChannelOptions } from '../../../src/backend/http/channel.ts';
+import type { HttpChannelLimits } from '../../../src/backend/http/context.ts';
 import { type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
-import type { HttpChannelLimits } from '../../../src/backend/http/request.ts';
 import { realClock } from './clock.ts';
 import { ChannelRecorder, NotesRecorder } from './recorders.ts';
 

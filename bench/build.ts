@@ -1,0 +1,32 @@
+/**
+ * The bench's own programs are bundled before they run: loaded through a transpiler, they would carry its memory and its
+ * start-up time into the figures.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+export const resultsDirectory = join(root, 'bench/results');
+const outdir = join(resultsDirectory, 'programs');
+
+const programs = ['backend-http', 'backend-stdio', 'pass-through', 'bridge', 'gc-on-signal'] as const;
+export type Program = (typeof programs)[number];
+
+export function programPath(name: Program): string {
+  return join(outdir, `${name}.js`);
+}
+
+export async function buildPrograms(): Promise<void> {
+  await build({
+    entryPoints: programs.map((name) => join(root, 'bench/programs', `${name}.ts`)),
+    outdir,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'warning',
+    // undici is CommonJS, and requires node's own modules.
+    banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
+  });
+}

@@ -1,0 +1,72 @@
+/** The gateway itself, as its users start it: `bascule serve <config>`. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { programPath, root } from '../build.ts';
+import { type Launched, launch } from '../process.ts';
+import { backendsUnder, type Contestant, type Place, type Running, type StartOptions } from './contestant.ts';
+import { backendPaths, startBackend } from './direct.ts';
+
+const program = join(root, 'bin/bascule.js');
+const url = /http:\/\/127\.0\.0\.1:\d+(?=[/\s])/;
+
+function missing(): string | undefined {
+  return existsSync(join(root, 'dist/main.js')) ? undefined : 'not built; `npm run build` does it';
+}
+
+interface Gateway extends Launched {
+  place(target: string): Omit<Place, 'backendPids'>;
+}
+
+async function serve(config: object, file: string, nodeArgs: readonly string[]): Promise<Gateway> {
+  const directory = mkdtempSync(join(tmpdir(), 'bascule-bench-'));
+  const path = join(directory, file);
+  // JSON is YAML too.
+  writeFileSync(path, JSON.stringify(config));
+  const args = [...nodeArgs, program, 'serve', path, '--port', '0'];
+  const launched = await launch({ name: 'Bascule', args, ready: url });
+  const { pid, spawnedAt, said } = launched;
+  return {
+    ...launched,
+    place: (target) => ({ url: new URL(`/servers/${target}/mcp`, said), pid, spawnedAt }),
+    stop: async () => {
+      await launched.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function overHttp({ targets, nodeArgs }: StartOptions): Promise<Running> {
+  const backend = await startBackend();
+  const entries = targets.map((target) => [target, { url: new URL(backendPaths[target], backend.said).href }]);
+  const gateway = await serve({ mcpServers: Object.fromEntries(entries) }, 'mcp.json', nodeArgs);
+  return {
+    at: (target) => ({
+      ...gateway.place(target),
+      backendPids: () => [backend.pid],
+      backendStats: new URL('/stats', backend.said),
+    }),
+    stop: async () => {
+      await gateway.stop();
+      await backend.stop();
+    },
+  };
+}
+
+async function overStdio({ targets, nodeArgs, shared = false }: StartOptions): Promise<Running> {
+  const entries = targets.map((target) => [
+    target,
+    { command: process.execPath, args: [programPath('backend-stdio'), target], ...(shared ? { share: true } : {}) },
+  ]);
+  const servers = Object.fromEntries(entries);
+  const gateway = shared
+    ? await serve({ backends: servers }, 'bascule.yaml', nodeArgs)
+    : await serve({ mcpServers: servers }, 'mcp.json', nodeArgs);
+  return {
+    at: (target) => ({ ...gateway.place(target), backendPids: backendsUnder(gateway.pid) }),
+    stop: gateway.stop,
+  };
+}
+
+export const bascule: Contestant = { name: 'bascule', group: 'http', missing, start: overHttp };
+export const basculeStdio: Contestant = { name: 'bascule', group: 'stdio', missing, start: overStdio };

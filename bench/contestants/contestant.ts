@@ -1,0 +1,46 @@
+/** What the bench asks of a contestant. A new one is a file of its own and a row in `run.ts`. */
+import { childrenOf } from '../system.ts';
+
+/** Which server stands behind it. */
+export type Target = 'modern' | 'legacy' | 'legacy-sse';
+
+/** What that server is reached over; contestants are compared within one group only. */
+export type Group = 'http' | 'stdio';
+
+export interface Place {
+  readonly url: URL;
+  /** The process whose CPU and memory count. */
+  readonly pid: number;
+  readonly spawnedAt: number;
+  backendPids(): readonly number[];
+  /** Where the HTTP backend behind it tells how many sessions and streams it has. */
+  readonly backendStats?: URL;
+}
+
+export interface Running {
+  at(target: Target): Place;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly targets: readonly Target[];
+  /** For the process that counts. */
+  readonly nodeArgs: readonly string[];
+  /** Nobody has a process of his own: so many sessions that it would be one each. */
+  readonly shared?: boolean;
+}
+
+export interface Contestant {
+  readonly name: string;
+  readonly group: Group;
+  /** Ratios are taken against the one that is the floor of its group. */
+  readonly isFloor?: true;
+  /** Why it can't take part, if it can't. */
+  missing?(): string | undefined;
+  start(options: StartOptions): Promise<Running>;
+}
+
+/** For gateways that start their backends themselves. */
+export function backendsUnder(pid: number): () => readonly number[] {
+  return () => childrenOf(pid);
+}

@@ -1,0 +1,73 @@
+/** The command line. */
+import { parseArgs } from 'node:util';
+
+export interface Options {
+  readonly rounds: number;
+  /** Of one round of one contestant. */
+  readonly seconds: number;
+  /** At most, before the first round. */
+  readonly warmSeconds: number;
+  readonly sessions: number;
+  readonly starts: number;
+  /** Workloads to run; all if empty. */
+  readonly only: readonly string[];
+  /** Contestants that take part; all if empty. */
+  readonly contestants: readonly string[];
+  readonly profile: string | undefined;
+  readonly assert: boolean;
+}
+
+const full = { rounds: 5, seconds: 1, warmSeconds: 3, sessions: 1000, starts: 5 };
+const quick = { rounds: 3, seconds: 0.2, warmSeconds: 0.6, sessions: 300, starts: 1 };
+
+export const usage = `npm run bench -- [options]
+  --quick                  40 seconds instead of four minutes, and rougher figures
+  --only <workload,...>    only these: see below
+  --contestants <name,...> only these, and the floors
+  --profile <contestant>   run it with --cpu-prof; the profiles are left in bench/results/profiles
+  --rounds <n>  --seconds <s>
+  --assert                 end with 1 where a target is missed`;
+
+export function readOptions(
+  args: readonly string[],
+  workloads: readonly string[],
+  contestants: readonly string[],
+): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      contestants: { type: 'string' },
+      profile: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      assert: { type: 'boolean', default: false },
+    },
+  });
+  const sizes = values.quick ? quick : full;
+  return {
+    ...sizes,
+    rounds: positive('rounds', values.rounds) ?? sizes.rounds,
+    seconds: positive('seconds', values.seconds) ?? sizes.seconds,
+    only: known('workload', values.only, workloads),
+    contestants: known('contestant', values.contestants, contestants),
+    profile: known('contestant', values.profile, contestants)[0],
+    assert: values.assert,
+  };
+}
+
+function positive(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} needs a number above 0, not ${text}`);
+  return value;
+}
+
+function known(kind: string, text: string | undefined, names: readonly string[]): string[] {
+  const asked = text === undefined ? [] : text.split(',');
+  for (const name of asked) {
+    if (!names.includes(name)) throw new Error(`no ${kind} ${name}; there are: ${names.join(', ')}`);
+  }
+  return asked;
+}

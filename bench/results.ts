@@ -1,0 +1,71 @@
+/** What a run finds out; written as it is to `latest.json`. */
+import type { Group } from './contestants/contestant.ts';
+import type { Spread } from './stats.ts';
+
+/** One contestant under one load; medians over the rounds. */
+export interface CallRow {
+  readonly contestant: string;
+  /** Microseconds of CPU per call. */
+  readonly gatewayCpu: Spread;
+  readonly backendCpu: Spread;
+  /** CPU against that of the group's floor in the same round. */
+  readonly ratio: Spread | undefined;
+  readonly callsPerSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly calls: number;
+}
+
+export interface CallResult {
+  readonly workload: string;
+  readonly title: string;
+  readonly group: Group;
+  readonly connections: number;
+  readonly floor: string;
+  readonly rows: readonly CallRow[];
+}
+
+export interface IdleRow {
+  readonly contestant: string;
+  readonly group: Group;
+  readonly sessions: number;
+  /** Kilobytes of memory for one more session, after a garbage collection. */
+  readonly kbEach: number;
+  /** Resident memory with all of them, in megabytes. */
+  readonly rssMb: number;
+  /** Streams open at the backend meanwhile, where it can be asked. */
+  readonly upstreamStreams: number | undefined;
+}
+
+export interface StartRow {
+  readonly contestant: string;
+  readonly group: Group;
+  /** Milliseconds from the start of the process to its first right answer. */
+  readonly ms: Spread;
+  /** Resident memory, in megabytes, once it is quiet again. */
+  readonly rssMb: number;
+}
+
+export interface Absent {
+  readonly contestant: string;
+  readonly group: Group;
+  readonly why: string;
+}
+
+export interface Results {
+  readonly node: string;
+  readonly cores: number;
+  /** Processes that wanted to run in the minute before. */
+  readonly load: number;
+  readonly date: string;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly profiled: string | undefined;
+  readonly absent: readonly Absent[];
+  readonly calls: readonly CallResult[];
+  readonly idle: readonly IdleRow[];
+  readonly start: readonly StartRow[];
+  /** Milliseconds that `node -e 0` takes. */
+  readonly bareNodeMs: number | undefined;
+}

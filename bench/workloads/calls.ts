@@ -1,0 +1,152 @@
+/** Requests in a loop: the table of them. */
+import type { Group, Target } from '../contestants/contestant.ts';
+import type { Call } from '../load/requests.ts';
+import type { Expected } from '../load/verify.ts';
+import { type CallResult, makeEcho, makeRecords, makeReport, makeTools, toolNames } from '../programs/payloads.ts';
+
+export interface Question {
+  readonly call: Call;
+  readonly expected: Expected;
+}
+
+export interface CallWorkload {
+  readonly id: string;
+  readonly title: string;
+  readonly group: Group;
+  readonly target: Target;
+  readonly connections: number;
+  /** After so many the compiler has done its work. Time is a poor measure for that on a busy machine. */
+  readonly warmCalls: number;
+  question(connection: number): Question;
+}
+
+function echo(connection: number): Question {
+  const text = `this is connection ${connection}, with a "quote" and some words to make it a sentence`;
+  const call = { method: 'tools/call', name: toolNames.echo, arguments: { text } };
+  return { call, expected: { ...makeEcho(text) } };
+}
+
+function large(name: string, make: () => CallResult): () => Question {
+  let expected: Expected | undefined;
+  return () => {
+    expected ??= { ...make() };
+    return { call: { method: 'tools/call', name, arguments: { text: 'all' } }, expected };
+  };
+}
+
+function list(): Question {
+  return { call: { method: 'tools/list' }, expected: { tools: makeTools() } };
+}
+
+const report = large(toolNames.report, makeReport);
+const records = large(toolNames.records, makeRecords);
+
+/** Enough to keep a gateway busy all the time, without a queue that hides how long one call takes. */
+const MANY = 16;
+const SOME = 4;
+
+const small = { warmCalls: 4000, question: echo } as const;
+
+const smallCalls: readonly CallWorkload[] = [
+  {
+    id: 'call-modern',
+    title: 'Small `tools/call`, 2026-07-28',
+    group: 'http',
+    target: 'modern',
+    connections: MANY,
+    ...small,
+  },
+  {
+    id: 'call-modern-alone',
+    title: 'Small `tools/call`, 2026-07-28, one at a time',
+    group: 'http',
+    target: 'modern',
+    connections: 1,
+    ...small,
+  },
+  {
+    id: 'call-legacy',
+    title: 'Small `tools/call`, 2025-11-25, backend answers in JSON',
+    group: 'http',
+    target: 'legacy',
+    connections: MANY,
+    ...small,
+  },
+  {
+    id: 'call-legacy-sse',
+    title: 'Small `tools/call`, 2025-11-25, backend answers in SSE',
+    group: 'http',
+    target: 'legacy-sse',
+    connections: MANY,
+    ...small,
+  },
+];
+
+const largeAnswers: readonly CallWorkload[] = [
+  {
+    id: 'result-text',
+    title: 'A result of 1 MiB, one long text',
+    group: 'http',
+    target: 'modern',
+    connections: SOME,
+    warmCalls: 100,
+    question: report,
+  },
+  {
+    id: 'result-records',
+    title: 'A result of 1 MiB, many small objects',
+    group: 'http',
+    target: 'modern',
+    connections: SOME,
+    warmCalls: 100,
+    question: records,
+  },
+  {
+    id: 'list',
+    title: '`tools/list` of 200 tools',
+    group: 'http',
+    target: 'modern',
+    connections: SOME,
+    warmCalls: 1000,
+    question: list,
+  },
+];
+
+const overStdio: readonly CallWorkload[] = [
+  {
+    id: 'stdio-call-modern',
+    title: 'stdio backend: small `tools/call`, 2026-07-28',
+    group: 'stdio',
+    target: 'modern',
+    connections: MANY,
+    ...small,
+  },
+  {
+    id: 'stdio-call-legacy',
+    title: 'stdio backend: small `tools/call`, 2025-11-25',
+    group: 'stdio',
+    target: 'legacy',
+    connections: MANY,
+    ...small,
+  },
+  {
+    id: 'stdio-result-text',
+    title: 'stdio backend: a result of 1 MiB, one long text',
+    group: 'stdio',
+    target: 'modern',
+    connections: SOME,
+    warmCalls: 100,
+    question: report,
+  },
+  {
+    id: 'stdio-list',
+    title: 'stdio backend: `tools/list` of 200 tools',
+    group: 'stdio',
+    target: 'modern',
+    connections: SOME,
+    warmCalls: 1000,
+    question: list,
+  },
+];
+
+export const callWorkloads: readonly CallWorkload[] = [...smallCalls, ...largeAnswers, ...overStdio];

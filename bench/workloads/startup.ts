@@ -1,0 +1,60 @@
+/** From the start of a process to its first right answer, and the memory that it has then. */
+import { spawnSync } from 'node:child_process';
+import { performance } from 'node:perf_hooks';
+import type { Contestant } from '../contestants/contestant.ts';
+import { Connection } from '../load/connection.ts';
+import { modernRequest } from '../load/requests.ts';
+import { Verifier } from '../load/verify.ts';
+import { makeEcho, toolNames } from '../programs/payloads.ts';
+import type { StartRow } from '../results.ts';
+import { median, spread } from '../stats.ts';
+import { memoryOf, settle } from '../system.ts';
+
+interface Start {
+  readonly ms: number;
+  readonly rssMb: number;
+}
+
+const text = 'good morning';
+
+async function startOnce(contestant: Contestant): Promise<Start> {
+  const running = await contestant.start({ targets: ['modern'], nodeArgs: [] });
+  try {
+    const { url, pid, spawnedAt } = running.at('modern');
+    const connection = await Connection.open(url);
+    const call = { method: 'tools/call', name: toolNames.echo, arguments: { text } };
+    const answer = await connection.ask(modernRequest(url, 1, call));
+    const ms = performance.now() - spawnedAt;
+    new Verifier(1, { ...makeEcho(text) }).check(answer);
+    connection.close();
+    await settle(pid);
+    return { ms, rssMb: memoryOf(pid).resident / 1024 };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${contestant.name} (${contestant.group}) at its start: ${why}`, { cause });
+  } finally {
+    await running.stop();
+  }
+}
+
+export async function measureStarts(contestants: readonly Contestant[], times: number): Promise<StartRow[]> {
+  const starts = contestants.map((contestant) => ({ contestant, measured: [] as Start[] }));
+  for (let round = 0; round < times; round += 1) {
+    for (const { contestant, measured } of starts) measured.push(await startOnce(contestant));
+  }
+  return starts.map(({ contestant: { name, group }, measured }) => ({
+    contestant: name,
+    group,
+    ms: spread(measured.map(({ ms }) => ms)),
+    rssMb: median(measured.map(({ rssMb }) => rssMb)),
+  }));
+}
+
+export function measureBareNode(times: number): number {
+  const measured = Array.from({ length: times }, () => {
+    const begin = performance.now();
+    spawnSync(process.execPath, ['-e', '0']);
+    return performance.now() - begin;
+  });
+  return median(measured);
+}

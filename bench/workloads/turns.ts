@@ -1,0 +1,106 @@
+/** How contestants take turns at one workload: A B C A B C, so that whatever slows the machine down slows all of them. */
+import type { Contestant, Place, Running } from '../contestants/contestant.ts';
+import { Connection } from '../load/connection.ts';
+import { legacyRequest, modernRequest } from '../load/requests.ts';
+import { type Effort, type Load, runRound, type Sample } from '../load/round.ts';
+import { openSession } from '../load/session.ts';
+import type { Options } from '../options.ts';
+import type { CallResult, CallRow } from '../results.ts';
+import { median, spread } from '../stats.ts';
+import type { CallWorkload } from './calls.ts';
+
+export interface Entrant {
+  readonly contestant: Contestant;
+  readonly running: Running;
+}
+
+interface Turn {
+  readonly contestant: Contestant;
+  readonly samples: Sample[];
+  go(effort: Effort): Promise<Sample>;
+}
+
+type Sizes = Pick<Options, 'rounds' | 'seconds' | 'warmSeconds'>;
+
+export async function takeTurns(
+  workload: CallWorkload,
+  entrants: readonly Entrant[],
+  sizes: Sizes,
+): Promise<CallResult> {
+  const turns: Turn[] = [];
+  for (const entrant of entrants) turns.push(await prepare(workload, entrant));
+  for (const turn of turns) await turn.go({ seconds: sizes.warmSeconds, calls: workload.warmCalls });
+  for (let round = 0; round < sizes.rounds; round += 1) {
+    for (const turn of turns) turn.samples.push(await turn.go(sizes));
+  }
+  const floor = turns.find((turn) => turn.contestant.isFloor);
+  const { id, title, group, connections } = workload;
+  return {
+    workload: id,
+    title,
+    group,
+    connections,
+    floor: floor?.contestant.name ?? '',
+    rows: turns.map((turn) => rowOf(turn, floor)),
+  };
+}
+
+async function prepare(workload: CallWorkload, { contestant, running }: Entrant): Promise<Turn> {
+  const place = running.at(workload.target);
+  const named = (cause: unknown) => {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    return new Error(`${contestant.name} (${workload.group}) in ${workload.id}: ${text}`, { cause });
+  };
+  try {
+    const load = await loadOf(workload, place);
+    const watched = { gateway: place.pid, backends: place.backendPids() };
+    const go = (effort: Effort) =>
+      runRound(load, watched, effort).catch((cause: unknown) => {
+        throw named(cause);
+      });
+    return { contestant, samples: [], go };
+  } catch (cause) {
+    throw named(cause);
+  }
+}
+
+/** A legacy session is opened once, and serves all connections of all rounds. */
+async function loadOf(workload: CallWorkload, { url }: Place): Promise<Load> {
+  const session = workload.target === 'modern' ? undefined : await newSession(url);
+  return {
+    url,
+    connections: workload.connections,
+    request: (connection) => {
+      const id = connection + 1;
+      const { call, expected } = workload.question(connection);
+      const bytes = session === undefined ? modernRequest(url, id, call) : legacyRequest(url, session, id, call);
+      return { id, bytes, expected };
+    },
+  };
+}
+
+async function newSession(url: URL): Promise<string> {
+  const connection = await Connection.open(url);
+  try {
+    return await openSession(url, connection);
+  } finally {
+    connection.close();
+  }
+}
+
+function rowOf({ contestant, samples }: Turn, floor: Turn | undefined): CallRow {
+  const ratios = samples.flatMap((sample, round) => {
+    const against = floor?.samples[round];
+    return against === undefined ? [] : [sample.gatewayCpu / against.gatewayCpu];
+  });
+  return {
+    contestant: contestant.name,
+    gatewayCpu: spread(samples.map((sample) => sample.gatewayCpu)),
+    backendCpu: spread(samples.map((sample) => sample.backendCpu)),
+    ratio: ratios.length === 0 ? undefined : spread(ratios),
+    callsPerSecond: median(samples.map((sample) => sample.callsPerSecond)),
+    p50: median(samples.map((sample) => sample.p50)),
+    p99: median(samples.map((sample) => sample.p99)),
+    calls: samples.reduce((total, sample) => total + sample.calls, 0),
+  };
+}

@@ -1,0 +1,26 @@
+/** What everything on an HTTP channel shares. */
+import type { Clock } from '../../exchange/clock.ts';
+import type { ChannelNotes } from '../channel.ts';
+import type { RequestHeaders } from './headers.ts';
+
+export interface HttpChannelLimits {
+  /** One answer, or one event. */
+  readonly resultBytes: number;
+  /** Attempts to take up a stream again without progress in between. */
+  readonly reconnects: number;
+  /** Until a notification, an answer of ours, or a DELETE is accepted. */
+  readonly handoverMs: number;
+}
+
+export interface HttpContext {
+  readonly path: string;
+  readonly headers: RequestHeaders;
+  readonly resumable: boolean;
+  readonly limits: HttpChannelLimits;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly notes: ChannelNotes;
+  random(): number;
+}
+
+/** Why a connection ends before its answer does. Made once: nobody reads its stack. */
+export const closedByUs = new Error('closed by us');

@@ -1,0 +1,116 @@
+/**
+ * Tool parameters that are mirrored in `Mcp-Param-*` headers. Header and body must agree before a call goes on; a tool whose
+ * annotations break the rules is not offered.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters
+ */
+import type { Failure } from '../errors.ts';
+import { elementsAt } from '../wire/array.ts';
+import { concat, spliceMessage } from '../wire/compose.ts';
+import type { Request, ResultResponse } from '../wire/message.ts';
+import { checkParamHeaders, type ParamHeader, paramHeaders } from '../wire/mirror.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import type { HeaderReader } from './arrival.ts';
+import type { Clock } from './clock.ts';
+
+/** How long the tools of a backend are taken for known. A mismatch looks again at once. */
+const KNOWN_MS = 60_000;
+/** A backend whose list was just read is not asked again for a tool that was not in it. */
+const RECENT_MS = 1_000;
+
+const annotation = Buffer.from('"x-mcp-header"');
+
+interface Known {
+  readonly tools: ReadonlyMap<string, readonly ParamHeader[]>;
+  readonly at: number;
+}
+
+/** Reads all tools of a backend, as parsed entries. */
+export type ListTools = () => Promise<readonly unknown[]>;
+
+export class ToolHeaders {
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  readonly #reading = new Map<string, Promise<Known>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** What disagrees, or undefined; a promise of it where the tool has to be looked up first. */
+  check(
+    backend: string,
+    request: Request,
+    header: HeaderReader,
+    list: ListTools,
+  ): Failure | undefined | Promise<Failure | undefined> {
+    const named = member(request.params, 'name');
+    const tool = named === undefined ? undefined : stringAt(request.bytes, named);
+    if (tool === undefined) return undefined;
+    const known = this.#known.get(backend);
+    if (known === undefined || this.#stale(known, tool)) {
+      return this.#read(backend, list).then((read) => compare(read, tool, request, header));
+    }
+    const mismatch = compare(known, tool, request, header);
+    // The schema may have changed since: what the client saw may be newer than what we know.
+    if (mismatch === undefined || this.#clock.now() - known.at < RECENT_MS) return mismatch;
+    return this.#read(backend, list).then((read) => compare(read, tool, request, header));
+  }
+
+  #stale(known: Known, tool: string): boolean {
+    const age = this.#clock.now() - known.at;
+    return age > KNOWN_MS || (!known.tools.has(tool) && age > RECENT_MS);
+  }
+
+  #read(backend: string, list: ListTools): Promise<Known> {
+    const reading = this.#reading.get(backend);
+    if (reading !== undefined) return reading;
+    const fresh = list()
+      .then((tools) => {
+        const known = { tools: new Map(tools.flatMap(entryOf)), at: this.#clock.now() };
+        this.#known.set(backend, known);
+        return known;
+      })
+      .finally(() => this.#reading.delete(backend));
+    this.#reading.set(backend, fresh);
+    return fresh;
+  }
+}
+
+function entryOf(tool: unknown): (readonly [string, readonly ParamHeader[]])[] {
+  if (typeof tool !== 'object' || tool === null || !('name' in tool) || typeof tool.name !== 'string') return [];
+  const read = paramHeaders('inputSchema' in tool ? tool.inputSchema : undefined);
+  return [[tool.name, 'headers' in read ? read.headers : []]];
+}
+
+function compare(known: Known, tool: string, request: Request, header: HeaderReader): Failure | undefined {
+  const headers = known.tools.get(tool);
+  if (headers === undefined || headers.length === 0) return undefined;
+  const args = member(request.params, 'arguments');
+  return checkParamHeaders(headers, args && valueAt(request.bytes, args), header);
+}
+
+/** The list without the tools whose annotations are invalid. Lists without annotations, almost all, are not read. */
+export function withoutInvalidTools(
+  message: ResultResponse,
+  warn: (tool: string, why: string) => void,
+): ResultResponse {
+  const tools = member(message.result, 'tools');
+  if (
+    tools === undefined ||
+    Buffer.from(message.bytes.buffer, message.bytes.byteOffset, message.bytes.byteLength).indexOf(annotation) === -1
+  )
+    return message;
+  const elements = elementsAt(message.bytes, tools) ?? [];
+  const kept = elements.filter((element) => {
+    const tool = valueAt(message.bytes, element) as { name?: unknown; inputSchema?: unknown } | null;
+    const read = paramHeaders(tool?.inputSchema);
+    if ('invalid' in read) warn(String(tool?.name), read.invalid);
+    return !('invalid' in read);
+  });
+  if (kept.length === elements.length) return message;
+  const joined = kept.flatMap((element) => [',', slice(message.bytes, element)]).slice(1);
+  const array = concat(['[', ...joined, ']']);
+  const rebuilt = skimMessage(spliceMessage(message, [{ span: tools, with: array }]));
+  return rebuilt.kind === 'result' ? rebuilt : message;
+}

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+
+/** Whether a process runs. One that ended and was not reaped does not: in a container nobody may reap orphans. */
+export function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3) !== 'Z';
+  } catch {
+    try {
+      process.kill(pid, 0);
+      return process.platform !== 'linux';
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** A shell, since it starts at once. */
+export function shell(script: string, env: Readonly<Record<string, string>> = {}) {
+  return { command: 'sh', args: ['-c', script], env };
+}
+
+export function node(script: string) {
+  return { command: process.execPath, args: ['-e', script], env: {} };
+}

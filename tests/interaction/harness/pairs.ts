@@ -1,0 +1,193 @@
+/**
+ * A pair of one era: an official client and an official server that have the same words, with a gateway between them. What
+ * is written once is asked of both.
+ */
+import * as z from 'zod';
+import type { Era } from '../../../src/wire/revisions.ts';
+import { type Json, until } from './client.ts';
+import { launchGateway, type TestGateway } from './gateway.ts';
+import { ClientV1, ClientV2, connectV1, connectV2 } from './sdk.ts';
+import { type Answers, type Description, plainV1, plainV2, serveV1, serveV2, type Talk } from './sdk-servers.ts';
+
+export const eras = ['legacy', 'modern'] as const satisfies readonly Era[];
+
+/** What both official clients can do in the same words. */
+export interface SdkClient {
+  getServerCapabilities(): Json;
+  getServerVersion(): Json;
+  getInstructions(): string | undefined;
+  listTools(params?: { cursor?: string }): Promise<Json>;
+  callTool(params: {
+    name: string;
+    arguments?: Record<string, unknown>;
+    _meta?: Record<string, unknown>;
+  }): Promise<Json>;
+  listResources(params?: { cursor?: string }): Promise<Json>;
+  listResourceTemplates(params?: { cursor?: string }): Promise<Json>;
+  readResource(params: { uri: string; _meta?: Record<string, unknown> }): Promise<Json>;
+  listPrompts(params?: { cursor?: string }): Promise<Json>;
+  getPrompt(params: {
+    name: string;
+    arguments?: Record<string, string>;
+    _meta?: Record<string, unknown>;
+  }): Promise<Json>;
+  complete(params: Json): Promise<Json>;
+}
+
+/** What a server got, in order. */
+export interface Seen {
+  readonly method: string;
+  readonly params: Json;
+}
+
+export interface Announcer {
+  tools(): void;
+  prompts(): void;
+  resources(): void;
+  updated(uri: string): void;
+}
+
+export interface ConnectOptions {
+  readonly capabilities?: Record<string, object>;
+  /** What the client does with notifications, by method. */
+  readonly hears?: Readonly<Record<string, (params: Json) => void>>;
+  /** What the client answers to the server's questions, by method. */
+  readonly answers?: Readonly<Record<string, (params: Json) => object | Promise<object>>>;
+}
+
+export interface CallOptions {
+  onprogress?(progress: Json): void;
+  readonly signal?: AbortSignal;
+}
+
+export interface Pair {
+  readonly era: Era;
+  readonly gateway: TestGateway;
+  readonly url: string;
+  readonly seen: Seen[];
+  /** Tells every client of a change. */
+  readonly announce: Announcer;
+  /** The client is closed when the test is over. */
+  connect(options?: ConnectOptions): Promise<SdkClient>;
+  /** Calls a tool with what the two clients take in different places. */
+  call(client: SdkClient, params: Parameters<SdkClient['callTool']>[0], options: CallOptions): Promise<Json>;
+  /** Makes sure that changes are heard of: in the modern era they must be asked for, before that a stream must be open. */
+  listen(client: SdkClient, filter: Json): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Whoever launches it closes it. */
+export async function launchPair(era: Era, description: Description, answers: Answers): Promise<Pair> {
+  const seen: Seen[] = [];
+  const recorded: Answers = Object.fromEntries(
+    Object.entries(answers).map(([method, answer]) => [
+      method,
+      (params: Json, talk: Talk) => {
+        seen.push({ method, params });
+        return answer(params, talk);
+      },
+    ]),
+  );
+  const { server, announce, heard } = await (era === 'legacy' ? legacy : modern)(description, recorded);
+  const gateway = await launchGateway({ backends: { b: { url: server.url } } });
+  const url = gateway.url('b');
+  return {
+    era,
+    gateway,
+    url,
+    seen,
+    announce,
+    connect: (options = {}) => (era === 'legacy' ? legacyClient(url, options) : modernClient(url, options)),
+    call: (client, params, options) =>
+      client instanceof ClientV1
+        ? client.callTool(params, undefined, options)
+        : (client as ClientV2).callTool(params, options),
+    listen: async (client, filter) => {
+      if (client instanceof ClientV2) await client.listen(filter);
+      await heard();
+    },
+    close: async () => {
+      await gateway.close();
+      await server.close();
+    },
+  };
+}
+
+function legacyClient(url: string, { capabilities = {}, hears = {}, answers = {} }: ConnectOptions): Promise<ClientV1> {
+  const named = (method: string) =>
+    z.looseObject({ method: z.literal(method), params: z.unknown().optional() }) as never;
+  return connectV1(url, {
+    capabilities,
+    prepare: (client) => {
+      for (const [method, hear] of Object.entries(hears)) {
+        client.setNotificationHandler(named(method), (({ params }: Json) => hear(params)) as never);
+      }
+      for (const [method, answer] of Object.entries(answers)) {
+        client.setRequestHandler(named(method), (async ({ params }: Json) => answer(params)) as never);
+      }
+    },
+  });
+}
+
+function modernClient(url: string, { capabilities = {}, hears = {}, answers = {} }: ConnectOptions): Promise<ClientV2> {
+  return connectV2(url, {
+    capabilities,
+    prepare: (client) => {
+      for (const [method, hear] of Object.entries(hears)) {
+        const handle = ({ params }: Json) => hear(params);
+        client.setNotificationHandler(method as 'notifications/message', handle as never);
+      }
+      for (const [method, answer] of Object.entries(answers)) {
+        const handle = async ({ params }: Json) => answer(params);
+        client.setRequestHandler(method as 'roots/list', handle as never);
+      }
+    },
+  });
+}
+
+async function legacy(description: Description, answers: Answers) {
+  const server = await serveV1(() => plainV1(description, answers));
+  // A session whose client is gone, or has no stream open, misses it.
+  const tell = (say: (one: (typeof server.made)[number]) => Promise<void>) => {
+    for (const one of server.made) say(one).catch(() => undefined);
+  };
+  const announce: Announcer = {
+    tools: () => tell((one) => one.sendToolListChanged()),
+    prompts: () => tell((one) => one.sendPromptListChanged()),
+    resources: () => tell((one) => one.sendResourceListChanged()),
+    updated: (uri) => tell((one) => one.sendResourceUpdated({ uri })),
+  };
+  const heard = () => until(() => server.listening > 0, 'a standalone stream is open');
+  return { server, announce, heard };
+}
+
+async function modern(description: Description, answers: Answers) {
+  const server = await serveV2(() => plainV2(description, answers));
+  const announce: Announcer = {
+    tools: () => server.notify.toolsChanged(),
+    prompts: () => server.notify.promptsChanged(),
+    resources: () => server.notify.resourcesChanged(),
+    updated: (uri) => server.notify.resourceUpdated(uri),
+  };
+  // An acknowledged subscription is one.
+  return { server, announce, heard: async () => undefined };
+}
+
+export interface Refusal {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: Json;
+}
+
+/** The JSON-RPC error that a request was answered with, in the same words for both clients. */
+export async function refusal(answer: Promise<unknown>): Promise<Refusal> {
+  try {
+    const result = await answer;
+    throw new Error(`answered with ${JSON.stringify(result)}`);
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') throw error;
+    // The older client puts the code in front of the message.
+    const message = error.message.replace(/^MCP error -?\d+: /, '');
+    return { code: error.code, message, ...('data' in error && error.data !== undefined ? { data: error.data } : {}) };
+  }
+}
