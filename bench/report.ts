@@ -43,7 +43,8 @@ function idleTable(rows: readonly IdleRow[]): string {
     upstreamStreams === undefined ? '' : grouped(upstreamStreams),
   ];
   const head = ['', 'backend', 'sessions', 'KB each', 'RSS MB with all', 'streams upstream'];
-  const note = 'Memory that one more session costs, after a garbage collection. `pass-through` holds two bare streams for it.';
+  const note =
+    'Memory that one more session costs, after a garbage collection. `pass-through` holds two bare streams for it.';
   return `### Idle legacy sessions, each with an open GET stream\n\`idle\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 

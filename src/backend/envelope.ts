@@ -5,8 +5,8 @@
  */
 import type { CallRequest } from '../exchange/call.ts';
 import { forUpstream } from '../wire/capabilities.ts';
-import { concat, type Edit, type Raw, rewrite, spliceMessage } from '../wire/compose.ts';
-import type { Request } from '../wire/message.ts';
+import { concat, type Raw, rewrite, spliceMessage, withId } from '../wire/compose.ts';
+import type { Request, Span } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { member } from '../wire/values.ts';
 
@@ -26,22 +26,25 @@ const ofOneHop: ReadonlySet<string> = new Set(['progressToken', ...Object.values
 
 /** `_meta` of a request that the gateway sends on its own account: it declares no capabilities, so nobody asks it anything. */
 export function ownMeta(revision: Revision, info: Raw): Buffer {
-  return concat(['{', ...modernMembers(revision, info, '{}', undefined, undefined), '}']);
+  const parts: Raw[] = ['{'];
+  addModern(parts, revision, info, '{}', undefined, undefined);
+  parts.push('}');
+  return concat(parts);
 }
 
 /** `id` is our request id and our progress token: an integer, so that no backend meets a type it does not expect. */
 export function modernRequest(request: CallRequest, id: string, revision: Revision): Buffer {
-  const { message, round } = request;
-  const meta = modernMeta(request, id, revision);
-  if (message.params === undefined && round === undefined) {
-    const end = message.top.at(-1)?.end ?? 0;
-    return spliceMessage(message, [idEdit(message, id), { span: { start: end, end }, with: paramsOf(meta) }]);
-  }
-  if (round === undefined) return spliceMessage(message, [idEdit(message, id), metaEdit(message, meta)]);
-  const set: Record<string, Raw> = { _meta: meta };
+  const { message, client, round } = request;
+  const meta: Raw[] = ['{'];
+  addKept(meta, message);
+  const token = request.progress ? id : undefined;
+  addModern(meta, revision, client.info, capabilitiesText(client.capabilities.raw), request.logLevel, token);
+  meta.push('}');
+  if (round === undefined) return withMeta(message, id, meta);
+  const set: Record<string, Raw> = { _meta: concat(meta) };
   if (round.inputResponses !== undefined) set.inputResponses = round.inputResponses;
   if (round.requestState !== undefined) set.requestState = round.requestState;
-  return withParams(message, id, set);
+  return withMembers(message, id, set);
 }
 
 /** Rounds are a modern thing: towards a legacy backend the answers travel as responses, and never as parameters. */
@@ -49,94 +52,101 @@ export function legacyRequest(request: CallRequest, id: string): Buffer {
   const { message } = request;
   const meta = legacyMeta(request, id);
   const rounds = message.params?.members.some(({ key }) => ofRounds(key)) === true;
-  if (rounds) return withParams(message, id, meta === undefined ? {} : { _meta: meta });
-  if (meta === undefined) return spliceMessage(message, [idEdit(message, id)]);
-  return spliceMessage(message, [idEdit(message, id), metaEdit(message, meta)]);
+  if (rounds) return withMembers(message, id, meta === undefined ? {} : { _meta: meta });
+  return meta === undefined ? withId(message, id) : withMeta(message, id, [meta]);
 }
 
 function ofRounds(key: string): boolean {
   return key === 'inputResponses' || key === 'requestState';
 }
 
-function withParams(message: Request, id: string, set: Readonly<Record<string, Raw>>): Buffer {
-  const params = message.params;
-  if (params === undefined) {
-    const end = message.top.at(-1)?.end ?? 0;
-    const all = rewrite(new Uint8Array(0), { start: 0, end: 0, members: [] }, { set });
-    return spliceMessage(message, [
-      idEdit(message, id),
-      { span: { start: end, end }, with: concat([',"params":', all]) },
-    ]);
+/** Undefined where the message can keep what it has. */
+function legacyMeta({ message, progress }: CallRequest, id: string): Raw | undefined {
+  const { bytes, meta } = message;
+  if (progress) {
+    const parts: Raw[] = ['{'];
+    addKept(parts, message);
+    parts.push(`"progressToken":${id}}`);
+    return concat(parts);
   }
-  return spliceMessage(message, [
-    idEdit(message, id),
-    { span: params, with: rewrite(message.bytes, params, { drop: ofRounds, set }) },
-  ]);
+  const foreign = meta?.members.some(({ key }) => ofOneHop.has(key)) === true;
+  return foreign && meta !== undefined ? rewrite(bytes, meta, { drop: (key) => ofOneHop.has(key) }) : undefined;
 }
 
-function modernMeta({ message, client, logLevel, progress }: CallRequest, id: string, revision: Revision): Raw {
-  const ours = modernMembers(
-    revision,
-    client.info,
-    capabilitiesText(client.capabilities.raw),
-    logLevel,
-    progress ? id : undefined,
-  );
-  return concat(['{', ...kept(message), ...ours, '}']);
+/** The client's own members (trace context, vendor keys), in order, each followed by a comma. */
+function addKept(parts: Raw[], { bytes, meta }: Request): void {
+  if (meta === undefined) return;
+  for (const { key, keyStart, end } of meta.members) {
+    if (!ofOneHop.has(key)) parts.push(bytes.subarray(keyStart, end), ',');
+  }
 }
 
-function modernMembers(
+function addModern(
+  parts: Raw[],
   revision: Revision,
   info: Raw | undefined,
   capabilities: string,
   logLevel: string | undefined,
   token: string | undefined,
-): Raw[] {
+): void {
+  const head = `"${metaKeys.protocolVersion}":"${revision}"`;
   let tail = `,"${metaKeys.clientCapabilities}":${capabilities}`;
   if (logLevel !== undefined) tail += `,"${metaKeys.logLevel}":${JSON.stringify(logLevel)}`;
   if (token !== undefined) tail += `,"progressToken":${token}`;
-  const head = `"${metaKeys.protocolVersion}":"${revision}"`;
-  return info === undefined ? [head + tail] : [`${head},"${metaKeys.clientInfo}":`, info, tail];
+  if (info === undefined) parts.push(head + tail);
+  else parts.push(`${head},"${metaKeys.clientInfo}":`, info, tail);
 }
 
-/** Undefined where the message can keep what it has. */
-function legacyMeta({ message, progress }: CallRequest, id: string): Raw | undefined {
-  const foreign = message.meta?.members.some(({ key }) => ofOneHop.has(key)) === true;
-  if (!progress && !foreign) return undefined;
-  if (progress) return concat(['{', ...kept(message), `"progressToken":${id}}`]);
-  return message.meta && rewrite(message.bytes, message.meta, { drop: (key) => ofOneHop.has(key) });
-}
-
-/** The client's own members (trace context, vendor keys), in order, each followed by a comma. */
-function kept({ bytes, meta }: Request): Raw[] {
+/** The whole message under another id and with another `_meta`: one copy, since every call to a modern backend comes through here. */
+function withMeta(message: Request, id: string, meta: readonly Raw[]): Buffer {
+  const { bytes } = message;
+  const { start, end, before, after } = metaPlace(message);
+  const own = idSpan(message);
   const parts: Raw[] = [];
-  if (meta === undefined) return parts;
-  for (const { key, keyStart, end } of meta.members) {
-    if (!ofOneHop.has(key)) parts.push(bytes.subarray(keyStart, end), ',');
+  if (own.start < start) {
+    parts.push(bytes.subarray(0, own.start), id, bytes.subarray(own.end, start), before, ...meta, after);
+    parts.push(bytes.subarray(end));
+  } else {
+    parts.push(bytes.subarray(0, start), before, ...meta, after);
+    parts.push(bytes.subarray(end, own.start), id, bytes.subarray(own.end));
   }
-  return parts;
+  return concat(parts);
 }
 
-function idEdit(message: Request, id: string): Edit {
-  const span = message.top.find(({ key }) => key === 'id');
-  if (span === undefined) throw new TypeError('a request has an id');
-  return { span, with: id };
+interface Place extends Span {
+  /** What must stand around a `_meta` that was not there. */
+  readonly before: string;
+  readonly after: string;
 }
 
-/** Only for messages with params. */
-function metaEdit({ params, meta }: Request, value: Raw): Edit {
-  if (meta !== undefined) return { span: meta, with: value };
-  if (params === undefined) throw new TypeError('there are no params to hold _meta');
+function metaPlace({ top, params, meta }: Request): Place {
+  if (meta !== undefined) return { start: meta.start, end: meta.end, before: '', after: '' };
+  if (params === undefined) {
+    const at = top.at(-1)?.end ?? 0;
+    return { start: at, end: at, before: ',"params":{"_meta":', after: '}' };
+  }
   // A `_meta` that is no object says nothing, and would hide ours.
   const odd = member(params, '_meta');
-  if (odd !== undefined) return { span: odd, with: value };
+  if (odd !== undefined) return { start: odd.start, end: odd.end, before: '', after: '' };
   const last = params.members.at(-1);
   const at = last === undefined ? params.start + 1 : last.end;
-  return { span: { start: at, end: at }, with: concat([last === undefined ? '"_meta":' : ',"_meta":', value]) };
+  return { start: at, end: at, before: last === undefined ? '"_meta":' : ',"_meta":', after: '' };
 }
 
-function paramsOf(meta: Raw): Buffer {
-  return concat([',"params":{"_meta":', meta, '}']);
+function withMembers(message: Request, id: string, set: Readonly<Record<string, Raw>>): Buffer {
+  const { bytes, params, top } = message;
+  const own = { span: idSpan(message), with: id };
+  if (params !== undefined) {
+    return spliceMessage(message, [own, { span: params, with: rewrite(bytes, params, { drop: ofRounds, set }) }]);
+  }
+  const end = top.at(-1)?.end ?? 0;
+  const all = rewrite(new Uint8Array(0), { start: 0, end: 0, members: [] }, { set });
+  return spliceMessage(message, [own, { span: { start: end, end }, with: concat([',"params":', all]) }]);
+}
+
+function idSpan({ top }: Request): Span {
+  for (const one of top) if (one.key === 'id') return one;
+  throw new TypeError('a request has an id');
 }
 
 /** A session declares its capabilities once and calls often. */

@@ -34,7 +34,8 @@ export class LegacyCall extends RunningCall {
     if (message.kind === 'result') return { kind: 'result', message, vocabulary: 'legacy' };
     // Some servers say 404 to a method that they do not have.
     if (this.#isGone(http) && codeOf(message) !== METHOD_NOT_FOUND) {
-      return { kind: 'failure', failure: this.#loseSession(new Failure('backend_session_lost')) };
+      const failure = this.#loseSession(new Failure('backend_session_lost'));
+      return { kind: 'failure', failure, unseen: this.unseen };
     }
     return { kind: 'error', message, vocabulary: 'legacy' };
   }
@@ -42,6 +43,7 @@ export class LegacyCall extends RunningCall {
   protected override judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure {
     if (!this.#session.hasSession) return failure;
     if (failure.reason === 'backend_session_lost') return this.#loseSession(failure);
+    // A session that is lost later, while the answer was on its way, may have done the work.
     return this.#isGone(http) ? this.#loseSession(new Failure('backend_session_lost', { cause: failure })) : failure;
   }
 
@@ -52,7 +54,8 @@ export class LegacyCall extends RunningCall {
 
   /** 2025-11-25, basic/transports#session-management: a 404 to a request that named its session means that there is none. */
   #isGone(http: HttpFacts | undefined): boolean {
-    return http?.status === 404 && this.#session.hasSession;
+    this.unseen = http?.status === 404 && this.#session.hasSession;
+    return this.unseen;
   }
 
   /** The others in flight have lost it, too. They hear it after this one. */

@@ -20,7 +20,7 @@ import { type Agreement, askInitialize, type Headers, readAgreement, revisionFor
 import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
 import type { BackendNotes } from './notes.ts';
-import { asFailure, type CallHost, type Ending, type Ids, keyOf, type RunningCall } from './running.ts';
+import { asFailure, type CallHost, type Ending, type Ids, type RunningCall } from './running.ts';
 
 export interface LegacyLimits {
   /** How long `initialize` may take: the process may have to be unpacked first. */
@@ -104,7 +104,6 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
 
   call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
-    const key = keyOf(id);
     const call = new LegacyCall(this, request, sink, id);
     if (this.#over !== undefined) {
       call.refuse(this.#over);
@@ -112,8 +111,8 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
     try {
       const bytes = legacyRequest(request, id);
-      this.#calls.set(key, call);
-      call.start(this.channel, { bytes, id: key, headers: this.headers });
+      this.#calls.set(call.key, call);
+      call.start(this.channel, { bytes, id: call.key, headers: this.headers });
     } catch (cause) {
       call.refuse(asFailure(cause));
     }
@@ -181,7 +180,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   }
 
   gone(call: RunningCall, how: Ending): void {
-    this.#calls.delete(keyOf(call.id));
+    this.#calls.delete(call.key);
     this.#asks.callEnded(call, how);
   }
 

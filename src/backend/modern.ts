@@ -15,7 +15,7 @@ import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { metaKeys, modernRequest } from './envelope.ts';
 import type { BackendNotes } from './notes.ts';
-import { asFailure, type CallHost, type Ending, type Ids, keyOf, RunningCall } from './running.ts';
+import { asFailure, type CallHost, type Ending, type Ids, RunningCall } from './running.ts';
 
 /**
  * A server that tears a subscription down says so and then answers the request; one that says it and does not answer is not
@@ -69,7 +69,6 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
 
   call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
-    const key = keyOf(id);
     const call = new ModernCall(this, request, sink, id);
     if (this.#closed !== undefined) {
       call.refuse(this.#closed);
@@ -79,8 +78,8 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
       const { revision } = this.#discovery;
       const bytes = modernRequest(request, id, revision);
       const headers = this.channel.streamPerRequest ? headersOf(request, revision) : noHeaders;
-      this.#calls.set(key, call);
-      call.start(this.channel, { bytes, id: key, headers });
+      this.#calls.set(call.key, call);
+      call.start(this.channel, { bytes, id: call.key, headers });
     } catch (cause) {
       call.refuse(asFailure(cause));
     }
@@ -104,7 +103,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
   }
 
   gone(call: RunningCall, _how: Ending): void {
-    this.#calls.delete(keyOf(call.id));
+    this.#calls.delete(call.key);
   }
 
   doubt(): void {

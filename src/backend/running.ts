@@ -40,6 +40,8 @@ export type Ending = 'settled' | 'dropped';
 
 export abstract class RunningCall implements Call, RequestSink, Watched {
   readonly id: string;
+  /** `Id.key` of the id. */
+  readonly key: string;
   readonly request: CallRequest;
   readonly sink: CallSink;
   readonly startedAt: number;
@@ -49,6 +51,8 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   asking = 0;
   endBy: number | undefined = undefined;
 
+  /** The backend refused the request without looking at it. */
+  protected unseen = false;
   protected readonly host: CallHost;
   private pending: Pending | undefined = undefined;
   private starting = true;
@@ -59,6 +63,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
     this.request = request;
     this.sink = sink;
     this.id = id;
+    this.key = keyOf(id);
     this.longLived = request.row.longLived === true;
     this.startedAt = host.deadlines.now();
     this.heardAt = this.startedAt;
@@ -111,7 +116,8 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
 
   failed(failure: Failure, http: HttpFacts | undefined): void {
     if (this.over) return;
-    this.settle({ kind: 'failure', failure: this.judgeFailure(failure, http) });
+    const judged = this.judgeFailure(failure, http);
+    this.settle({ kind: 'failure', failure: judged, unseen: this.unseen });
   }
 
   paused(retryMs: number | undefined): void {

@@ -81,7 +81,7 @@ export function knownWords(text: string): Span[] {
 }
 
 export function excerptAt(text: string, place: Span, visible: readonly Span[]): Excerpt {
-  const lineStart = text.lastIndexOf('\n', place.start - 1) + 1;
+  const lineStart = place.start === 0 ? 0 : text.lastIndexOf('\n', place.start - 1) + 1;
   const newline = text.indexOf('\n', lineStart);
   const lineEnd = newline === -1 ? text.length : newline;
   const start = Math.max(lineStart, place.start - windowBefore);

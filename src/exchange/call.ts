@@ -40,7 +40,8 @@ export interface CallRequest {
 export type Outcome =
   | { readonly kind: 'result'; readonly message: ResultResponse; readonly vocabulary: Era }
   | { readonly kind: 'error'; readonly message: ErrorResponse; readonly vocabulary: Era }
-  | { readonly kind: 'failure'; readonly failure: Failure };
+  /** `unseen`: the backend refused the request without looking at it, so it may be sent again whatever it does. */
+  | { readonly kind: 'failure'; readonly failure: Failure; readonly unseen?: boolean };
 
 /** What became of an ask: the raw `result` or `error` of the client's answer, or why there is none. */
 export type AskReply = { readonly result: Raw } | { readonly error: Raw } | { readonly failure: Failure };

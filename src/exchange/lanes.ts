@@ -7,9 +7,10 @@ import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { canonical } from './bridge/canonical.ts';
-import type { Call, CallRequest, CallSink, ClientFacts } from './call.ts';
+import type { ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { Backend, Discovery, Lane, LaneSink } from './lane.ts';
+import { PooledCall } from './pooled-call.ts';
 import type { Session } from './session.ts';
 
 export interface LaneLimits {
@@ -117,7 +118,12 @@ export class Lanes {
       return {
         era: lane.era,
         discovery: lane.discovery,
-        call: (given, request, sink) => releasing(lane, given, request, sink, release),
+        call: (given, request, sink) =>
+          new PooledCall(request, sink, () => this.pooled(given, name, principal, client, row)).begin(
+            lane,
+            given,
+            release,
+          ),
         release,
       };
     } catch (error) {
@@ -187,24 +193,6 @@ function closeWhenOpen({ opening }: Pooled): void {
     (lane) => lane.close(),
     () => undefined,
   );
-}
-
-function releasing(lane: Lane, permit: Permit, request: CallRequest, sink: CallSink, release: () => void): Call {
-  const call = lane.call(permit, request, {
-    notify: (notification) => sink.notify(notification),
-    ask: (ask) => sink.ask(ask),
-    pause: (retryMs) => sink.pause(retryMs),
-    settle: (outcome) => {
-      release();
-      sink.settle(outcome);
-    },
-  });
-  return {
-    cancel: (reason) => {
-      release();
-      call.cancel(reason);
-    },
-  };
 }
 
 /** For lanes behind which no client listens: there is nobody who could answer outside a call. */

@@ -50,10 +50,6 @@ export abstract class Outbox implements Connection {
   /** What a reader is told that should come back, where the transport has words for it. */
   protected abstract goodbye(retryMs: number | undefined): Uint8Array | undefined;
 
-  protected get isBlocked(): boolean {
-    return this.#blocked;
-  }
-
   get closed(): boolean {
     return this.#closed;
   }
@@ -95,6 +91,11 @@ export abstract class Outbox implements Connection {
       }
     }
     if (this.#ending) this.#finish();
+  }
+
+  /** For what is no event, and of no use to a reader that is behind. */
+  protected writeAside(bytes: Uint8Array): void {
+    if (!this.#blocked && !this.#ending && !this.#closed && !this.write(bytes)) this.#blocked = true;
   }
 
   /** For the transport: the connection is gone, whoever ended it. */
@@ -150,8 +151,10 @@ export abstract class Outbox implements Connection {
   }
 
   #finish(): void {
-    if (this.#farewell !== undefined) this.write(this.#farewell);
-    this.finish();
+    const farewell = this.#farewell;
+    this.#farewell = undefined;
+    if (farewell === undefined || this.write(farewell)) this.finish();
+    else this.#blocked = true;
   }
 }
 

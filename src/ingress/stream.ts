@@ -56,15 +56,14 @@ export class SseConnection extends Outbox implements Waiting {
   open(first: Uint8Array): void {
     if (this.closed) return;
     this.#begin();
-    this.write(first);
-    this.release();
+    if (this.write(first)) this.release();
   }
 
-  /** Nothing was said for a while. A reader that is behind has no use for comments. */
+  /** Nothing was said for a while. */
   expire(): void {
     if (this.closed || this.#res.writableEnded) return;
-    if (!this.isBlocked) this.#res.write(heartbeat);
     this.#streams.keepAlive.add(this);
+    this.writeAside(heartbeat);
   }
 
   protected encode(event: StreamEvent): Uint8Array {

@@ -135,10 +135,10 @@ class StrictReader extends OutlineReader {
   }
 
   override name(at: number, depth: number): number {
-    const { bytes, end, twins } = this;
-    const stop = skipPlain(bytes, this.view, at + 1, end);
+    const { bytes, view, end, twins } = this;
+    const stop = skipPlain(bytes, view, at + 1, end);
     if (stop < end && bytes[stop] === 0x22 /* " */) {
-      if (twins.add(bytes, depth, at + 1, stop)) this.note(at);
+      if (twins.add(bytes, view, depth, at + 1, stop)) this.note(at);
       return stop + 1;
     }
     const after = this.text(stop);

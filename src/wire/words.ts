@@ -74,6 +74,28 @@ export function skipDigits(bytes: Uint8Array, view: DataView, at: number, end: n
   return i;
 }
 
+/** A digest of some bytes. Anybody can make two of them collide: it may only save work, never decide. */
+export function digest(bytes: Uint8Array, view: DataView, start: number, end: number): number {
+  const length = end - start;
+  if (length < 4) {
+    if (length === 0) return 0;
+    return scatter(
+      ((bytes[start] as number) << 16) ^
+        ((bytes[start + (length >> 1)] as number) << 8) ^
+        (bytes[end - 1] as number) ^
+        (length << 24),
+    );
+  }
+  let hash = length ^ view.getInt32(end - 4, true);
+  for (let i = start; i + 4 < end; i += 4) hash = scatter(hash) ^ view.getInt32(i, true);
+  return scatter(hash);
+}
+
+function scatter(hash: number): number {
+  const product = Math.imul(hash, 0x9e3779b1);
+  return product ^ (product >>> 15);
+}
+
 /** Which byte the lowest bit is in. */
 function lowest(bits: number): number {
   return (31 - Math.clz32(bits & -bits)) >> 3;

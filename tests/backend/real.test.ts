@@ -1,6 +1,5 @@
 /** The adapters with real servers at the other end, over real sockets and pipes. */
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { devNull } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LiveBackend } from '../../src/backend/backend.ts';
@@ -25,7 +24,7 @@ const START_MS = 60_000;
 
 beforeAll(async () => {
   const starting = (['legacy', 'modern', 'dual'] as const).map(async (era) => {
-    const { url, stop } = await startFixture(era, join(tmpdir(), `bascule-backend-${process.pid}-${era}.log`));
+    const { url, stop } = await startFixture(era, devNull);
     addresses.set(era, url.href);
     stops.push(stop);
   });

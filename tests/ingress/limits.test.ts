@@ -152,6 +152,20 @@ describe('time', () => {
     expect(running.clock.pending).toBe(0);
   });
 
+  it('forgets a body whose sender has left', async () => {
+    const running = await start();
+    const client = new RawClient(running.port);
+    client.send(head('POST', '/mcp', { 'Content-Type': 'application/json', 'Content-Length': 40 }));
+    client.send('{"jsonrpc"');
+    await eventually(() => running.clock.pending > 0);
+    client.socket.destroy();
+    await eventually(() => {
+      running.clock.advance(4000);
+      return running.clock.pending === 0;
+    });
+    expect(running.gateway.arrivals).toEqual([]);
+  });
+
   it.each([
     { name: 'half a header', bytes: 'POST /mcp HTTP/1.1\r\nHost: local' },
     { name: 'nothing', bytes: '' },

@@ -168,6 +168,16 @@ describe('an outbox', () => {
     expect(box.ended).toBe('finished');
   });
 
+  it('says goodbye once to a reader that is slow with it too', () => {
+    const { box } = blocked();
+    box.pause(20);
+    box.take(1);
+    expect(box.ended).toBeUndefined();
+    box.take();
+    expect(box.written).toEqual(['first', 'retry 20']);
+    expect(box.ended).toBe('finished');
+  });
+
   it('tells of its end once, and at once where it is over', () => {
     const box = new TestOutbox(limits, new RecordingNotes());
     const log: string[] = [];

@@ -81,6 +81,20 @@ describe('GET', () => {
     expect(answer.body).toBe('id: a-1\ndata: \n\nid: a-2\ndata: {"n":1}\n\nretry: 2500\n\n');
   });
 
+  it('streams over HTTP/1.0 until the connection ends', async () => {
+    const running = await start();
+    running.gateway.onListen = async (_, open) => {
+      const connection = open();
+      connection.send(keep('{"n":1}'));
+      connection.end();
+      return undefined;
+    };
+    const client = new RawClient(running.port);
+    client.send(head('GET', '/mcp', stream).replace('HTTP/1.1', 'HTTP/1.0'));
+    await client.closed;
+    expect(client.received).toMatch(/Connection: close\r\n\r\ndata: {"n":1}\n\n$/);
+  });
+
   it('ends the stream where the gateway fails after it was opened', async () => {
     const running = await start();
     running.gateway.onListen = async (_, open) => {

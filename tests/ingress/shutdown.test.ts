@@ -1,6 +1,5 @@
 /** How operators see the server, and how it ends. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
 import type { Outlet } from '../../src/exchange/outlet.ts';
 import {
   ask,
@@ -161,9 +160,5 @@ describe('starting', () => {
   it('fails where the port is taken', async () => {
     const running = await start();
     await expect(start({ listen: { port: running.port } })).rejects.toThrow('EADDRINUSE');
-  });
-
-  it('names its failures alike everywhere', () => {
-    expect(new Failure('shutting_down').row.status).toBe(503);
   });
 });

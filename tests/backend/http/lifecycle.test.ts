@@ -119,7 +119,7 @@ describe('closing a channel', () => {
 
 describe('connections', () => {
   it('are kept for the next request', async () => {
-    const { channel, backend } = await against(ends, [
+    const { channel, backend, pools } = await against(ends, [
       json(200, result(1)),
       sseEnd(event(result(1))),
       bare(500),
@@ -131,7 +131,7 @@ describe('connections', () => {
       channel.request(request(1), sink);
       await sink.settled();
       for (const socket of backend.sockets) seen.add(socket);
-      await new Promise((resolve) => setImmediate(resolve));
+      while (pools.calls.inFlight > 0) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(seen.size).toBe(1);
   });

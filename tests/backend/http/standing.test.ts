@@ -132,19 +132,22 @@ describe('the standalone stream', () => {
     const endings: (() => void)[] = [];
     const open: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(event(note('hello')));
+      // Shows that the stream stands, and is no progress.
+      response.write(event('hello'));
       endings.push(() => response.end(': bye\n\n'));
     };
-    const { channel, sink } = await against(ends, [open], { clock });
+    const { channel, notes } = await against(ends, [open], { clock });
+    const times = 2 * channelLimits.reconnects;
     channel.listen(session);
-    for (let i = 1; i <= 2 * channelLimits.reconnects; i++) {
-      await sink.until(() => sink.strays.length === i);
+    for (let i = 1; i <= times; i++) {
+      await notes.until(() => notes.of('unreadable').length === i);
       clock.advance(60_000);
       endings.at(-1)?.();
       await clock.waiting(500);
       clock.advance(500);
     }
-    await sink.until(() => sink.strays.length === 2 * channelLimits.reconnects + 1);
+    await notes.until(() => notes.of('unreadable').length === times + 1);
+    expect(notes.of('unreadable')).toEqual(Array(times + 1).fill('hello'));
   });
 
   it('ends with its channel, also between two streams', async () => {

@@ -49,9 +49,15 @@ class Listener implements ChildSink {
   }
 }
 
-async function start(command: ChildCommand, environment = process.env) {
+async function start(command: ChildCommand, environment = process.env, childStopMs = limits.childStopMs) {
   const notes = new NotesRecorder();
-  const child = await Child.start({ command, limits, clock: realClock, notes, environment });
+  const child = await Child.start({
+    command,
+    limits: { ...limits, childStopMs },
+    clock: realClock,
+    notes,
+    environment,
+  });
   started.push(child);
   const listener = new Listener();
   child.attach(listener);
@@ -177,7 +183,7 @@ describe('a child that ends by itself', () => {
 
 describe('ending a child', () => {
   it('closing its stdin is enough for a well-behaved one', async () => {
-    const { listener, child } = await start(shell(`cat > /dev/null; echo '${hello}'`));
+    const { listener, child } = await start(shell(`cat > /dev/null; echo '${hello}'`), process.env, 10_000);
     await child.stop();
     expect(listener.messages).toEqual([hello]);
     expect(listener.exits).toEqual([]);
@@ -189,6 +195,8 @@ describe('ending a child', () => {
       shell(
         `trap 'echo "{\\"jsonrpc\\":\\"2.0\\",\\"method\\":\\"term\\"}"; exit' TERM; echo '${hello}'; while :; do sleep 0.05; done`,
       ),
+      process.env,
+      500,
     );
     await listener.until(() => listener.messages.length === 1);
     await child.stop();

@@ -1,6 +1,6 @@
 /** A whole gateway on a real socket: config text in, addresses out. Everything is ended when the test is over. */
 import { onTestFinished } from 'vitest';
-import { type Assembled, assemble } from '../../../src/assemble.ts';
+import { type Assembled, type AssembleOptions, assemble } from '../../../src/assemble.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { startHttp } from '../../../src/ingress/listener.ts';
@@ -28,14 +28,17 @@ export interface TestGateway {
 /** A bascule.yaml as a value: `backends`, `endpoints`, `limits`, `listen`, whatever the file may have. */
 export type ConfigValue = Readonly<Record<string, unknown>>;
 
-export async function startGateway(config: ConfigValue): Promise<TestGateway> {
-  const gateway = await launchGateway(config);
+/** What a test hands in instead of the machine's own. */
+export type Ports = Pick<AssembleOptions, 'clock' | 'events'>;
+
+export async function startGateway(config: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
+  const gateway = await launchGateway(config, ports);
   onTestFinished(() => gateway.close(0));
   return gateway;
 }
 
 /** For suites that share one gateway: whoever launches it closes it. */
-export async function launchGateway(value: ConfigValue): Promise<TestGateway> {
+export async function launchGateway(value: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
   const { config } = loadConfig({
     path: 'bascule.yaml',
     cwd: '/',
@@ -49,7 +52,7 @@ export async function launchGateway(value: ConfigValue): Promise<TestGateway> {
     void entries.push({ level, facts, text });
   const log: Log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
   const counters = new Counters();
-  const assembled = assemble(config, { log, counters });
+  const assembled = assemble(config, { log, counters, ...ports });
   const server = await startHttp({
     listen: config.listen,
     endpoints: config.endpoints,
@@ -57,7 +60,7 @@ export async function launchGateway(value: ConfigValue): Promise<TestGateway> {
     limits: config.limits,
     ready: () => ({ ready: true, backends: {} }),
     notes: ingressNotes(log, counters),
-    clock: systemClock,
+    clock: ports.clock ?? systemClock,
   });
   let closing: Promise<void> | undefined;
   return {

@@ -157,7 +157,7 @@ async function legacy(description: Description, answers: Answers) {
     resources: () => tell((one) => one.sendResourceListChanged()),
     updated: (uri) => tell((one) => one.sendResourceUpdated({ uri })),
   };
-  const heard = () => until(() => server.listening > 0, 'a standalone stream is open');
+  const heard = () => until(() => server.listening, 'the standalone stream is open');
   return { server, announce, heard };
 }
 

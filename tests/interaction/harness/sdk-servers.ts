@@ -29,8 +29,8 @@ export interface SdkServer {
 export interface SdkServerV1<T> extends SdkServer {
   /** One for each session, in the order of their making. The probe of a gateway has a session, too. */
   readonly made: readonly T[];
-  /** How many standalone streams are open. */
-  readonly listening: number;
+  /** Whether the newest session has a standalone stream open. */
+  readonly listening: boolean;
 }
 
 export interface SdkServerV2 extends SdkServer {
@@ -42,7 +42,8 @@ export interface SdkServerV2 extends SdkServer {
 export async function serveV1<T extends ServerV1 | McpServerV1>(create: () => T): Promise<SdkServerV1<T>> {
   const made: T[] = [];
   const sessions = new Map<string, HttpV1>();
-  const streams = new Set<ServerResponse>();
+  const streams = new Map<string, ServerResponse>();
+  let newest: HttpV1 | undefined;
   const open = async (): Promise<HttpV1> => {
     const transport: HttpV1 = new HttpV1({
       sessionIdGenerator: randomUUID,
@@ -51,16 +52,14 @@ export async function serveV1<T extends ServerV1 | McpServerV1>(create: () => T)
     });
     const server = create();
     made.push(server);
+    newest = transport;
     await server.connect(transport as Parameters<ServerV1['connect']>[0]);
     return transport;
   };
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const id = request.headers['mcp-session-id'];
     const known = typeof id === 'string' ? sessions.get(id) : undefined;
-    if (request.method === 'GET') {
-      streams.add(response);
-      response.on('close', () => streams.delete(response));
-    }
+    if (request.method === 'GET' && typeof id === 'string') streams.set(id, response);
     if (id !== undefined && known === undefined) response.writeHead(404).end();
     else await (known ?? (await open())).handleRequest(request, response);
   };
@@ -71,7 +70,7 @@ export async function serveV1<T extends ServerV1 | McpServerV1>(create: () => T)
     ...server,
     made,
     get listening() {
-      return [...streams].filter(({ headersSent }) => headersSent).length;
+      return streams.get(newest?.sessionId ?? '')?.headersSent === true;
     },
   };
 }
@@ -151,6 +150,11 @@ export function plainV2({ info, ...options }: Description, answers: Answers): Se
     server.setRequestHandler(method as 'tools/list', handle as never);
   }
   return server;
+}
+
+/** Thrown by an answer, it becomes the JSON-RPC error that it describes: both SDKs look at `code` and `data`. */
+export function rpcError(code: number, message: string, data?: unknown): Error {
+  return Object.assign(new Error(message), { code, ...(data === undefined ? {} : { data }) });
 }
 
 async function listen(handle: RequestListener): Promise<SdkServer> {

@@ -1,0 +1,135 @@
+/**
+ * `npm run bench`: what Bascule costs, beside the least that a gateway can cost and beside another one. Contestants take
+ * turns in short rounds, because the machine is never quiet; what counts is the ratio within a round.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { buildPrograms, resultsDirectory } from './build.ts';
+import { bascule, basculeStdio } from './contestants/bascule.ts';
+import type { Contestant, Group, Target } from './contestants/contestant.ts';
+import { direct } from './contestants/direct.ts';
+import { mcpProxy } from './contestants/mcp-proxy.ts';
+import { bridge, passThrough } from './contestants/pass-through.ts';
+import { type Options, readOptions, usage } from './options.ts';
+import { writeReport } from './report.ts';
+import type { Absent, CallResult, IdleRow, Results } from './results.ts';
+import { judge } from './targets.ts';
+import { type CallWorkload, callWorkloads } from './workloads/calls.ts';
+import { measureIdle } from './workloads/idle-debug.ts';
+import { measureBareNode, measureStarts } from './workloads/startup.ts';
+import { type Entrant, takeTurns } from './workloads/turns.ts';
+
+const contestants: readonly Contestant[] = [direct, passThrough, bascule, bridge, basculeStdio, mcpProxy];
+const groups: readonly Group[] = ['http', 'stdio'];
+const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+function nodeArgsFor({ name, group }: Contestant, profile: string | undefined): string[] {
+  if (name !== profile) return [];
+  return ['--cpu-prof', `--cpu-prof-dir=${join(resultsDirectory, 'profiles', `${name}-${group}`)}`];
+}
+
+async function runCalls(
+  present: readonly Contestant[],
+  workloads: readonly CallWorkload[],
+  options: Options,
+): Promise<CallResult[]> {
+  const results: CallResult[] = [];
+  const targets: Target[] = [...new Set(workloads.map(({ target }) => target))];
+  if (targets.length === 0) return results;
+  const entrants: Entrant[] = [];
+  try {
+    for (const contestant of present) {
+      const nodeArgs = nodeArgsFor(contestant, options.profile);
+      entrants.push({ contestant, running: await contestant.start({ targets, nodeArgs }) });
+    }
+    for (const workload of workloads) {
+      say(`${workload.id} ...`);
+      results.push(await takeTurns(workload, entrants, options));
+    }
+  } finally {
+    await Promise.all(entrants.map(({ running }) => running.stop()));
+  }
+  return results;
+}
+
+async function run(options: Options): Promise<Results> {
+  const cores = availableParallelism();
+  const load = loadavg()[0] ?? 0;
+  if (load > cores / 2) say(`THE MACHINE IS BUSY: a load of ${load.toFixed(1)} on ${cores} cores`);
+  await buildPrograms();
+  const isWanted = (name: string) => options.only.length === 0 || options.only.includes(name);
+  const absent: Absent[] = [];
+  const present = contestants.filter((contestant) => {
+    const { name, group, isFloor, missing } = contestant;
+    if (options.contestants.length > 0 && !isFloor && !options.contestants.includes(name)) return false;
+    const why = missing?.();
+    if (why !== undefined) absent.push({ contestant: name, group, why });
+    return why === undefined;
+  });
+  for (const { contestant, group, why } of absent) say(`WITHOUT ${contestant} (${group}): ${why}`);
+
+  const calls: CallResult[] = [];
+  for (const group of groups) {
+    const workloads = callWorkloads.filter((workload) => workload.group === group && isWanted(workload.id));
+    calls.push(
+      ...(await runCalls(
+        present.filter((contestant) => contestant.group === group),
+        workloads,
+        options,
+      )),
+    );
+  }
+  const idle: IdleRow[] = [];
+  if (isWanted('idle')) {
+    say('idle ...');
+    for (const contestant of present) idle.push(await measureIdle(contestant, options.sessions));
+  }
+  if (isWanted('start')) say('start ...');
+  const start = isWanted('start') ? await measureStarts(present, options.starts) : [];
+  return {
+    node: process.versions.node,
+    cores,
+    load,
+    date: new Date().toISOString(),
+    rounds: options.rounds,
+    seconds: options.seconds,
+    profiled: options.profile,
+    absent,
+    calls,
+    idle,
+    start,
+    bareNodeMs: isWanted('start') ? measureBareNode(options.starts) : undefined,
+  };
+}
+
+async function main(): Promise<number> {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    say(`${usage}\n\nWorkloads: ${workloadNames.join(', ')}`);
+    return 0;
+  }
+  const names = [...new Set(contestants.map(({ name }) => name))];
+  const options = readOptions(args, workloadNames, names);
+  const begun = Date.now();
+  const results = await run(options);
+  const report = writeReport(results);
+  mkdirSync(resultsDirectory, { recursive: true });
+  writeFileSync(join(resultsDirectory, 'latest.md'), report);
+  writeFileSync(join(resultsDirectory, 'latest.json'), `${JSON.stringify(results, null, 2)}\n`);
+  process.stdout.write(report);
+  say(`\n${Math.round((Date.now() - begun) / 1000)} s; also in bench/results/latest.md and latest.json`);
+  const isMet = judge(results).every((verdict) => verdict.isMet);
+  return options.assert && !isMet ? 1 : 0;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    say(`\nTHE BENCH FAILED\n${error instanceof Error ? error.message : String(error)}`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,107 @@
+/** Legacy sessions that do nothing but hold a GET stream open: what one more of them costs in memory. */
+import { pathToFileURL } from 'node:url';
+import { programPath } from '../build.ts';
+import type { Contestant, Place } from '../contestants/contestant.ts';
+import { Connection, type IdleStream, openIdleStream } from '../load/connection.ts';
+import { legacyRequest, streamRequest } from '../load/requests.ts';
+import { openSession } from '../load/session.ts';
+import { Verifier } from '../load/verify.ts';
+import { makeTools } from '../programs/payloads.ts';
+import type { IdleRow } from '../results.ts';
+import { median } from '../stats.ts';
+import { type Memory, memoryOf, settle } from '../system.ts';
+
+/** The first tenth also pays for code that is loaded and compiled at the first session, so it is not counted. */
+const UNCOUNTED = 0.1;
+/** The rest comes in so many steps, and the median step counts: the heap grows in jumps of megabytes, now and then. */
+const STEPS = 6;
+/** Sessions that are being opened at once. */
+const OPENERS = 8;
+
+interface IdleSession {
+  readonly id: string;
+  readonly stream: IdleStream;
+}
+
+export async function measureIdle(contestant: Contestant, sessions: number): Promise<IdleRow> {
+  const nodeArgs = ['--expose-gc', '--import', pathToFileURL(programPath('gc-on-signal')).href];
+  const running = await contestant.start({ targets: ['legacy'], nodeArgs, shared: true });
+  const opened: IdleSession[] = [];
+  try {
+    const place = running.at('legacy');
+    await openSessions(place.url, Math.ceil(sessions * UNCOUNTED), opened);
+    let memory = await readMemory(place.pid);
+    const growths: number[] = [];
+    for (let step = STEPS; step > 0; step -= 1) {
+      const count = Math.ceil((sessions - opened.length) / step);
+      await openSessions(place.url, count, opened);
+      const before = memory;
+      memory = await readMemory(place.pid);
+      growths.push((memory.anonymous - before.anonymous) / count);
+    }
+    console.error(contestant.name, growths.map((g) => g.toFixed(1)).join(" "));
+    const upstreamStreams = await streamsBehind(place);
+    await checkAlive(place.url, opened);
+    return {
+      contestant: contestant.name,
+      group: contestant.group,
+      sessions,
+      kbEach: median(growths),
+      rssMb: memory.resident / 1024,
+      upstreamStreams,
+    };
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${contestant.name} (${contestant.group}) with idle sessions: ${text}`, { cause });
+  } finally {
+    for (const { stream } of opened) stream.close();
+    await running.stop();
+  }
+}
+
+async function openSessions(url: URL, count: number, opened: IdleSession[]): Promise<void> {
+  let left = count;
+  await Promise.all(
+    Array.from({ length: OPENERS }, async () => {
+      const connection = await Connection.open(url);
+      try {
+        while (left > 0) {
+          left -= 1;
+          const id = await openSession(url, connection);
+          opened.push({ id, stream: await openIdleStream(url, streamRequest(url, id)) });
+        }
+      } finally {
+        connection.close();
+      }
+    }),
+  );
+}
+
+/** After a garbage collection: what is held, not what has merely not been thrown away yet. */
+async function readMemory(pid: number): Promise<Memory> {
+  await settle(pid);
+  process.kill(pid, 'SIGUSR2');
+  await settle(pid);
+  return memoryOf(pid);
+}
+
+async function streamsBehind({ backendStats }: Place): Promise<number | undefined> {
+  if (backendStats === undefined) return undefined;
+  const answer = await fetch(backendStats);
+  return ((await answer.json()) as { streams: number }).streams;
+}
+
+/** Memory that was saved by dropping sessions does not count. */
+async function checkAlive(url: URL, opened: readonly IdleSession[]): Promise<void> {
+  const closed = opened.filter(({ stream }) => !stream.isOpen).length;
+  if (closed > 0) throw new Error(`${closed} of ${opened.length} streams were closed`);
+  const connection = await Connection.open(url);
+  try {
+    const verifier = new Verifier(1, { tools: makeTools() });
+    for (const { id } of [opened.at(0), opened.at(-1)].filter((one) => one !== undefined)) {
+      verifier.check(await connection.ask(legacyRequest(url, id, 1, { method: 'tools/list' })));
+    }
+  } finally {
+    connection.close();
+  }
+}
