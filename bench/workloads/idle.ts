@@ -8,13 +8,14 @@ import { openSession } from '../load/session.ts';
 import { Verifier } from '../load/verify.ts';
 import { makeTools } from '../programs/payloads.ts';
 import type { IdleRow } from '../results.ts';
-import { median } from '../stats.ts';
 import { type Memory, memoryOf, settle } from '../system.ts';
 
 /** The first tenth also pays for code that is loaded and compiled at the first session, so it is not counted. */
 const UNCOUNTED = 0.1;
-/** The rest comes in so many steps, and the median step counts: the heap grows in jumps of megabytes, now and then. */
-const STEPS = 6;
+/** By then the heap has its size, and the compiler is done: what is added is what a session is made of. */
+const LAST = 2 / 3;
+/** What one garbage collection finalises the next one frees; from the fourth on nothing changes. */
+const PASSES = 4;
 /** Sessions that are being opened at once. */
 const OPENERS = 8;
 
@@ -23,30 +24,36 @@ interface IdleSession {
   readonly stream: IdleStream;
 }
 
+interface Reading extends Memory {
+  readonly sessions: number;
+}
+
+function growth(from: Reading, to: Reading): number {
+  return (to.anonymous - from.anonymous) / (to.sessions - from.sessions);
+}
+
 export async function measureIdle(contestant: Contestant, sessions: number): Promise<IdleRow> {
   const nodeArgs = ['--expose-gc', '--import', pathToFileURL(programPath('gc-on-signal')).href];
   const running = await contestant.start({ targets: ['legacy'], nodeArgs, shared: true });
   const opened: IdleSession[] = [];
   try {
     const place = running.at('legacy');
-    await openSessions(place.url, Math.ceil(sessions * UNCOUNTED), opened);
-    let memory = await readMemory(place.pid);
-    const growths: number[] = [];
-    for (let step = STEPS; step > 0; step -= 1) {
-      const count = Math.ceil((sessions - opened.length) / step);
-      await openSessions(place.url, count, opened);
-      const before = memory;
-      memory = await readMemory(place.pid);
-      growths.push((memory.anonymous - before.anonymous) / count);
-    }
+    const grow = async (total: number): Promise<Reading> => {
+      await openSessions(place.url, total - opened.length, opened);
+      return { sessions: opened.length, ...(await readMemory(place.pid)) };
+    };
+    const first = await grow(Math.ceil(sessions * UNCOUNTED));
+    const late = await grow(Math.ceil(sessions * LAST));
+    const all = await grow(sessions);
     const upstreamStreams = await streamsBehind(place);
     await checkAlive(place.url, opened);
     return {
       contestant: contestant.name,
       group: contestant.group,
       sessions,
-      kbEach: median(growths),
-      rssMb: memory.resident / 1024,
+      kbEach: growth(first, all),
+      kbEachLate: growth(late, all),
+      rssMb: all.resident / 1024,
       upstreamStreams,
     };
   } catch (cause) {
@@ -79,8 +86,10 @@ async function openSessions(url: URL, count: number, opened: IdleSession[]): Pro
 /** After a garbage collection: what is held, not what has merely not been thrown away yet. */
 async function readMemory(pid: number): Promise<Memory> {
   await settle(pid);
-  process.kill(pid, 'SIGUSR2');
-  await settle(pid);
+  for (let pass = 0; pass < PASSES; pass += 1) {
+    process.kill(pid, 'SIGUSR2');
+    await settle(pid);
+  }
   return memoryOf(pid);
 }
 

@@ -11,7 +11,7 @@ export interface DeadlineLimits {
   readonly firstByteMs: number;
   /** Since the last message for the call; progress counts. */
   readonly idleMs: number;
-  /** All in all; nothing extends it. */
+  /** All in all, but for the time in which questions are out to the client: that has limits of its own. Nothing else extends it. */
   readonly totalMs: number;
 }
 
@@ -25,6 +25,8 @@ export interface Watched {
   readonly heard: boolean;
   /** Questions that are out to the client: the backend waits for us, so its silence proves nothing. */
   readonly asking: number;
+  /** For how long questions have been out. */
+  askingMs: number;
   /** Lives until somebody ends it: only its first message is awaited. */
   readonly longLived: boolean;
   /** The backend said that it is over; what is still due comes by then or never. */
@@ -40,7 +42,7 @@ export function exceeded(call: Watched, now: number, limits: DeadlineLimits): Ex
   const waiting = call.asking === 0;
   if (!call.heard && waiting && now - call.startedAt >= limits.firstByteMs) return 'firstByteMs';
   if (call.longLived) return undefined;
-  if (now - call.startedAt >= limits.totalMs) return 'totalMs';
+  if (now - call.startedAt - call.askingMs >= limits.totalMs) return 'totalMs';
   if (call.heard && waiting && now - call.heardAt >= limits.idleMs) return 'idleMs';
   return undefined;
 }
@@ -50,6 +52,7 @@ export class Deadlines {
   readonly #clock: Clock;
   readonly #calls = new Set<Watched>();
   #stopTimer: (() => void) | undefined;
+  #sweptAt = 0;
 
   constructor(limits: DeadlineLimits, clock: Clock) {
     this.#limits = limits;
@@ -71,6 +74,7 @@ export class Deadlines {
 
   /** The timer runs on until a sweep finds nothing to watch: calls come and go faster than timers are made. */
   #arm(): void {
+    this.#sweptAt = this.#clock.now();
     this.#stopTimer = this.#clock.after(SWEEP_MS, () => {
       this.#stopTimer = undefined;
       this.#sweep();
@@ -81,6 +85,7 @@ export class Deadlines {
   #sweep(): void {
     const now = this.#clock.now();
     for (const call of this.#calls) {
+      if (call.asking > 0) call.askingMs += now - Math.max(this.#sweptAt, call.startedAt);
       const limit = exceeded(call, now, this.#limits);
       if (limit === undefined) continue;
       this.#calls.delete(call);

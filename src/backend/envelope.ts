@@ -24,10 +24,12 @@ export const metaKeys = {
 /** Keys whose values are true on one hop only. */
 const ofOneHop: ReadonlySet<string> = new Set(['progressToken', ...Object.values(metaKeys)]);
 
+const noCapabilities = {};
+
 /** `_meta` of a request that the gateway sends on its own account: it declares no capabilities, so nobody asks it anything. */
 export function ownMeta(revision: Revision, info: Raw): Buffer {
   const parts: Raw[] = ['{'];
-  addModern(parts, revision, info, '{}', undefined, undefined);
+  addModern(parts, revision, info, capabilitiesMember(noCapabilities), undefined, undefined);
   parts.push('}');
   return concat(parts);
 }
@@ -38,7 +40,7 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
   const meta: Raw[] = ['{'];
   addKept(meta, message);
   const token = request.progress ? id : undefined;
-  addModern(meta, revision, client.info, capabilitiesText(client.capabilities.raw), request.logLevel, token);
+  addModern(meta, revision, client.info, capabilitiesMember(client.capabilities.raw), request.logLevel, token);
   meta.push('}');
   if (round === undefined) return withMeta(message, id, meta);
   const set: Record<string, Raw> = { _meta: concat(meta) };
@@ -85,16 +87,44 @@ function addModern(
   parts: Raw[],
   revision: Revision,
   info: Raw | undefined,
-  capabilities: string,
+  capabilities: Uint8Array,
   logLevel: string | undefined,
   token: string | undefined,
 ): void {
-  const head = `"${metaKeys.protocolVersion}":"${revision}"`;
-  let tail = `,"${metaKeys.clientCapabilities}":${capabilities}`;
-  if (logLevel !== undefined) tail += `,"${metaKeys.logLevel}":${JSON.stringify(logLevel)}`;
-  if (token !== undefined) tail += `,"progressToken":${token}`;
-  if (info === undefined) parts.push(head + tail);
-  else parts.push(`${head},"${metaKeys.clientInfo}":`, info, tail);
+  parts.push(versionMember(revision));
+  if (info !== undefined) parts.push(infoKey, info);
+  parts.push(capabilities);
+  if (logLevel !== undefined) parts.push(`,"${metaKeys.logLevel}":${JSON.stringify(logLevel)}`);
+  if (token !== undefined) parts.push(`,"progressToken":${token}`);
+}
+
+// Bytes are copied faster than text is written, and these go with every call.
+const infoKey = Buffer.from(`,"${metaKeys.clientInfo}":`);
+const versionMembers = new Map<Revision, Uint8Array>();
+const capabilityMembers = new WeakMap<object, Uint8Array>();
+
+function versionMember(revision: Revision): Uint8Array {
+  let bytes = versionMembers.get(revision);
+  if (bytes === undefined) {
+    bytes = Buffer.from(`"${metaKeys.protocolVersion}":"${revision}"`);
+    versionMembers.set(revision, bytes);
+  }
+  return bytes;
+}
+
+/** A session declares its capabilities once and calls often. */
+function capabilitiesMember(raw: Readonly<Record<string, unknown>>): Uint8Array {
+  let bytes = capabilityMembers.get(raw);
+  if (bytes === undefined) {
+    bytes = Buffer.from(`,"${metaKeys.clientCapabilities}":${capabilitiesText(raw)}`);
+    capabilityMembers.set(raw, bytes);
+  }
+  return bytes;
+}
+
+/** What we declare on a client's behalf. */
+export function capabilitiesText(raw: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(forUpstream(raw));
 }
 
 /** The whole message under another id and with another `_meta`: one copy, since every call to a modern backend comes through here. */
@@ -147,16 +177,4 @@ function withMembers(message: Request, id: string, set: Readonly<Record<string, 
 function idSpan({ top }: Request): Span {
   for (const one of top) if (one.key === 'id') return one;
   throw new TypeError('a request has an id');
-}
-
-/** A session declares its capabilities once and calls often. */
-const texts = new WeakMap<object, string>();
-
-export function capabilitiesText(raw: Readonly<Record<string, unknown>>): string {
-  let text = texts.get(raw);
-  if (text === undefined) {
-    text = JSON.stringify(forUpstream(raw));
-    texts.set(raw, text);
-  }
-  return text;
 }

@@ -55,7 +55,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   #over: Failure | undefined;
   #ended: Promise<void> | undefined;
 
-  /** Rejects with a Failure, and leaves nothing behind then. */
+  /** Rejects with a Failure, and ends the line then. */
   static async open(line: Line, client: ClientFacts, sink: LaneSink, options: LegacyOptions): Promise<LegacyLane> {
     const lane = new LegacyLane(line, sink, options);
     line.attach(lane);
@@ -64,7 +64,8 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       return lane;
     } catch (cause) {
       const failure = asFailure(cause);
-      await lane.end(failure);
+      // Nobody waits for that: a process may take seconds to go.
+      void lane.end(failure);
       throw failure;
     }
   }

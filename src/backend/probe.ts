@@ -53,25 +53,24 @@ interface Finding {
 
 /** Rejects with a Failure where there is no verdict. */
 export async function probe(options: ProbeOptions): Promise<Probed> {
-  const line = await options.open();
-  beKind(line);
+  const visit = new Visit(await options.open());
   let kept = false;
   try {
-    const { verdict, answer, question } = await discover(line, options);
+    const { verdict, answer, question } = await discover(visit.line, options);
     switch (verdict.kind) {
       case 'modern':
         kept = true;
-        return { discovery: await withLegacyHalf(verdict.discovery, line, options), line };
+        return { discovery: await withLegacyHalf(verdict.discovery, visit, options), line: visit.line };
       case 'legacy': {
         // There are servers that exit when they are asked anything before `initialize`.
         if (options.transport === 'stdio' && answer.kind === 'failed') return await initializeAfresh(options);
-        return { discovery: await initialize(line, options, question), line: undefined };
+        return { discovery: await initialize(visit, options, question), line: undefined };
       }
       default:
         throw verdict.kind === 'none' ? verdict.failure : new Failure('backend_invalid');
     }
   } finally {
-    if (!kept) await line.channel.close();
+    if (!kept) visit.leave();
   }
 }
 
@@ -79,15 +78,59 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
  * A server that speaks both eras need not say so in `supportedVersions`, and the official SDK's does not. Over HTTP it costs
  * one request to find out; a process would be bound to the era of its `initialize`, so there only what it says counts.
  */
-async function withLegacyHalf(discovery: Discovery, line: Line, options: ProbeOptions): Promise<Discovery> {
+async function withLegacyHalf(discovery: Discovery, visit: Visit, options: ProbeOptions): Promise<Discovery> {
   if (options.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
   const { limits } = options;
   try {
-    await initialize(line, { ...options, limits: { ...limits, firstByteMs: limits.probeMs } }, undefined);
+    await initialize(visit, { ...options, limits: { ...limits, firstByteMs: limits.probeMs } }, undefined);
+    visit.endSession();
     return { ...discovery, eras: [...discovery.eras, 'legacy'] };
   } catch {
     return discovery;
   }
+}
+
+/**
+ * A line that no lane listens to yet. Nobody waits for its end: a process may take seconds to go, and what was found out is
+ * known before.
+ */
+class Visit {
+  readonly line: Line;
+  #session: Agreement | undefined;
+
+  constructor(line: Line) {
+    this.line = line;
+    line.attach({ stray: (message) => answerKindly(line.channel, message), lost: () => undefined });
+  }
+
+  agreed(agreement: Agreement): void {
+    this.#session = agreement;
+  }
+
+  /** Politely: the backend may count its sessions. */
+  endSession(): void {
+    void this.#forget();
+  }
+
+  leave(): void {
+    void this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    await this.#forget();
+    await settled(this.line.channel.close());
+  }
+
+  async #forget(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    if (session?.sessionId !== undefined) await settled(this.line.channel.forget(session.headers));
+  }
+}
+
+/** Whether it went well is the backend's business alone. */
+async function settled(ending: Promise<void>): Promise<void> {
+  await ending.catch(() => undefined);
 }
 
 /** Asks a backend that is known to be modern, on the channel that is in use. Its silence now means that it is busy. */
@@ -125,12 +168,11 @@ function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
 }
 
 async function initializeAfresh(options: ProbeOptions): Promise<Probed> {
-  const line = await options.open();
-  beKind(line);
+  const visit = new Visit(await options.open());
   try {
-    return { discovery: await initialize(line, options, undefined), line: undefined };
+    return { discovery: await initialize(visit, options, undefined), line: undefined };
   } finally {
-    await line.channel.close();
+    visit.leave();
   }
 }
 
@@ -138,7 +180,8 @@ async function initializeAfresh(options: ProbeOptions): Promise<Probed> {
  * `unanswered`: the probe that a process was silent on. Should it be a modern one that was merely slow to start, its answer
  * comes before that to `initialize`, and counts.
  */
-async function initialize(line: Line, options: ProbeOptions, unanswered: Question | undefined): Promise<Discovery> {
+async function initialize(visit: Visit, options: ProbeOptions, unanswered: Question | undefined): Promise<Discovery> {
+  const { line } = visit;
   const { clock, limits, self, transport } = options;
   const introduction = { revision: newestLegacy, info: self, capabilities: '{}' };
   const question = askInitialize(line.channel, line.ids, introduction, (message) =>
@@ -150,8 +193,7 @@ async function initialize(line: Line, options: ProbeOptions, unanswered: Questio
     const first = await Promise.race(answers);
     if (!('kind' in first)) return first;
     const agreement = agreementOf(first);
-    // Politely: it may count its sessions.
-    if (agreement.sessionId !== undefined) await line.channel.forget(agreement.headers);
+    visit.agreed(agreement);
     return agreement.discovery;
   } finally {
     question.drop();
@@ -179,11 +221,6 @@ function agreementOf(answer: Answer): Agreement {
     const message = `The backend understood neither server/discover nor initialize (${cause.message})`;
     throw new Failure('backend_invalid', { message, cause });
   }
-}
-
-/** Hears a line that no lane listens to yet. */
-function beKind(line: Line): void {
-  line.attach({ stray: (message) => answerKindly(line.channel, message), lost: () => undefined });
 }
 
 /** Nothing is left without an answer, and nothing but a ping gets one that says yes. */

@@ -49,6 +49,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   heardAt: number;
   heard = false;
   asking = 0;
+  askingMs = 0;
   endBy: number | undefined = undefined;
 
   /** The backend refused the request without looking at it. */

@@ -81,8 +81,8 @@ export const limitTable = {
   // What backends are given
   /** A backend on the same network answers a SYN in milliseconds; over the ocean in 300. */
   connectMs: time(5 * s, 10),
-  /** Until the headers of an answer. Servers that answer in plain JSON send none before the tool is done. */
-  firstByteMs: time(60 * s, 10),
+  /** Until the headers of an answer. Servers that answer in plain JSON send none before the tool is done, and tools take their time. */
+  firstByteMs: time(120 * s, 10),
   /** Between two bytes of an answer. Servers send keep-alive comments every 15 to 60 s. */
   idleMs: time(120 * s, 10),
   /** One call, all in all, the time in which it waits for a person not counted. */
@@ -101,8 +101,8 @@ export const limitTable = {
   // Processes
   /** A node server takes 45 MB and up; 16 of one backend are most of a small machine. Per backend: `maxProcesses`. */
   processesPerBackend: count(16, 1, 10_000),
-  /** A process that nobody used for so long is ended. Per backend: `idleMs`. */
-  processIdleMs: time(5 * min, 100),
+  /** A process that nobody used for so long is ended. As long as a session may be idle, or a client that pauses would lose its server's state; where processes run out, an idle one makes room sooner. Per backend: `idleMs`. */
+  processIdleMs: time(30 * min, 100),
   /** The first wait before a process that died is started again; it doubles from there. */
   restartMinMs: time(500, 1, 'restartMaxMs'),
   /** Where the doubling ends: a server that is mended is back within half a minute. */

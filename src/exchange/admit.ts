@@ -9,18 +9,9 @@ import { member, slice, stringAt, valueAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
 import type { ClientFacts } from './call.ts';
 import { unsupported } from './handshake.ts';
+import { logLevelAt } from './log-level.ts';
 
 const prefix = 'io.modelcontextprotocol/';
-const logLevels: ReadonlySet<string> = new Set([
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-]);
 
 /** Of which era a message is. What a request says of itself goes before what a header says. */
 export function eraOf(message: Message | Batch, versionHeader: string | undefined): Era {
@@ -89,9 +80,8 @@ function clientFacts(request: Request, revision: Revision, declared: object): Cl
 }
 
 function readLogLevel(request: Request, span: { start: number; end: number }): string {
-  const level = stringAt(request.bytes, span);
-  if (level === undefined || !logLevels.has(level))
-    throw new Failure('invalid_params', { message: 'Unknown log level' });
+  const level = logLevelAt(request.bytes, span);
+  if (level === undefined) throw new Failure('invalid_params', { message: 'Unknown log level' });
   return level;
 }
 

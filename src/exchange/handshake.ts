@@ -28,12 +28,18 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   };
 }
 
-/** A legacy client of which nothing is known but what its version header says. */
+/** The last revision without a version header: what a client that sends none is taken for. */
+const unnamed: Revision = '2025-03-26';
+
+/**
+ * A legacy client of which nothing is known but what its version header says. Without one nothing was agreed on, so that
+ * the profile does not matter. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
+ */
 export function readStranger(version: string | undefined, profile: Profile): ClientFacts {
-  const fallback = newest(profile.revisions, 'legacy');
-  if (fallback === undefined) throw unsupported(profile, version ?? '');
+  if (newest(profile.revisions, 'legacy') === undefined) throw unsupported(profile, version ?? unnamed);
   const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
-  return { revision: known ? version : fallback, info: undefined, capabilities: readCapabilities({}) };
+  if (version !== undefined && !known) throw new Failure('unsupported_version_header');
+  return { revision: known ? version : unnamed, info: undefined, capabilities: readCapabilities({}) };
 }
 
 export function unsupported(profile: Profile, requested: string): Failure {

@@ -5,7 +5,10 @@
 import { Failure } from '../errors.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
+import { notificationBytes } from '../wire/compose.ts';
+import type { Notification } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import { skimMessage } from '../wire/skim.ts';
 import { canonical } from './bridge/canonical.ts';
 import type { ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
@@ -94,7 +97,7 @@ export class Lanes {
     client: ClientFacts,
     row: MethodRow,
   ): Promise<HeldLane> {
-    const key = JSON.stringify([name, principal.key, canonical(client.capabilities.raw)]);
+    const key = JSON.stringify([name, principal.key, client.revision, canonical(client.capabilities.raw)]);
     const pool = this.#pools.get(key) ?? new Set();
     this.#pools.set(key, pool);
     const entry =
@@ -167,11 +170,18 @@ export class Lanes {
   #grow(permit: Permit, name: string, client: ClientFacts, pool: Set<Pooled>): Pooled {
     if (pool.size >= this.#limits.parkedPerPrincipal) throw new Failure('backend_busy');
     const remove = () => pool.delete(entry);
-    const opening = this.#backend(name).open(permit, 'legacy', client, { ...silent, lost: remove });
+    const opening = this.#openPooled(permit, name, client, remove);
     const entry: Pooled = { opening, users: 0, exclusive: false, idleSince: this.#clock.now() };
     opening.catch(remove);
     pool.add(entry);
     return entry;
+  }
+
+  async #openPooled(permit: Permit, name: string, client: ClientFacts, lost: () => void): Promise<Lane> {
+    const lane = await this.#backend(name).open(permit, 'legacy', client, { ...silent, lost });
+    // No client of this lane will say it.
+    lane.notify(permit, initialized);
+    return lane;
   }
 
   #sweep(): void {
@@ -194,6 +204,8 @@ function closeWhenOpen({ opening }: Pooled): void {
     () => undefined,
   );
 }
+
+const initialized = skimMessage(notificationBytes('notifications/initialized')) as Notification;
 
 /** For lanes behind which no client listens: there is nobody who could answer outside a call. */
 const silent: LaneSink = {

@@ -12,6 +12,7 @@ import type { Clock } from './clock.ts';
 import type { Downstream } from './downstream.ts';
 import { Inflight } from './exchange.ts';
 import type { Lane, LaneSink } from './lane.ts';
+import { isWanted } from './log-level.ts';
 import { urgencyOf } from './urgency.ts';
 
 export interface SessionFacts {
@@ -34,7 +35,7 @@ export class Session {
   readonly openedAt: number;
   /** The client's own `notifications/initialized`, to be told to lanes that are opened later. */
   initialized: Notification | undefined;
-  /** What `logging/setLevel` said last, for backends that want it in every request. */
+  /** What `logging/setLevel` said last: nothing below it reaches the client. */
   logLevel: string | undefined;
   readonly #clock: Clock;
   #lastSeen: number;
@@ -70,7 +71,8 @@ export class Session {
   laneSink(lost: (failure: Failure) => void): LaneSink {
     return {
       notify: (notification: Notification) => {
-        if (!this.#ended) this.downstream.deliver(notification.bytes, urgencyOf(notification));
+        if (this.#ended || !isWanted(notification, this.logLevel)) return;
+        this.downstream.deliver(notification.bytes, urgencyOf(notification));
       },
       ask: (ask: Ask) => {
         if (this.#ended) ask.answer({ failure: new Failure('ask_not_supported') });

@@ -66,6 +66,8 @@ export class ToolHeaders {
     const reading = this.#reading.get(backend);
     if (reading !== undefined) return reading;
     const fresh = list()
+      // A backend that cannot say what its tools are has told no client of an annotation either.
+      .catch((): readonly unknown[] => [])
       .then((tools) => {
         const known = { tools: new Map(tools.flatMap(entryOf)), at: this.#clock.now() };
         this.#known.set(backend, known);

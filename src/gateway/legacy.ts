@@ -9,6 +9,7 @@ import { Exchange } from '../exchange/exchange.ts';
 import { initializeResult, readInitialize, readStranger } from '../exchange/handshake.ts';
 import type { Lane } from '../exchange/lane.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
+import { logLevelAt } from '../exchange/log-level.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import { Session } from '../exchange/session.ts';
 import { decide } from '../policy/decide.ts';
@@ -18,7 +19,7 @@ import { readBatch } from '../wire/batch.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
 import { eraHas, type MethodRow, methodRow } from '../wire/methods.ts';
-import { atLeast, type Revision } from '../wire/revisions.ts';
+import { atLeast, type Era, type Revision } from '../wire/revisions.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
 import type { Turn } from './turn.ts';
@@ -176,7 +177,8 @@ export class LegacyFront {
     const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
     const lane = await this.#laneFor(session, backend, permit, row);
     if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    else if (!eraHas(lane.era, row)) this.#absorb(session, exchange);
+    else if (row.method === 'logging/setLevel') this.#setLevel(session, exchange, lane.era);
+    else if (!eraHas(lane.era, row)) exchange.fail(unknownMethod(message, 'legacy'));
     if (exchange.settled) {
       lane.release?.();
       return;
@@ -193,16 +195,16 @@ export class LegacyFront {
     ).begin();
   }
 
-  /** What a modern backend has no method for, and the gateway does in its place. */
-  #absorb(session: Session, exchange: Exchange): void {
+  /** Remembered for what comes; a modern backend has no method for it, and is told with every request instead. */
+  #setLevel(session: Session, exchange: Exchange, of: Era): void {
     const { request } = exchange;
-    if (request.method !== 'logging/setLevel') {
-      exchange.fail(unknownMethod(request, 'legacy'));
+    const level = logLevelAt(request.bytes, member(request.params, 'level'));
+    if (level === undefined) {
+      exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
       return;
     }
-    const level = member(request.params, 'level');
-    session.logLevel = level && stringAt(request.bytes, level);
-    exchange.respondResult('{}');
+    session.logLevel = level;
+    if (of === 'modern') exchange.respondResult('{}');
   }
 
   #oneWay(session: Session, message: Exclude<Message, Request>): void {

@@ -11,8 +11,9 @@ const MAX_AGE = '600';
 /** A request has a dozen headers of its own, and one for each mirrored parameter. */
 const MAX_NAMES = 64;
 
-/** RFC 9110, 5.6.2: what a header's name may consist of. */
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** What an MCP request of any revision can have. The rest of a parameter's name is a token (RFC 9110, 5.6.2). */
+const ofRequests =
+  /^(?:accept|authorization|content-type|last-event-id|mcp-(?:session-id|protocol-version|method|name|param-[!#$%&'*+.^_`|~0-9a-z-]+))$/i;
 
 /** Belongs to every answer to an allowed origin, failures too: without it a page cannot see why it was refused. */
 export function pushCors(head: string[], origin: string): void {
@@ -28,15 +29,12 @@ export function preflightHeaders(req: IncomingMessage, allow: string): string[] 
   return head;
 }
 
-/**
- * The names that were asked for and are names. An allowed origin may send any header; which of them matter is decided
- * later. A star would be taken for all of them.
- */
+/** What was asked for and belongs to the protocol. A page that is allowed to speak MCP to us is allowed nothing else. */
 function requestedNames(asked: string | string[] | undefined): string {
   if (typeof asked !== 'string') return '';
   return asked
     .split(',', MAX_NAMES)
     .map((name) => name.trim())
-    .filter((name) => token.test(name) && name !== '*')
+    .filter((name) => ofRequests.test(name))
     .join(', ');
 }

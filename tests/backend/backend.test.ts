@@ -135,6 +135,7 @@ describe('lanes', () => {
     const second = await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
     expect(first).not.toBe(second);
     expect(connector.eras).toEqual(['modern', 'legacy', 'legacy']);
+    await settleDown();
     expect(connector.open).toBe(2);
     first.close();
     await settleDown();

@@ -9,6 +9,7 @@ const fresh: Omit<Watched, 'timedOut'> = {
   heardAt: 0,
   heard: false,
   asking: 0,
+  askingMs: 0,
   longLived: false,
   endBy: undefined,
 };
@@ -26,7 +27,18 @@ describe('the limit that a call has exceeded', () => {
     { name: 'silence since the last message', call: { heard: true, heardAt: 50 }, now: 250, expect: 'idleMs' },
     { name: 'the total, however lively it is', call: { heard: true, heardAt: 999 }, now: 1000, expect: 'totalMs' },
     { name: 'no silence while a question is out', call: { heard: true, asking: 1 }, now: 900, expect: undefined },
-    { name: 'the total while a question is out', call: { heard: true, asking: 1 }, now: 1000, expect: 'totalMs' },
+    {
+      name: 'the total, questions not counted',
+      call: { heard: true, heardAt: 1400, askingMs: 500 },
+      now: 1499,
+      expect: undefined,
+    },
+    {
+      name: 'the total and questions',
+      call: { heard: true, heardAt: 1400, askingMs: 500 },
+      now: 1500,
+      expect: 'totalMs',
+    },
     { name: 'the acknowledgement of a long-lived one', call: { longLived: true }, now: 100, expect: 'firstByteMs' },
     { name: 'nothing else of a long-lived one', call: { longLived: true, heard: true }, now: 9e9, expect: undefined },
     {

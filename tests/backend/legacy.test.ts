@@ -132,6 +132,7 @@ describe('initialize', () => {
   test.each(failures)('fails with $expect after $name, and leaves nothing', async ({ answer, expect: reason }) => {
     const { channel, opening, sink, ended, clock } = await setUp({ streams: true, onInitialize: answer });
     await expect(opening).rejects.toMatchObject({ reason });
+    await settleDown();
     expect(channel.closed).toBe(true);
     expect(sink.losses).toEqual([]);
     expect(ended).toHaveLength(1);

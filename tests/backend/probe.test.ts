@@ -88,6 +88,7 @@ describe('a probe', () => {
       clientInfo: { name: 'bascule', version: '1' },
     });
     expect(connector.channels[0]?.forgotten).toHaveLength(1);
+    await settleDown();
     expect(connector.open).toBe(0);
   });
 
@@ -104,6 +105,7 @@ describe('a probe', () => {
     const stubborn = start('http', refuse('2026-07-28'));
     await expect(stubborn.probing).rejects.toMatchObject({ reason: 'backend_invalid' });
     expect(stubborn.connector.log).toEqual([['server/discover', 'server/discover']]);
+    await settleDown();
     expect(stubborn.connector.open).toBe(0);
   });
 
@@ -117,6 +119,7 @@ describe('a probe', () => {
     const { connector, probing } = start('http', (asked) => asked.fail(new Failure('backend_unavailable')));
     await expect(probing).rejects.toMatchObject({ reason: 'backend_unavailable' });
     expect(connector.log).toEqual([['server/discover']]);
+    await settleDown();
     expect(connector.open).toBe(0);
   });
 
@@ -165,6 +168,7 @@ describe('a probe over stdio', () => {
     expect(discovery.eras).toEqual(['modern']);
     // It was told `initialize`, so it may think that it is in a session.
     expect(line).toBeUndefined();
+    await settleDown();
     expect(connector.open).toBe(0);
   });
 
@@ -175,6 +179,7 @@ describe('a probe over stdio', () => {
     await clock.waiting(limits.firstByteMs);
     clock.advance(limits.firstByteMs);
     await expect(probing).rejects.toMatchObject({ reason: 'backend_timeout' });
+    await settleDown();
     expect(connector.open).toBe(0);
   });
 
@@ -182,6 +187,7 @@ describe('a probe over stdio', () => {
     const { connector, probing } = start('stdio', rules.touchy);
     expect((await probing).discovery.eras).toEqual(['legacy']);
     expect(connector.log).toEqual([['server/discover'], ['initialize']]);
+    await settleDown();
     expect(connector.open).toBe(0);
   });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { complaintsAbout, configOf, load } from './loading.ts';
 
-const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 300_000 };
+const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
 const http = { kind: 'http', headers: {}, transport: 'auto' };
 
 function sample(name: string): string {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../src/config/limits.ts';
 import { complaintsAbout, configOf, errorOf, load } from './loading.ts';
 
-const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 300_000 };
+const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
 const lenient = { batches: 'deny', accept: 'lenient' };
 const withoutBatches = ['2024-11-05', '2025-06-18', '2025-11-25', '2026-07-28'];
 const required = { sessions: 'required', deviations: [] };

@@ -202,11 +202,12 @@ describe('CORS', () => {
     expect(answer.headers.vary).toBe('Origin');
   });
 
-  it('echoes only what can be the name of a header', async () => {
+  it('echoes only what can be the name of a parameter', async () => {
     const running = await start();
-    const headers = { ...preflight, 'Access-Control-Request-Headers': 'good, b@d, "worse", two words, , *' };
+    const asked = 'Mcp-Param-Good, Mcp-Param-b@d, Mcp-Param-"worse", Mcp-Param-two words, Mcp-Param-, , *';
+    const headers = { ...preflight, 'Access-Control-Request-Headers': asked };
     const answer = await ask(running, { method: 'OPTIONS', headers });
-    expect(answer.headers['access-control-allow-headers']).toBe('good');
+    expect(answer.headers['access-control-allow-headers']).toBe('Mcp-Param-Good');
   });
 
   it('refuses the preflight of a foreign origin', async () => {

@@ -20,6 +20,8 @@ export interface PoolLimits extends BackoffLimits {
 export const POOL_QUEUE = 64;
 /** Shorter than the time that clients give `initialize`, so that they hear "busy" and not nothing. */
 export const POOL_WAIT_MS = 10_000;
+/** When all processes are taken, one that nobody has used for so long makes room: its client may well be gone. */
+const SPARE_MS = 60_000;
 /** A process that ends sooner did not work: it is not started again at once. */
 const STEADY_MS = 10_000;
 
@@ -134,7 +136,10 @@ export class ChildPool<C extends PooledChild> {
         this.#serve(unused);
         continue;
       }
-      if (this.size >= limits.maxProcesses) return;
+      if (this.size >= limits.maxProcesses) {
+        this.#makeRoom();
+        return;
+      }
       // A command that failed is tried by one, and the others see what becomes of it.
       if (this.#starting > 0 && this.#backoff.isDoubtful) return;
       const rest = this.#backoff.leftMs(clock.now());
@@ -147,6 +152,14 @@ export class ChildPool<C extends PooledChild> {
       }
       void this.#start(this.#waiters.shift() as Waiter<C>);
     }
+  }
+
+  /** Ends the process that has been idle for longest, if any has been for long enough. Who waits is served when it is gone. */
+  #makeRoom(): void {
+    const due = this.#options.clock.now() - SPARE_MS;
+    const idle = [...this.#children].filter((child) => child.alive && !child.busy && child.lastActive <= due);
+    const [longest] = idle.sort((a, b) => a.lastActive - b.lastActive);
+    void longest?.stop(new Failure('backend_unavailable', { message: 'Backend process made room for another client' }));
   }
 
   #nextUnused(): C | undefined {

@@ -8,6 +8,7 @@ import type { Notification, ResultResponse } from '../../wire/message.ts';
 import { member, stringAt } from '../../wire/values.ts';
 import type { Ask, AskReply, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
+import { isWanted } from '../log-level.ts';
 import type { Session } from '../session.ts';
 import { urgencyOf } from '../urgency.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
@@ -43,7 +44,9 @@ export class LegacyDrive implements CallSink {
 
   notify(notification: Notification): void {
     if (notification.method === 'notifications/progress') this.#exchange.sendProgress(notification);
-    else this.#exchange.send(notification.bytes, urgencyOf(notification));
+    else if (isWanted(notification, this.#session.logLevel)) {
+      this.#exchange.send(notification.bytes, urgencyOf(notification));
+    }
   }
 
   ask(ask: Ask): void {

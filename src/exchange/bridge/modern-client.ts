@@ -13,6 +13,7 @@ import { member, slice, valueAt } from '../../wire/values.ts';
 import type { Ask, Call, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import type { Exchange } from '../exchange.ts';
+import { isWanted } from '../log-level.ts';
 import { urgencyOf } from '../urgency.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
 import type { Parking } from './parking.ts';
@@ -135,7 +136,8 @@ export class ModernDrive implements CallSink {
     if (notification.method === 'notifications/progress') exchange.sendProgress(notification);
     else if (this.#request.row.longLived) exchange.sendSubscribed(notification);
     // Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
-    else if (notification.method !== 'notifications/message' || this.#request.logLevel !== undefined) {
+    else if (notification.method === 'notifications/message' && this.#request.logLevel === undefined) return;
+    else if (isWanted(notification, this.#request.logLevel)) {
       exchange.send(notification.bytes, urgencyOf(notification));
     }
   }

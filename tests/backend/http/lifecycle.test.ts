@@ -119,12 +119,12 @@ describe('closing a channel', () => {
 
 describe('connections', () => {
   it('are kept for the next request', async () => {
-    const { channel, backend, pools } = await against(ends, [
-      json(200, result(1)),
-      sseEnd(event(result(1))),
-      bare(500),
-      json(200, result(1)),
-    ]);
+    const { channel, backend, pools } = await against(
+      ends,
+      [json(200, result(1)), sseEnd(event(result(1))), bare(500), json(200, result(1))],
+      {},
+      { connections: 1 },
+    );
     const seen = new Set<Socket>();
     for (let i = 0; i < 4; i++) {
       const sink = new RequestRecorder();

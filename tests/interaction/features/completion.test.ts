@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
+import { connectLegacy, eras, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend } from '../harness/http-backend.ts';
-import { eras, launchPair, type Pair, refusal } from '../harness/pairs.ts';
+import { launchPair, type PlainPair, refusal } from '../harness/pairs.ts';
 import { rpcError } from '../harness/sdk-servers.ts';
 
 const prompt = { type: 'ref/prompt', name: 'review' };
@@ -13,7 +13,7 @@ const template = { type: 'ref/resource', uri: 'db://{table}/rows' };
 const hundred = Array.from({ length: 100 }, (_, index) => `value ${index}`);
 
 describe.each(eras)('completion, %s', (era) => {
-  let pair: Pair;
+  let pair: PlainPair;
   beforeAll(async () => {
     pair = await launchPair(
       era,

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
-import { eras, launchPair, type Pair, refusal } from '../harness/pairs.ts';
+import { eras } from '../harness/eras.ts';
+import { launchPair, type PlainPair, refusal } from '../harness/pairs.ts';
 import { rpcError } from '../harness/sdk-servers.ts';
 import { audio, embeddedText, everyPage, image, page, text } from './samples.ts';
 
@@ -33,7 +34,7 @@ const results: Readonly<Record<string, object>> = {
 };
 
 describe.each(eras)('prompts, %s', (era) => {
-  let pair: Pair;
+  let pair: PlainPair;
   beforeAll(async () => {
     pair = await launchPair(
       era,

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
-import { eras, launchPair, type Pair } from '../harness/pairs.ts';
+import { eras } from '../harness/eras.ts';
+import { launchPair, type PlainPair } from '../harness/pairs.ts';
 import { everyPage, page } from './samples.ts';
 
 const capabilities = { resources: { subscribe: true, listChanged: true } };
@@ -32,7 +33,7 @@ const contents: Readonly<Record<string, object>> = {
 };
 
 describe.each(eras)('resources, %s', (era) => {
-  let pair: Pair;
+  let pair: PlainPair;
   beforeAll(async () => {
     pair = await launchPair(
       era,

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, until } from '../harness/client.ts';
+import { eras } from '../harness/eras.ts';
 import { Gate } from '../harness/gate.ts';
-import { eras, launchPair, type Pair } from '../harness/pairs.ts';
+import { launchPair, type Pair } from '../harness/pairs.ts';
 import { text } from './samples.ts';
 
 const logLevel = 'io.modelcontextprotocol/logLevel';

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
+import { eras } from '../harness/eras.ts';
 import { Gate } from '../harness/gate.ts';
-import { eras, launchPair, type Pair } from '../harness/pairs.ts';
+import { launchPair, type PlainPair } from '../harness/pairs.ts';
 import { audio, embeddedBlob, embeddedText, everyPage, image, link, page, text } from './samples.ts';
 
 const capabilities = { tools: { listChanged: true } };
@@ -49,7 +50,7 @@ const results: Readonly<Record<string, object>> = {
 };
 
 describe.each(eras)('tools, %s', (era) => {
-  let pair: Pair;
+  let pair: PlainPair;
   const gate = new Gate();
   beforeAll(async () => {
     pair = await launchPair(

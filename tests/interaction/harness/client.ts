@@ -142,7 +142,8 @@ export function begin(url: string, { method = 'POST', headers = {}, body }: Call
     request.on('error', reject);
   });
   answer.catch(() => undefined);
-  request.end(raw);
+  // A string would take the headers along into UTF-8.
+  request.end(typeof raw === 'string' ? Buffer.from(raw) : raw);
   onTestFinished(() => void request.destroy());
   return { answer: within(answer, () => `no answer to ${method} ${url}`), drop: () => request.destroy() };
 }

@@ -1,5 +1,9 @@
 /** What clients of the two eras say, as raw messages. */
+import type { Era } from '../../../src/wire/revisions.ts';
 import { type Answer, type Call, type Headers, type Json, type OpenAnswer, open, send } from './client.ts';
+
+/** For what is asked of both. */
+export const eras = ['legacy', 'modern'] as const satisfies readonly Era[];
 
 export const modernRevision = '2026-07-28';
 

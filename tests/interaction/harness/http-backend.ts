@@ -92,6 +92,8 @@ export interface ScriptedBackend {
   readonly received: readonly Received[];
   /** Bytes of all bodies, and of everything else that reached the backend since the last `forget`. */
   readonly bytes: number;
+  /** Connections that were ever made. */
+  readonly connections: number;
   /** Messages of one method, in order. */
   of(method: string): readonly Received[];
   /** Waits for the nth message of a method (from 1). */
@@ -110,6 +112,7 @@ async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
   const received: Received[] = [];
   const standing: Standing = { turn: undefined };
   let bytes = 0;
+  let connections = 0;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -125,6 +128,7 @@ async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
     });
   });
   server.on('connection', (socket) => {
+    connections += 1;
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
     });
@@ -136,6 +140,9 @@ async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
     received,
     get bytes() {
       return bytes;
+    },
+    get connections() {
+      return connections;
     },
     of,
     arrival: async (method, nth = 1) => {
@@ -156,6 +163,11 @@ async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
         server.closeAllConnections();
       }),
   };
+  return backend;
+}
+
+/** Closed when the test is over. */
+function forThisTest(backend: ScriptedBackend): ScriptedBackend {
   onTestFinished(() => backend.close());
   return backend;
 }
@@ -176,31 +188,58 @@ export interface ScriptedOptions {
   readonly revision?: string;
 }
 
+/** What an ordinary modern server says of itself. */
+export function discovered({ capabilities, instructions, serverInfo }: ScriptedOptions): object {
+  return {
+    resultType: 'complete',
+    supportedVersions: ['2026-07-28'],
+    capabilities: capabilities ?? everyCapability,
+    ...(instructions === undefined ? {} : { instructions }),
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo ?? { name: 'modern', version: '1' } },
+  };
+}
+
+/** What an ordinary legacy server answers to `initialize`. */
+export function agreed(
+  message: Json,
+  { capabilities, instructions, revision, serverInfo }: ScriptedOptions = {},
+): object {
+  return {
+    protocolVersion: revision ?? message.params.protocolVersion,
+    capabilities: capabilities ?? everyCapability,
+    serverInfo: serverInfo ?? { name: 'legacy', version: '1' },
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
 /** A modern backend: `server/discover`, and what the script says. */
-export function modernBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
-  const info = options.serverInfo ?? { name: 'modern', version: '1' };
+export async function modernBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
+  return forThisTest(await launchModernBackend(script, options));
+}
+
+/** For suites that share one: whoever launches it closes it. */
+export function launchModernBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
   return serve((turn) => {
     const method: string | undefined = turn.message?.method;
     const scripted = method === undefined ? undefined : script[method];
     if (turn.received.http !== 'POST') turn.raw(405, { allow: 'POST' });
     else if (scripted !== undefined) scripted(turn);
     else if (method === 'server/discover') {
-      turn.result({
-        resultType: 'complete',
-        supportedVersions: ['2026-07-28'],
-        capabilities: options.capabilities ?? everyCapability,
-        ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
-        ttlMs: 0,
-        cacheScope: 'private',
-        _meta: { 'io.modelcontextprotocol/serverInfo': info },
-      });
+      turn.result(discovered(options));
     } else if (turn.message?.id === undefined) turn.raw(202, {});
     else turn.error(-32601, 'Method not found', undefined, 404);
   });
 }
 
 /** A legacy backend with sessions: `initialize`, notifications, GET, DELETE, and what the script says. */
-export function legacyBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
+export async function legacyBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
+  return forThisTest(await launchLegacyBackend(script, options));
+}
+
+/** For suites that share one: whoever launches it closes it. */
+export function launchLegacyBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
   let sessions = 0;
   return serve((turn) => {
     const { message, http } = turn.received;
@@ -210,20 +249,9 @@ export function legacyBackend(script: Script = {}, options: ScriptedOptions = {}
     else if (http === 'GET') turn.stream();
     else if (http === 'DELETE') turn.raw(204, {});
     else if (method === 'initialize') {
-      turn.json(
-        {
-          jsonrpc: '2.0',
-          id: message.id,
-          result: {
-            protocolVersion: options.revision ?? message.params.protocolVersion,
-            capabilities: options.capabilities ?? everyCapability,
-            serverInfo: options.serverInfo ?? { name: 'legacy', version: '1' },
-            ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
-          },
-        },
-        200,
-        { 'mcp-session-id': `upstream-${++sessions}` },
-      );
+      turn.json({ jsonrpc: '2.0', id: message.id, result: agreed(message, options) }, 200, {
+        'mcp-session-id': `upstream-${++sessions}`,
+      });
     } else if (method === undefined || message.id === undefined) turn.raw(202, {});
     else if (method === 'server/discover') turn.error(-32601, 'Method not found', undefined, 400);
     else turn.error(-32601, 'Method not found');

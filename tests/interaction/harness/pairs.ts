@@ -6,10 +6,20 @@ import * as z from 'zod';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { type Json, until } from './client.ts';
 import { launchGateway, type TestGateway } from './gateway.ts';
-import { ClientV1, ClientV2, connectV1, connectV2 } from './sdk.ts';
-import { type Answers, type Description, plainV1, plainV2, serveV1, serveV2, type Talk } from './sdk-servers.ts';
-
-export const eras = ['legacy', 'modern'] as const satisfies readonly Era[];
+import { ClientV1, ClientV2, connectV1, connectV2, type ListChanged } from './sdk.ts';
+import {
+  type Answers,
+  type Description,
+  McpServerV1,
+  type McpServerV2,
+  plainV1,
+  plainV2,
+  type ServerV1,
+  type ServerV2,
+  serveV1,
+  serveV2,
+  type Talk,
+} from './sdk-servers.ts';
 
 /** What both official clients can do in the same words. */
 export interface SdkClient {
@@ -49,6 +59,7 @@ export interface Announcer {
 
 export interface ConnectOptions {
   readonly capabilities?: Record<string, object>;
+  readonly listChanged?: ListChanged;
   /** What the client does with notifications, by method. */
   readonly hears?: Readonly<Record<string, (params: Json) => void>>;
   /** What the client answers to the server's questions, by method. */
@@ -64,7 +75,6 @@ export interface Pair {
   readonly era: Era;
   readonly gateway: TestGateway;
   readonly url: string;
-  readonly seen: Seen[];
   /** Tells every client of a change. */
   readonly announce: Announcer;
   /** The client is closed when the test is over. */
@@ -76,26 +86,25 @@ export interface Pair {
   close(): Promise<void>;
 }
 
+export interface PlainPair extends Pair {
+  readonly seen: Seen[];
+}
+
+/** How each SDK makes its server: for each session in the legacy era, for each request in the modern one. */
+export interface Makers {
+  legacy(): ServerV1 | McpServerV1;
+  modern(): ServerV2 | McpServerV2;
+}
+
 /** Whoever launches it closes it. */
-export async function launchPair(era: Era, description: Description, answers: Answers): Promise<Pair> {
-  const seen: Seen[] = [];
-  const recorded: Answers = Object.fromEntries(
-    Object.entries(answers).map(([method, answer]) => [
-      method,
-      (params: Json, talk: Talk) => {
-        seen.push({ method, params });
-        return answer(params, talk);
-      },
-    ]),
-  );
-  const { server, announce, heard } = await (era === 'legacy' ? legacy : modern)(description, recorded);
+export async function launchPairOf(era: Era, make: Makers): Promise<Pair> {
+  const { server, announce, heard } = await (era === 'legacy' ? legacy(make.legacy) : modern(make.modern));
   const gateway = await launchGateway({ backends: { b: { url: server.url } } });
   const url = gateway.url('b');
   return {
     era,
     gateway,
     url,
-    seen,
     announce,
     connect: (options = {}) => (era === 'legacy' ? legacyClient(url, options) : modernClient(url, options)),
     call: (client, params, options) =>
@@ -113,11 +122,30 @@ export async function launchPair(era: Era, description: Description, answers: An
   };
 }
 
-function legacyClient(url: string, { capabilities = {}, hears = {}, answers = {} }: ConnectOptions): Promise<ClientV1> {
+/** A pair whose server says what it is told to, and keeps what it got. Whoever launches it closes it. */
+export async function launchPair(era: Era, description: Description, answers: Answers): Promise<PlainPair> {
+  const seen: Seen[] = [];
+  const recorded: Answers = Object.fromEntries(
+    Object.entries(answers).map(([method, answer]) => [
+      method,
+      (params: Json, talk: Talk) => {
+        seen.push({ method, params });
+        return answer(params, talk);
+      },
+    ]),
+  );
+  const pair = await launchPairOf(era, {
+    legacy: () => plainV1(description, recorded),
+    modern: () => plainV2(description, recorded),
+  });
+  return { ...pair, seen };
+}
+
+function legacyClient(url: string, { hears = {}, answers = {}, ...options }: ConnectOptions): Promise<ClientV1> {
   const named = (method: string) =>
     z.looseObject({ method: z.literal(method), params: z.unknown().optional() }) as never;
   return connectV1(url, {
-    capabilities,
+    ...options,
     prepare: (client) => {
       for (const [method, hear] of Object.entries(hears)) {
         client.setNotificationHandler(named(method), (({ params }: Json) => hear(params)) as never);
@@ -129,9 +157,9 @@ function legacyClient(url: string, { capabilities = {}, hears = {}, answers = {}
   });
 }
 
-function modernClient(url: string, { capabilities = {}, hears = {}, answers = {} }: ConnectOptions): Promise<ClientV2> {
+function modernClient(url: string, { hears = {}, answers = {}, ...options }: ConnectOptions): Promise<ClientV2> {
   return connectV2(url, {
-    capabilities,
+    ...options,
     prepare: (client) => {
       for (const [method, hear] of Object.entries(hears)) {
         const handle = ({ params }: Json) => hear(params);
@@ -145,11 +173,11 @@ function modernClient(url: string, { capabilities = {}, hears = {}, answers = {}
   });
 }
 
-async function legacy(description: Description, answers: Answers) {
-  const server = await serveV1(() => plainV1(description, answers));
+async function legacy(make: Makers['legacy']) {
+  const server = await serveV1(make);
   // A session whose client is gone, or has no stream open, misses it.
-  const tell = (say: (one: (typeof server.made)[number]) => Promise<void>) => {
-    for (const one of server.made) say(one).catch(() => undefined);
+  const tell = (say: (one: ServerV1) => Promise<void>) => {
+    for (const one of server.made) say(one instanceof McpServerV1 ? one.server : one).catch(() => undefined);
   };
   const announce: Announcer = {
     tools: () => tell((one) => one.sendToolListChanged()),
@@ -161,8 +189,8 @@ async function legacy(description: Description, answers: Answers) {
   return { server, announce, heard };
 }
 
-async function modern(description: Description, answers: Answers) {
-  const server = await serveV2(() => plainV2(description, answers));
+async function modern(make: Makers['modern']) {
+  const server = await serveV2(make);
   const announce: Announcer = {
     tools: () => server.notify.toolsChanged(),
     prompts: () => server.notify.promptsChanged(),

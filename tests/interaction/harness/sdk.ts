@@ -6,17 +6,24 @@ import { onTestFinished } from 'vitest';
 
 export { ClientV1, ClientV2 };
 
+export interface ListChanged {
+  readonly tools: { onChanged(error: Error | null, tools: readonly { name: string }[] | null): void };
+}
+
 const self = { name: 'sdk-client', version: '1.0.0' };
 
 export interface SdkOptions {
   readonly capabilities?: Record<string, object>;
+  /** What to do when a list changed. */
+  readonly listChanged?: ListChanged;
   /** Handlers are set before the connection is made. */
   prepare?(client: ClientV1): void;
 }
 
 /** SDK v1: legacy. */
-export async function connectV1(url: string, { capabilities = {}, prepare }: SdkOptions = {}): Promise<ClientV1> {
-  const client = new ClientV1(self, { capabilities });
+export async function connectV1(url: string, options: SdkOptions = {}): Promise<ClientV1> {
+  const { capabilities = {}, prepare, listChanged } = options;
+  const client = new ClientV1(self, { capabilities, ...(listChanged && { listChanged }) });
   prepare?.(client);
   onTestFinished(() => client.close());
   await client.connect(new HttpV1(new URL(url)) as Parameters<ClientV1['connect']>[0]);
@@ -25,12 +32,18 @@ export async function connectV1(url: string, { capabilities = {}, prepare }: Sdk
 
 export interface SdkV2Options {
   readonly capabilities?: Record<string, object>;
+  readonly listChanged?: ListChanged;
   prepare?(client: ClientV2): void;
 }
 
 /** SDK v2, pinned to the modern revision. */
-export async function connectV2(url: string, { capabilities = {}, prepare }: SdkV2Options = {}): Promise<ClientV2> {
-  const client = new ClientV2(self, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
+export async function connectV2(url: string, options: SdkV2Options = {}): Promise<ClientV2> {
+  const { capabilities = {}, prepare, listChanged } = options;
+  const client = new ClientV2(self, {
+    capabilities,
+    versionNegotiation: { mode: { pin: '2026-07-28' } },
+    ...(listChanged && { listChanged }),
+  });
   prepare?.(client);
   onTestFinished(() => client.close());
   await client.connect(new HttpV2(new URL(url)));

@@ -1,9 +1,11 @@
 /** Sessions: how they begin, what they are known by, and what is answered where there is none. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Call, send } from '../harness/client.ts';
+import { type Call, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, initialize, LegacyClient } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { legacyBackend } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -136,11 +138,13 @@ describe('a session that is not there', () => {
   });
 
   it('one of another endpoint is 404 with -32001', verifies('gateway:legacy:session-404'), async () => {
-    const { gateway } = await behindLegacy(echo, { endpoint: {} });
-    const { url: other } = await behindLegacy(echo);
-    const client = await connectLegacy(gateway.url());
-    const elsewhere = new LegacyClient(other, client.session, client.revision, undefined);
+    const backend = await legacyBackend(echo);
+    const gateway = await startGateway({ backends: { a: { url: backend.url }, b: { url: backend.url } } });
+    const client = await connectLegacy(gateway.url('a'));
+    const elsewhere = new LegacyClient(gateway.url('b'), client.session, client.revision, undefined);
     expectRefused(await elsewhere.post(call(3)), 404, { ...sessionNotFound, id: 3 });
+    expect((await client.post(call(4))).status).toBe(200);
+    expect(backend.of('tools/call')).toHaveLength(1);
   });
 });
 
@@ -176,7 +180,7 @@ describe('several sessions', () => {
     const [first, second] = [await connectLegacy(url), await connectLegacy(url)];
     backend.forget();
     expect((await first.end()).status).toBe(204);
-    await backend.arrival('DELETE');
+    await until(() => backend.received.some(({ http }) => http === 'DELETE'), 'the backend is told');
     expect((await first.post(call(1))).status).toBe(404);
     expect((await second.post(call(1, { n: 2 }))).json()).toEqual(result(1, text('{"n":2}')));
     const ended = backend.received
@@ -206,8 +210,8 @@ describe('several sessions', () => {
       for (const client of clients) upstream.push((await client.post(call(1))).json().result.content[0].text);
       const note = (data: string) => notification('notifications/message', { level: 'info', data });
       const say = async (session: string, data: string) => {
-        const tell = await openStream(streams, session);
-        tell(note(data));
+        await until(() => streams.has(session), 'the gateway listens');
+        streams.get(session)?.(note(data));
       };
       await say(upstream[0] as string, 'for the first');
       await say(upstream[1] as string, 'for the second');
@@ -218,17 +222,6 @@ describe('several sessions', () => {
     },
   );
 });
-
-async function openStream(
-  streams: ReadonlyMap<string, (message: object) => void>,
-  session: string,
-): Promise<(message: object) => void> {
-  for (;;) {
-    const tell = streams.get(session);
-    if (tell !== undefined) return tell;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 describe.each(legacyRevisions)('%s', (revision) => {
   it(
