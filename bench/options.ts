@@ -17,8 +17,8 @@ export interface Options {
   readonly assert: boolean;
 }
 
-const full = { rounds: 5, seconds: 1, warmSeconds: 3, sessions: 1000, starts: 5 };
-const quick = { rounds: 3, seconds: 0.2, warmSeconds: 0.6, sessions: 300, starts: 1 };
+const full = { rounds: 5, seconds: 0.8, warmSeconds: 1.2, sessions: 1000, starts: 3 };
+const quick = { rounds: 3, seconds: 0.2, warmSeconds: 0.4, sessions: 200, starts: 1 };
 
 export const usage = `npm run bench -- [options]
   --quick                  40 seconds instead of four minutes, and rougher figures

@@ -34,16 +34,15 @@ function callTable({ title, connections, floor, rows, workload }: CallResult): s
 }
 
 function idleTable(rows: readonly IdleRow[]): string {
-  const cells = ({ contestant, group, sessions, kbEach, kbEachLate, rssMb, upstreamStreams }: IdleRow) => [
+  const cells = ({ contestant, group, sessions, kbEach, rssMb, upstreamStreams }: IdleRow) => [
     contestant,
     group,
     grouped(sessions),
     digits(kbEach, 1),
-    digits(kbEachLate, 1),
     digits(rssMb, 0),
     upstreamStreams === undefined ? '' : grouped(upstreamStreams),
   ];
-  const head = ['', 'backend', 'sessions', 'KB each', 'in the last third', 'RSS MB with all', 'streams upstream'];
+  const head = ['', 'backend', 'sessions', 'KB each', 'RSS MB with all', 'streams upstream'];
   const note =
     'Memory that one more session costs, after a garbage collection. `pass-through` holds two bare streams for it.';
   return `### Idle legacy sessions, each with an open GET stream\n\`idle\`. ${note}\n\n${table(head, rows.map(cells))}`;

@@ -32,8 +32,6 @@ export interface IdleRow {
   readonly sessions: number;
   /** Kilobytes of memory for one more session, after a garbage collection. */
   readonly kbEach: number;
-  /** The same for the last third of the sessions alone. */
-  readonly kbEachLate: number;
   /** Resident memory with all of them, in megabytes. */
   readonly rssMb: number;
   /** Streams open at the backend meanwhile, where it can be asked. */

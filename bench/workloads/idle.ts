@@ -12,10 +12,8 @@ import { type Memory, memoryOf, settle } from '../system.ts';
 
 /** The first tenth also pays for code that is loaded and compiled at the first session, so it is not counted. */
 const UNCOUNTED = 0.1;
-/** By then the heap has its size, and the compiler is done: what is added is what a session is made of. */
-const LAST = 2 / 3;
-/** What one garbage collection finalises the next one frees; from the fourth on nothing changes. */
-const PASSES = 4;
+/** What one garbage collection finalises the next one frees. */
+const PASSES = 2;
 /** Sessions that are being opened at once. */
 const OPENERS = 8;
 
@@ -43,7 +41,6 @@ export async function measureIdle(contestant: Contestant, sessions: number): Pro
       return { sessions: opened.length, ...(await readMemory(place.pid)) };
     };
     const first = await grow(Math.ceil(sessions * UNCOUNTED));
-    const late = await grow(Math.ceil(sessions * LAST));
     const all = await grow(sessions);
     const upstreamStreams = await streamsBehind(place);
     await checkAlive(place.url, opened);
@@ -52,7 +49,6 @@ export async function measureIdle(contestant: Contestant, sessions: number): Pro
       group: contestant.group,
       sessions,
       kbEach: growth(first, all),
-      kbEachLate: growth(late, all),
       rssMb: all.resident / 1024,
       upstreamStreams,
     };

@@ -39,6 +39,8 @@ export interface LegacyOptions {
   ended(lane: LegacyLane): void;
 }
 
+const ownInitialized = notificationBytes('notifications/initialized');
+
 export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly era = 'legacy';
   readonly deadlines: Deadlines;
@@ -51,6 +53,8 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly #asks: AskBook;
   #agreement: Agreement | undefined;
   #initialized = false;
+  /** While `initialized` is on its way, calls wait: over HTTP one could overtake it. */
+  #initializing: Promise<void> | undefined;
   /** Why nothing can be sent any more. */
   #over: Failure | undefined;
   #ended: Promise<void> | undefined;
@@ -110,14 +114,24 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       call.refuse(this.#over);
       return call;
     }
+    this.#calls.set(call.key, call);
+    // Whatever the client does, the backend hears that it is initialized before it hears of anything else.
+    this.#sendInitialized(ownInitialized);
+    if (this.#initializing === undefined) this.#start(call);
+    else void this.#initializing.then(() => this.#start(call));
+    return call;
+  }
+
+  #start(call: LegacyCall): void {
     try {
-      const bytes = legacyRequest(request, id);
-      this.#calls.set(call.key, call);
-      call.start(this.channel, { bytes, id: call.key, headers: this.headers });
+      call.start(this.channel, {
+        bytes: legacyRequest(call.request, call.id),
+        id: call.key,
+        headers: this.headers,
+      });
     } catch (cause) {
       call.refuse(asFailure(cause));
     }
-    return call;
   }
 
   notify(_permit: Permit, notification: Notification): void {
@@ -279,17 +293,18 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     if (this.#over !== undefined) throw this.#over;
     this.#agreement = agreement;
     // A modern client knows nothing of it; a legacy one says itself when it is ready.
-    if (era(client.revision) === 'modern') this.#sendInitialized(notificationBytes('notifications/initialized'));
+    if (era(client.revision) === 'modern') this.#sendInitialized(ownInitialized);
   }
 
   #sendInitialized(bytes: Uint8Array): void {
     if (this.#initialized) return;
     this.#initialized = true;
-    void this.#beginListening(bytes);
+    this.#initializing = this.#beginListening(bytes);
   }
 
   async #beginListening(bytes: Uint8Array): Promise<void> {
     const taken = await this.#deliver(bytes, 'notifications/initialized');
+    this.#initializing = undefined;
     if (!taken || this.#over !== undefined) return;
     try {
       this.channel.listen(this.headers);

@@ -77,7 +77,9 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   /** Tells the backend that nobody waits, where closing the stream does not say it. */
   protected abstract recall(reason: string | undefined): void;
 
+  /** Not at once, perhaps: then it may be over already. */
   start(channel: Channel, outgoing: Outgoing): void {
+    if (this.over) return;
     this.host.deadlines.watch(this);
     try {
       const pending = channel.request(outgoing, this);

@@ -26,9 +26,15 @@ export interface AdmittedModern {
   readonly logLevel: string | undefined;
 }
 
-/** Agreement is checked before support: a mismatch is a mismatch even for a revision that nobody knows. */
+/**
+ * Agreement is checked before support: a mismatch is a mismatch even for a revision that nobody knows. A request that does
+ * not say its revision has nothing that headers could agree with.
+ */
 export function admitModern(request: Request, header: HeaderReader | undefined, profile: Profile): AdmittedModern {
   const row = methodRow(request.method);
+  const revision = metaString(request, 'protocolVersion');
+  if (revision === undefined)
+    throw new Failure('missing_meta', { message: `_meta must have ${prefix}protocolVersion` });
   if (header !== undefined) {
     const mismatch = checkMirrored(request, row, {
       version: header('mcp-protocol-version'),
@@ -37,14 +43,11 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
     });
     if (mismatch !== undefined) throw mismatch;
   }
-  const revision = metaString(request, 'protocolVersion');
   const capabilities = metaMember(request, 'clientCapabilities');
-  if (revision === undefined)
-    throw new Failure('missing_meta', { message: `_meta must have ${prefix}protocolVersion` });
   if (!isRevision(revision) || era(revision) === 'legacy' || !profile.revisions.includes(revision))
     throw unsupported(profile, revision);
   const declared = capabilities && valueAt(request.bytes, capabilities);
-  if (typeof declared !== 'object' || declared === null) {
+  if (typeof declared !== 'object' || declared === null || Array.isArray(declared)) {
     throw new Failure('missing_meta', { message: `_meta must have ${prefix}clientCapabilities` });
   }
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))

@@ -9,7 +9,9 @@ import { notificationBytes } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
+import { Audience } from './bridge/audience.ts';
 import { canonical } from './bridge/canonical.ts';
+import type { Watched } from './bridge/watching.ts';
 import type { ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { Backend, Discovery, Lane, LaneSink } from './lane.ts';
@@ -35,6 +37,8 @@ interface Pooled {
   /** A call that may ask is alone on a lane where nothing says which call an ask belongs to. */
   exclusive: boolean;
   idleSince: number;
+  /** Who hears what the session says outside any call. */
+  readonly audience: Audience;
 }
 
 export class Lanes {
@@ -97,9 +101,7 @@ export class Lanes {
     client: ClientFacts,
     row: MethodRow,
   ): Promise<HeldLane> {
-    const key = JSON.stringify([name, principal.key, client.revision, canonical(client.capabilities.raw)]);
-    const pool = this.#pools.get(key) ?? new Set();
-    this.#pools.set(key, pool);
+    const pool = this.#pool(name, principal, client);
     const entry =
       [...pool].find((pooled) => !pooled.exclusive && (pooled.users === 0 || row.mayAsk !== true)) ??
       this.#grow(permit, name, client, pool);
@@ -135,6 +137,18 @@ export class Lanes {
     }
   }
 
+  /** A pooled session to listen to. Its calls are none of the watcher's business, so they share it. */
+  async watch(permit: Permit, name: string, principal: Principal, client: ClientFacts): Promise<Watched> {
+    const pool = this.#pool(name, principal, client);
+    const [entry = this.#grow(permit, name, client, pool)] = pool;
+    entry.users += 1;
+    try {
+      return entry.audience.watch(await entry.opening, permit);
+    } finally {
+      entry.users -= 1;
+    }
+  }
+
   close(): void {
     this.#stopSweeping();
     for (const lane of this.#stateless.values()) lane.close();
@@ -167,18 +181,32 @@ export class Lanes {
     return lane;
   }
 
+  #pool(name: string, principal: Principal, client: ClientFacts): Set<Pooled> {
+    const key = JSON.stringify([name, principal.key, client.revision, canonical(client.capabilities.raw)]);
+    const pool = this.#pools.get(key) ?? new Set();
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
   #grow(permit: Permit, name: string, client: ClientFacts, pool: Set<Pooled>): Pooled {
     if (pool.size >= this.#limits.parkedPerPrincipal) throw new Failure('backend_busy');
-    const remove = () => pool.delete(entry);
-    const opening = this.#openPooled(permit, name, client, remove);
-    const entry: Pooled = { opening, users: 0, exclusive: false, idleSince: this.#clock.now() };
-    opening.catch(remove);
+    const audience = new Audience();
+    const opening = this.#openPooled(permit, name, client, {
+      ...silent,
+      notify: (notification) => audience.notify(notification),
+      lost: (failure) => {
+        pool.delete(entry);
+        audience.lost(failure);
+      },
+    });
+    const entry: Pooled = { opening, users: 0, exclusive: false, idleSince: this.#clock.now(), audience };
+    opening.catch(() => pool.delete(entry));
     pool.add(entry);
     return entry;
   }
 
-  async #openPooled(permit: Permit, name: string, client: ClientFacts, lost: () => void): Promise<Lane> {
-    const lane = await this.#backend(name).open(permit, 'legacy', client, { ...silent, lost });
+  async #openPooled(permit: Permit, name: string, client: ClientFacts, sink: LaneSink): Promise<Lane> {
+    const lane = await this.#backend(name).open(permit, 'legacy', client, sink);
     // No client of this lane will say it.
     lane.notify(permit, initialized);
     return lane;
@@ -188,7 +216,7 @@ export class Lanes {
     const oldest = this.#clock.now() - this.#limits.processIdleMs;
     for (const [key, pool] of this.#pools) {
       for (const entry of pool) {
-        if (entry.users > 0 || entry.idleSince > oldest) continue;
+        if (entry.users > 0 || entry.audience.size > 0 || entry.idleSince > oldest) continue;
         pool.delete(entry);
         closeWhenOpen(entry);
       }

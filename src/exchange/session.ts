@@ -7,6 +7,7 @@ import type { Principal } from '../identity/principal.ts';
 import type { Id, Notification, Response } from '../wire/message.ts';
 import type { Endpoint } from './arrival.ts';
 import { type AskLimits, Asks } from './asks.ts';
+import type { Listening } from './bridge/listening.ts';
 import type { Ask, ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { Downstream } from './downstream.ts';
@@ -32,6 +33,8 @@ export class Session {
   readonly inflight = new Inflight();
   /** One lane a backend, opened at the latest when the first request needs it. */
   readonly lanes = new Map<string, Promise<Lane>>();
+  /** What the client wants to hear of from backends of the other era. */
+  readonly listenings = new Map<string, Listening>();
   readonly openedAt: number;
   /** The client's own `notifications/initialized`, to be told to lanes that are opened later. */
   initialized: Notification | undefined;
@@ -104,6 +107,7 @@ export class Session {
       );
     }
     this.lanes.clear();
+    for (const listening of this.listenings.values()) listening.close();
     this.downstream.close();
   }
 }

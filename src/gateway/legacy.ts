@@ -9,7 +9,6 @@ import { Exchange } from '../exchange/exchange.ts';
 import { initializeResult, readInitialize, readStranger } from '../exchange/handshake.ts';
 import type { Lane } from '../exchange/lane.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
-import { logLevelAt } from '../exchange/log-level.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import { Session } from '../exchange/session.ts';
 import { decide } from '../policy/decide.ts';
@@ -18,9 +17,10 @@ import { denyBatch } from '../policy/profile.ts';
 import { readBatch } from '../wire/batch.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
-import { eraHas, type MethodRow, methodRow } from '../wire/methods.ts';
-import { atLeast, type Era, type Revision } from '../wire/revisions.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { atLeast, type Revision } from '../wire/revisions.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
+import { absorb, beginListening } from './absorb.ts';
 import type { Rooms } from './rooms.ts';
 import type { Turn } from './turn.ts';
 
@@ -177,9 +177,7 @@ export class LegacyFront {
     const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
     const lane = await this.#laneFor(session, backend, permit, row);
     if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    else if (row.method === 'logging/setLevel') this.#setLevel(session, exchange, lane.era);
-    else if (!eraHas(lane.era, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    if (exchange.settled) {
+    if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit })) {
       lane.release?.();
       return;
     }
@@ -193,18 +191,6 @@ export class LegacyFront {
     new LegacyDrive({ ...this.#rooms, session }, exchange, request, (next, sink) =>
       lane.call(permit, next, sink),
     ).begin();
-  }
-
-  /** Remembered for what comes; a modern backend has no method for it, and is told with every request instead. */
-  #setLevel(session: Session, exchange: Exchange, of: Era): void {
-    const { request } = exchange;
-    const level = logLevelAt(request.bytes, member(request.params, 'level'));
-    if (level === undefined) {
-      exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
-      return;
-    }
-    session.logLevel = level;
-    if (of === 'modern') exchange.respondResult('{}');
   }
 
   #oneWay(session: Session, message: Exclude<Message, Request>): void {
@@ -227,7 +213,11 @@ export class LegacyFront {
     for (const [backend, opening] of session.lanes) {
       const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
       opening.then(
-        (lane) => lane.notify(permit, message),
+        (lane) => {
+          lane.notify(permit, message);
+          if (row.method === 'notifications/initialized')
+            beginListening(this.#rooms, session, { backend, lane, permit });
+        },
         () => undefined,
       );
     }

@@ -4,11 +4,13 @@ import { Failure } from '../errors.ts';
 import { admitModern, unknownMethod } from '../exchange/admit.ts';
 import type { HeaderReader } from '../exchange/arrival.ts';
 import { ModernDrive } from '../exchange/bridge/modern-client.ts';
+import { Watching } from '../exchange/bridge/watching.ts';
 import type { CallRequest } from '../exchange/call.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { discoverResult } from '../exchange/handshake.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
-import { listAll, ourselves } from '../exchange/listing.ts';
+import { listAll } from '../exchange/listing.ts';
+import { ourselves } from '../exchange/own-call.ts';
 import type { Principal } from '../identity/principal.ts';
 import { decide } from '../policy/decide.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
@@ -114,6 +116,11 @@ export class ModernFront {
       const text = stringAt(request.message.bytes, state) ?? '';
       const parked = await this.#rooms.parking.take(text, principal, request.message);
       parked.resume(exchange);
+      return;
+    }
+    if (request.row.longLived && !eras.includes('modern')) {
+      const watched = await this.#rooms.lanes.watch(permit, backend, principal, request.client);
+      await new Watching(exchange, watched).begin();
       return;
     }
     const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);

@@ -4,7 +4,18 @@ import { LegacyLane } from '../../src/backend/legacy.ts';
 import { openLine } from '../../src/backend/line.ts';
 import { Failure } from '../../src/errors.ts';
 import type { AskReply } from '../../src/exchange/call.ts';
-import { CallRecorder, callOf, client, LaneRecorder, limits, OddNotes, permit, toolCall } from './support/calls.ts';
+import {
+  CallRecorder,
+  callOf,
+  client,
+  LaneRecorder,
+  limits,
+  OddNotes,
+  permit,
+  settleDown,
+  told,
+  toolCall,
+} from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { ScriptedChannel } from './support/scripted-channel.ts';
 
@@ -25,6 +36,9 @@ async function opened({ streams }: { streams: boolean }) {
     self: '{}',
     ended: () => undefined,
   });
+  lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
+  await settleDown();
+  channel.posts.length = 0;
   const start = (text = toolCall) => {
     const call = new CallRecorder();
     return { sink: call, call: lane.call(permit, callOf(text), call), asked: channel.last };

@@ -58,9 +58,20 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
   return { clock, channel, notes, sink, ended, opening };
 }
 
-async function opened(setting: Setting) {
+/** The backend has agreed, and the client has said nothing yet. */
+async function agreed(setting: Setting) {
   const parts = await setUp(setting);
   return { ...parts, lane: await parts.opening };
+}
+
+/** `initialized` is said and done. */
+async function opened(setting: Setting) {
+  const parts = await agreed(setting);
+  parts.lane.notify(permit, initialized);
+  await settleDown();
+  parts.channel.posts.length = 0;
+  parts.channel.listens.length = 0;
+  return parts;
 }
 
 const ask = (id: unknown, method = 'elicitation/create') => ({ jsonrpc: '2.0', id, method, params: { message: '?' } });

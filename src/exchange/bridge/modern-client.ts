@@ -72,7 +72,11 @@ export class ModernDrive implements CallSink {
     const question = { method: ask.row.method, params: params && valueAt(ask.message.bytes, params) };
     const missing = missingFor(question, this.#request.client.capabilities);
     if (missing !== undefined || this.#request.row.mayAsk !== true) {
-      ask.answer({ failure: new Failure('ask_not_supported', missing && { data: { requiredCapabilities: missing } }) });
+      ask.answer({ failure: new Failure('ask_not_supported') });
+      // It was told what the client can do, and asks for more: the request cannot be processed without it.
+      // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
+      if (missing !== undefined)
+        this.#exchange?.abort(new Failure('missing_capability', { data: { requiredCapabilities: missing } }));
       return;
     }
     const key = `ask-${++this.#asked}`;

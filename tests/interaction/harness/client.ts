@@ -141,11 +141,13 @@ export function begin(url: string, { method = 'POST', headers = {}, body }: Call
     request.on('response', (message) => resolve(new OpenAnswer(message)));
     request.on('error', reject);
   });
-  answer.catch(() => undefined);
+  const awaited = within(answer, () => `no answer to ${method} ${url}`);
+  // Whoever drops the connection need not wait for an answer.
+  awaited.catch(() => undefined);
   // A string would take the headers along into UTF-8.
   request.end(typeof raw === 'string' ? Buffer.from(raw) : raw);
   onTestFinished(() => void request.destroy());
-  return { answer: within(answer, () => `no answer to ${method} ${url}`), drop: () => request.destroy() };
+  return { answer: awaited, drop: () => request.destroy() };
 }
 
 export async function within<T>(promise: Promise<T>, complaint: () => string): Promise<T> {

@@ -2,6 +2,7 @@
  * A pair of one era: an official client and an official server that have the same words, with a gateway between them. What
  * is written once is asked of both.
  */
+import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { type Json, until } from './client.ts';
@@ -122,6 +123,13 @@ export async function launchPairOf(era: Era, make: Makers): Promise<Pair> {
   };
 }
 
+/** Closed when the test is over. */
+export async function startPairOf(era: Era, make: Makers): Promise<Pair> {
+  const pair = await launchPairOf(era, make);
+  onTestFinished(() => pair.close());
+  return pair;
+}
+
 /** A pair whose server says what it is told to, and keeps what it got. Whoever launches it closes it. */
 export async function launchPair(era: Era, description: Description, answers: Answers): Promise<PlainPair> {
   const seen: Seen[] = [];
@@ -139,6 +147,13 @@ export async function launchPair(era: Era, description: Description, answers: An
     modern: () => plainV2(description, recorded),
   });
   return { ...pair, seen };
+}
+
+/** Closed when the test is over. */
+export async function startPair(era: Era, description: Description, answers: Answers): Promise<PlainPair> {
+  const pair = await launchPair(era, description, answers);
+  onTestFinished(() => pair.close());
+  return pair;
 }
 
 function legacyClient(url: string, { hears = {}, answers = {}, ...options }: ConnectOptions): Promise<ClientV1> {
@@ -214,8 +229,8 @@ export async function refusal(answer: Promise<unknown>): Promise<Refusal> {
     throw new Error(`answered with ${JSON.stringify(result)}`);
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') throw error;
-    // The older client puts the code in front of the message.
-    const message = error.message.replace(/^MCP error -?\d+: /, '');
+    // The older SDK puts the code in front of the message, on both sides.
+    const message = error.message.replace(/^(MCP error -?\d+: )+/, '');
     return { code: error.code, message, ...('data' in error && error.data !== undefined ? { data: error.data } : {}) };
   }
 }

@@ -119,18 +119,17 @@ describe('in 2025-03-26, where the profile allows it', () => {
     const held = new Held();
     const { url } = await behindLegacy({ 'tools/call': held.take }, { ...allow, limits: streaming });
     const client = await connectLegacy(url, { revision });
-    const stream = await client.stream([call('a'), call('b'), call('c')]);
+    const stream = await client.stream(['a', 'b', 'c'].map((id) => call(id, { id })));
     expect(stream.headers['content-type']).toBe('text/event-stream');
-    const turns = [await held.nth(1), await held.nth(2), await held.nth(3)];
+    await held.nth(3);
     // In the order in which they are done.
-    for (const turn of turns.reverse()) {
-      turn.result(text('done'));
-      await stream.message(() => stream.events.length === turns.indexOf(turn) + 1);
+    for (const id of ['c', 'a', 'b']) {
+      held.turns.find(({ message }) => message.params.arguments.id === id)?.result(text(`done ${id}`));
+      await stream.message((message) => message.id === id);
     }
     await stream.ended;
-    const messages = stream.events.map((event) => event.json());
-    expect(messages.map(({ id }) => id).sort()).toEqual(['a', 'b', 'c']);
-    for (const message of messages) expect(message).toEqual(result(message.id, text('done')));
+    const expected = ['c', 'a', 'b'].map((id) => result(id, text(`done ${id}`)));
+    expect(stream.events.map((event) => event.json())).toEqual(expected);
   });
 
   it('one request alone in an array is answered in an array', verifies('gateway:legacy:batch-served'), async () => {

@@ -62,6 +62,15 @@ export class Held {
   }
 }
 
+let reads = 0;
+
+/** Resolves when the gateway has read everything that stands on the stream so far: it has answered a ping behind it. */
+export async function hasRead(backend: ScriptedBackend, stream: Turn): Promise<void> {
+  const id = `read-${++reads}`;
+  stream.event(request(id, 'ping'));
+  await until(() => backend.received.some(({ message }) => message?.id === id), 'the gateway has read the stream');
+}
+
 export function request(id: string | number, method: string, params?: object): object {
   return { jsonrpc: '2.0', id, method, ...(params && { params }) };
 }

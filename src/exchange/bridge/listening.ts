@@ -1,0 +1,139 @@
+/**
+ * Subscriptions of a legacy session at a modern backend: one `subscriptions/listen` upstream with all that the session wants.
+ * When that changes another is opened, and the old one is closed once the new one stands, so that nothing is missed.
+ */
+import { Failure } from '../../errors.ts';
+import { notificationBytes, rewrite } from '../../wire/compose.ts';
+import type { Notification } from '../../wire/message.ts';
+import type { Call, CallRequest, CallSink, ClientFacts } from '../call.ts';
+import type { Clock } from '../clock.ts';
+import { ownRequest } from '../own-call.ts';
+import { admits, filterOf, isEmpty, readFilter, type Wanted } from './subscriptions.ts';
+
+/** Waits before a stream that broke is opened again; the last one repeats. */
+const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
+
+const acknowledged = 'notifications/subscriptions/acknowledged';
+const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
+
+export interface ListeningOptions {
+  readonly client: ClientFacts;
+  readonly clock: Clock;
+  start(request: CallRequest, sink: CallSink): Call;
+  /** To the client, in its own words. */
+  deliver(message: Uint8Array): void;
+}
+
+/** One stream upstream. */
+interface Standing {
+  readonly wanted: Wanted;
+  call: Call | undefined;
+  acknowledged: boolean;
+}
+
+export class Listening {
+  readonly #options: ListeningOptions;
+  #wanted: Wanted;
+  #current: Standing | undefined;
+  #failures = 0;
+  #stopWaiting: (() => void) | undefined;
+  #closed = false;
+
+  /** `lists` is heard of from the beginning. */
+  constructor(lists: Wanted, options: ListeningOptions) {
+    this.#options = options;
+    this.#wanted = lists;
+    if (!isEmpty(lists)) this.#open().catch(() => undefined);
+  }
+
+  /** Resolves when the backend has agreed to tell of it. Rejects with a Failure. */
+  async subscribe(uri: string): Promise<void> {
+    if (this.#wanted.resourceSubscriptions.includes(uri)) return;
+    this.#want([...this.#wanted.resourceSubscriptions, uri]);
+    const agreed = await this.#open();
+    if (agreed.resourceSubscriptions.includes(uri)) return;
+    this.#want(this.#wanted.resourceSubscriptions.filter((other) => other !== uri));
+    throw new Failure('resource_not_found', { message: 'The backend does not tell of this resource', data: { uri } });
+  }
+
+  unsubscribe(uri: string): void {
+    if (!this.#wanted.resourceSubscriptions.includes(uri)) return;
+    this.#want(this.#wanted.resourceSubscriptions.filter((other) => other !== uri));
+    if (isEmpty(this.#wanted)) this.#leave();
+    else this.#open().catch(() => undefined);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stopWaiting?.();
+    this.#leave();
+  }
+
+  #want(resourceSubscriptions: readonly string[]): void {
+    this.#wanted = { ...this.#wanted, resourceSubscriptions };
+  }
+
+  #leave(): void {
+    this.#current?.call?.cancel();
+    this.#current = undefined;
+  }
+
+  /** Resolves with what the backend agreed to. */
+  #open(): Promise<Wanted> {
+    const previous = this.#current;
+    const standing: Standing = { wanted: this.#wanted, call: undefined, acknowledged: false };
+    this.#current = standing;
+    return new Promise((resolve, reject) => {
+      const request = ownRequest(
+        'subscriptions/listen',
+        { notifications: filterOf(standing.wanted) },
+        this.#options.client,
+      );
+      standing.call = this.#options.start(request, {
+        notify: (notification) => {
+          if (notification.method !== acknowledged) this.#heard(standing, notification);
+          else {
+            standing.acknowledged = true;
+            this.#failures = 0;
+            previous?.call?.cancel();
+            resolve(readFilter(notification) ?? standing.wanted);
+          }
+        },
+        ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),
+        pause: () => undefined,
+        settle: (outcome) => {
+          standing.call = undefined;
+          reject(outcome.kind === 'failure' ? outcome.failure : new Failure('backend_unavailable'));
+          if (this.#current === standing) this.#later();
+        },
+      });
+    });
+  }
+
+  /** It broke, or the backend ended it: the session still wants to hear. */
+  #later(): void {
+    if (this.#closed) return;
+    const wait = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] as number;
+    this.#failures += 1;
+    this.#stopWaiting = this.#options.clock.after(wait, () => {
+      if (!this.#closed && !isEmpty(this.#wanted)) this.#open().catch(() => undefined);
+    });
+  }
+
+  #heard(standing: Standing, notification: Notification): void {
+    // Of two streams that stand at once the newer one speaks, as soon as it was acknowledged.
+    const speaks = standing === this.#current || this.#current?.acknowledged === false;
+    if (speaks && admits(this.#wanted, notification)) this.#options.deliver(untagged(notification));
+  }
+}
+
+/** The notification without the name of a subscription that the client knows nothing of. */
+function untagged(notification: Notification): Uint8Array {
+  const { bytes, params, meta, method } = notification;
+  if (params === undefined || meta === undefined) return bytes;
+  const others = meta.members.some(({ key }) => key !== subscriptionId);
+  const rewritten = others
+    ? rewrite(bytes, params, { set: { _meta: rewrite(bytes, meta, { drop: (key) => key === subscriptionId }) } })
+    : rewrite(bytes, params, { drop: (key) => key === '_meta' });
+  return notificationBytes(method, rewritten);
+}

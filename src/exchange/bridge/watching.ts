@@ -1,0 +1,94 @@
+/**
+ * A modern client's `subscriptions/listen` at a legacy backend: what the upstream session says unasked, filtered, and
+ * `resources/subscribe` for what has to be asked for.
+ */
+import { Failure } from '../../errors.ts';
+import { notificationBytes } from '../../wire/compose.ts';
+import type { Notification, ResultResponse } from '../../wire/message.ts';
+import { skimMessage } from '../../wire/skim.ts';
+import type { Call, CallRequest } from '../call.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Discovery } from '../lane.ts';
+import { ownRequest } from '../own-call.ts';
+import {
+  admits,
+  filterOf,
+  honoured,
+  offeredLists,
+  offersSubscriptions,
+  readFilter,
+  type Wanted,
+} from './subscriptions.ts';
+
+/** The upstream session as a watcher sees it. Subscriptions of several watchers are counted there. */
+export interface Watched {
+  readonly discovery: Discovery;
+  subscribe(uri: string): Promise<void>;
+  unsubscribe(uri: string): void;
+  /** Returns how to stop hearing. */
+  hear(listener: (notification: Notification) => void, lost: (failure: Failure) => void): () => void;
+}
+
+export type OwnCall = (request: CallRequest) => Promise<ResultResponse>;
+
+export class Watching implements Call {
+  readonly #exchange: Exchange;
+  readonly #watched: Watched;
+  #granted: Wanted | undefined;
+  #stop: () => void = () => undefined;
+
+  constructor(exchange: Exchange, watched: Watched) {
+    this.#exchange = exchange;
+    this.#watched = watched;
+  }
+
+  /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
+  async begin(): Promise<void> {
+    const wanted = readFilter(this.#exchange.request);
+    if (wanted === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    this.#exchange.drivenBy(this);
+    // Heard from now on, told once it was acknowledged.
+    const early: Notification[] = [];
+    this.#stop = this.#watched.hear(
+      (notification) => (this.#granted === undefined ? early.push(notification) : this.#tell(notification)),
+      (failure) => this.#exchange.fail(failure),
+    );
+    const { capabilities } = this.#watched.discovery;
+    const subscribed = offersSubscriptions(capabilities) ? await this.#subscribe(wanted.resourceSubscriptions) : [];
+    const granted = honoured(wanted, { ...offeredLists(capabilities), resourceSubscriptions: subscribed });
+    if (this.#exchange.settled) {
+      for (const uri of subscribed) this.#watched.unsubscribe(uri);
+      return;
+    }
+    this.#granted = granted;
+    this.#exchange.sendSubscribed(
+      own('notifications/subscriptions/acknowledged', { notifications: filterOf(granted) }),
+    );
+    for (const notification of early) this.#tell(notification);
+  }
+
+  cancel(): void {
+    this.#stop();
+    for (const uri of this.#granted?.resourceSubscriptions ?? []) this.#watched.unsubscribe(uri);
+    this.#granted = undefined;
+  }
+
+  #tell(notification: Notification): void {
+    if (this.#granted === undefined || !admits(this.#granted, notification)) return;
+    // What says nothing has no parameters in this era, and still needs them to name the subscription.
+    this.#exchange.sendSubscribed(notification.params === undefined ? own(notification.method, {}) : notification);
+  }
+
+  async #subscribe(uris: readonly string[]): Promise<readonly string[]> {
+    const outcomes = await Promise.allSettled(uris.map((uri) => this.#watched.subscribe(uri)));
+    return uris.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+  }
+}
+
+export function subscribeRequest(method: 'resources/subscribe' | 'resources/unsubscribe', uri: string): CallRequest {
+  return ownRequest(method, { uri });
+}
+
+function own(method: string, params: object): Notification {
+  return skimMessage(notificationBytes(method, JSON.stringify(params))) as Notification;
+}

@@ -1,0 +1,75 @@
+/** What a legacy client expects and a modern backend has no method for: done here, in the backend's place. */
+import { Failure } from '../errors.ts';
+import { unknownMethod } from '../exchange/admit.ts';
+import { Listening } from '../exchange/bridge/listening.ts';
+import { nothingWanted, offeredLists } from '../exchange/bridge/subscriptions.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { HeldLane } from '../exchange/lanes.ts';
+import { logLevelAt } from '../exchange/log-level.ts';
+import type { Session } from '../exchange/session.ts';
+import type { Permit } from '../policy/permit.ts';
+import { eraHas } from '../wire/methods.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { Rooms } from './rooms.ts';
+
+/** The backend that a request was for, and the way there. */
+export interface Destination {
+  readonly backend: string;
+  readonly lane: HeldLane;
+  readonly permit: Permit;
+}
+
+/** False where the backend has the method, and is to be asked. Otherwise the exchange is settled, or will be. */
+export function absorb(rooms: Rooms, session: Session, exchange: Exchange, to: Destination): boolean {
+  if (exchange.row.method === 'logging/setLevel') return setLevel(session, exchange, to);
+  if (eraHas(to.lane.era, exchange.row)) return false;
+  const span = member(exchange.request.params, 'uri');
+  const uri = span && stringAt(exchange.request.bytes, span);
+  if (exchange.row.action !== 'subscribe') exchange.fail(unknownMethod(exchange.request, 'legacy'));
+  else if (uri === undefined) exchange.fail(new Failure('invalid_params', { message: 'uri is required' }));
+  else if (exchange.row.method === 'resources/unsubscribe') {
+    session.listenings.get(to.backend)?.unsubscribe(uri);
+    exchange.respondResult('{}');
+  } else {
+    listeningOf(rooms, session, to)
+      .subscribe(uri)
+      .then(
+        () => exchange.respondResult('{}'),
+        (error: unknown) => exchange.fail(rooms.fault(error)),
+      );
+  }
+  return true;
+}
+
+/** The client is ready to hear: from here on it is told when lists change, if the backend tells of that. */
+export function beginListening(rooms: Rooms, session: Session, to: Destination): void {
+  if (to.lane.era === 'modern' && !session.ended) listeningOf(rooms, session, to);
+}
+
+/** Remembered for what comes; a modern backend is told with every request instead. */
+function setLevel(session: Session, exchange: Exchange, { lane }: Destination): boolean {
+  const { request } = exchange;
+  const level = logLevelAt(request.bytes, member(request.params, 'level'));
+  if (level === undefined) {
+    exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
+    return true;
+  }
+  session.logLevel = level;
+  if (lane.era === 'legacy') return false;
+  exchange.respondResult('{}');
+  return true;
+}
+
+function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: Destination): Listening {
+  const existing = session.listenings.get(backend);
+  if (existing !== undefined) return existing;
+  const lists = session.initialized === undefined ? nothingWanted : offeredLists(lane.discovery.capabilities);
+  const listening = new Listening(lists, {
+    client: session.client,
+    clock: rooms.clock,
+    start: (request, sink) => lane.call(permit, request, sink),
+    deliver: (message) => session.downstream.deliver(message, 'keep'),
+  });
+  session.listenings.set(backend, listening);
+  return listening;
+}
