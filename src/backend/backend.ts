@@ -73,12 +73,15 @@ export class LiveBackend implements Backend {
     return this.#state;
   }
 
+  get modern(): Lane | undefined {
+    return this.#fresh(this.#options.clock.now()) === undefined ? undefined : this.#modern?.lane;
+  }
+
   discover(): Promise<Discovery> {
     if (this.#closed !== undefined) return Promise.reject(new Failure('shutting_down'));
-    const { clock, limits } = this.#options;
-    const now = clock.now();
-    const known = this.#known;
-    if (known !== undefined && !known.doubted && now - known.at < limits.probeAgeMs) return known.promise;
+    const now = this.#options.clock.now();
+    const known = this.#fresh(now);
+    if (known !== undefined) return known.promise;
     if (this.#probing !== undefined) return this.#probing;
     if (this.#failed !== undefined && now - this.#failed.at < DOWN_MS) return Promise.reject(this.#failed.failure);
     this.#probing = this.#probe().finally(() => {
@@ -214,6 +217,12 @@ export class LiveBackend implements Backend {
       clock,
       self,
     };
+  }
+
+  #fresh(now: number): Knowledge | undefined {
+    const known = this.#known;
+    if (known === undefined || known.doubted) return undefined;
+    return now - known.at < this.#options.limits.probeAgeMs ? known : undefined;
   }
 
   #learn(discovery: Discovery): void {

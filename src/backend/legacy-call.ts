@@ -42,9 +42,9 @@ export class LegacyCall extends RunningCall {
 
   protected override judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure {
     if (!this.#session.hasSession) return failure;
+    const gone = this.#isGone(http);
     if (failure.reason === 'backend_session_lost') return this.#loseSession(failure);
-    // A session that is lost later, while the answer was on its way, may have done the work.
-    return this.#isGone(http) ? this.#loseSession(new Failure('backend_session_lost', { cause: failure })) : failure;
+    return gone ? this.#loseSession(new Failure('backend_session_lost', { cause: failure })) : failure;
   }
 
   /** A dropped stream is no cancellation in this era; it must be said. Servers leave the stream open afterwards, so it is closed, too. */
@@ -52,7 +52,10 @@ export class LegacyCall extends RunningCall {
     this.#session.post(cancelledBytes(this.id, reason), 'notifications/cancelled');
   }
 
-  /** 2025-11-25, basic/transports#session-management: a 404 to a request that named its session means that there is none. */
+  /**
+   * 2025-11-25, basic/transports#session-management: a 404 to a request that named its session means that there is none. The
+   * request was not looked at; where the session is lost later, while the answer was on its way, it may have been done.
+   */
   #isGone(http: HttpFacts | undefined): boolean {
     this.unseen = http?.status === 404 && this.#session.hasSession;
     return this.unseen;

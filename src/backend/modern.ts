@@ -198,6 +198,10 @@ class ModernCall extends RunningCall {
     if (type !== undefined) {
       const text = stringAt(message.bytes, type);
       if (text !== 'complete' && text !== 'input_required') return invalid('The backend gave an unknown resultType');
+      // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests
+      if (text === 'input_required' && this.request.row.mayAsk !== true) {
+        return invalid('The backend asked for input where none can be given');
+      }
     }
     return { kind: 'result', message, vocabulary: 'modern' };
   }

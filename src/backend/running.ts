@@ -5,6 +5,7 @@
 import { Failure } from '../errors.ts';
 import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
+import { idAt, member } from '../wire/values.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
 import type { BackendNotes } from './notes.ts';
@@ -99,6 +100,10 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   message(message: Notification | Request): void {
     if (this.over) return;
     this.touch();
+    if (message.method === 'notifications/progress' && !this.isOurs(message)) {
+      this.host.notes.odd('unattributed', message.method);
+      return;
+    }
     try {
       this.understand(message);
     } catch (cause) {
@@ -150,6 +155,12 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   touch(): void {
     this.heard = true;
     this.heardAt = this.host.deadlines.now();
+  }
+
+  /** A report under another token is not about this call, though it came on its stream. */
+  private isOurs(progress: Notification | Request): boolean {
+    const token = member(progress.params, 'progressToken');
+    return token !== undefined && idAt(progress.bytes, token)?.key === this.key;
   }
 
   protected broke(cause: unknown): void {

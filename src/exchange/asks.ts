@@ -4,9 +4,9 @@
  */
 import { Failure } from '../errors.ts';
 import { missingFor } from '../wire/capabilities.ts';
-import { notificationBytes, requestBytes } from '../wire/compose.ts';
-import type { Response } from '../wire/message.ts';
-import { slice, valueAt } from '../wire/values.ts';
+import { notificationBytes, requestBytes, rewrite } from '../wire/compose.ts';
+import type { ObjectSpan, Request, Response } from '../wire/message.ts';
+import { member, slice, stringAt, valueAt } from '../wire/values.ts';
 import type { Ask, AskReply, ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
 
@@ -19,6 +19,14 @@ export interface AskLimits {
 
 interface Waiting {
   finish(reply: AskReply): void;
+}
+
+/** A visit to a page is known by an id in 2025-11-25, and by nothing in the revision after: there it is given one. */
+function withElicitationId({ bytes, method }: Request, params: ObjectSpan, id: string): Uint8Array {
+  const mode = member(params, 'mode');
+  const visits = method === 'elicitation/create' && mode !== undefined && stringAt(bytes, mode) === 'url';
+  if (!visits || member(params, 'elicitationId') !== undefined) return slice(bytes, params);
+  return rewrite(bytes, params, { set: { elicitationId: JSON.stringify(id) } });
 }
 
 /** Sends to the client on the stream where the question belongs. */
@@ -43,11 +51,9 @@ export class Asks {
 
   /** Puts the question to the client, or answers for a client that cannot: it is never offered what it did not declare. */
   relay(ask: Ask, route: AskRoute): void {
-    const params = ask.message.params;
-    const missing = missingFor(
-      { method: ask.row.method, params: params && valueAt(ask.message.bytes, params) },
-      this.#client.capabilities,
-    );
+    const { bytes, params } = ask.message;
+    const question = { method: ask.row.method, params: params && valueAt(bytes, params) };
+    const missing = missingFor(question, this.#client.capabilities);
     if (missing !== undefined) {
       ask.answer({ failure: new Failure('ask_not_supported', { data: { requiredCapabilities: missing } }) });
       return;
@@ -74,7 +80,7 @@ export class Asks {
         ask.answer(reply);
       },
     });
-    route(requestBytes(id, ask.row.method, params && slice(ask.message.bytes, params)));
+    route(requestBytes(id, ask.row.method, params && withElicitationId(ask.message, params, key)));
     ask.onWithdrawn(() => {
       if (!this.#waiting.has(key)) return;
       forget();

@@ -5,6 +5,7 @@ import { readCapabilities } from '../wire/capabilities.ts';
 import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision } from '../wire/revisions.ts';
 import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import { degradeServer } from './bridge/older.ts';
 import type { ClientFacts } from './call.ts';
 import type { Discovery } from './lane.ts';
 
@@ -48,11 +49,14 @@ export function unsupported(profile: Profile, requested: string): Failure {
 
 export function initializeResult(revision: Revision, discovery: Discovery): string {
   const { capabilities, serverInfo, instructions, rest } = discovery;
-  const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, _meta, ...others } = rest;
+  const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, ...others } = rest;
+  const { extensions, ...known } = offered(capabilities);
+  // A word of the modern era, unless the backend said it in this one.
+  const carried = extensions !== undefined && discovery.eras.includes('legacy') ? { extensions } : {};
   return JSON.stringify({
     protocolVersion: revision,
-    capabilities: offered(capabilities),
-    serverInfo: serverInfo ?? about,
+    capabilities: { ...known, ...carried },
+    serverInfo: degradeServer(serverInfo ?? about, revision),
     instructions,
     ...others,
   });

@@ -52,6 +52,8 @@ export type BackendState =
 export interface Backend {
   readonly name: string;
   readonly state: BackendState;
+  /** Everybody's lane to a modern backend, for as long as what was found out is fresh and nothing speaks against it. */
+  readonly modern: Lane | undefined;
   /** What the backend is, from the cache while that is fresh; probes otherwise. Rejects with a Failure. Concurrent callers share one probe. */
   discover(): Promise<Discovery>;
   /** Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. */

@@ -15,7 +15,7 @@ import type { Watched } from './bridge/watching.ts';
 import type { ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
 import type { Backend, Discovery, Lane, LaneSink } from './lane.ts';
-import { PooledCall } from './pooled-call.ts';
+import { type OpenedLane, PooledCall } from './pooled-call.ts';
 import type { Session } from './session.ts';
 
 export interface LaneLimits {
@@ -41,11 +41,14 @@ interface Pooled {
   readonly audience: Audience;
 }
 
+interface Held extends OpenedLane {
+  readonly entry: Pooled;
+}
+
 export class Lanes {
   readonly #backends: ReadonlyMap<string, Backend>;
   readonly #limits: LaneLimits;
   readonly #clock: Clock;
-  readonly #stateless = new Map<string, Lane>();
   readonly #pools = new Map<string, Set<Pooled>>();
   #stopSweeping: () => void;
 
@@ -58,9 +61,7 @@ export class Lanes {
 
   /** The lane of a backend that is known to be modern. No waiting: this is the way that most modern calls take. */
   stateless(name: string): Lane | undefined {
-    const state = this.#backends.get(name)?.state;
-    if (state?.state !== 'ready' || !state.discovery.eras.includes('modern')) return undefined;
-    return this.#stateless.get(name);
+    return this.#backends.get(name)?.modern;
   }
 
   async discover(name: string): Promise<Discovery> {
@@ -77,9 +78,7 @@ export class Lanes {
     const backend = this.#backend(name);
     const { eras } = await backend.discover();
     if (!eras.includes('modern')) return this.pooled(permit, name, principal, client, row);
-    const lane = this.#stateless.get(name) ?? (await backend.open(permit, 'modern', client, silent));
-    this.#stateless.set(name, lane);
-    return lane;
+    return backend.open(permit, 'modern', client, silent);
   }
 
   /** The session's own lane; a dual backend is spoken to in the client's era, so that nothing needs translation. */
@@ -102,39 +101,19 @@ export class Lanes {
     row: MethodRow,
   ): Promise<HeldLane> {
     const pool = this.#pool(name, principal, client);
-    const entry =
-      [...pool].find((pooled) => !pooled.exclusive && (pooled.users === 0 || row.mayAsk !== true)) ??
-      this.#grow(permit, name, client, pool);
-    const { opening } = entry;
-    entry.users += 1;
-    entry.exclusive = row.mayAsk === true;
-    let held = true;
-    const release = () => {
-      if (!held) return;
-      held = false;
-      entry.users -= 1;
-      entry.exclusive = false;
-      entry.idleSince = this.#clock.now();
+    const held = await this.#hold(permit, name, client, row, pool);
+    const { lane, release } = held;
+    const reopen = (given: Permit) => {
+      // The next one to look would find it, too, before it hears that it is lost.
+      pool.delete(held.entry);
+      return this.#hold(given, name, client, row, this.#pool(name, principal, client));
     };
-    try {
-      const lane = await opening;
-      // Where the stream tells whose ask it is, calls share the lane.
-      if (lane.attributesAsks) entry.exclusive = false;
-      return {
-        era: lane.era,
-        discovery: lane.discovery,
-        call: (given, request, sink) =>
-          new PooledCall(request, sink, () => this.pooled(given, name, principal, client, row)).begin(
-            lane,
-            given,
-            release,
-          ),
-        release,
-      };
-    } catch (error) {
-      release();
-      throw error;
-    }
+    return {
+      era: lane.era,
+      discovery: lane.discovery,
+      call: (given, request, sink) => new PooledCall(request, sink, () => reopen(given)).begin(lane, given, release),
+      release,
+    };
   }
 
   /** A pooled session to listen to. Its calls are none of the watcher's business, so they share it. */
@@ -151,8 +130,6 @@ export class Lanes {
 
   close(): void {
     this.#stopSweeping();
-    for (const lane of this.#stateless.values()) lane.close();
-    this.#stateless.clear();
     for (const pool of this.#pools.values()) for (const entry of pool) closeWhenOpen(entry);
     this.#pools.clear();
   }
@@ -186,6 +163,31 @@ export class Lanes {
     const pool = this.#pools.get(key) ?? new Set();
     this.#pools.set(key, pool);
     return pool;
+  }
+
+  async #hold(permit: Permit, name: string, client: ClientFacts, row: MethodRow, pool: Set<Pooled>): Promise<Held> {
+    const entry =
+      [...pool].find((pooled) => !pooled.exclusive && (pooled.users === 0 || row.mayAsk !== true)) ??
+      this.#grow(permit, name, client, pool);
+    entry.users += 1;
+    entry.exclusive = row.mayAsk === true;
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      entry.users -= 1;
+      entry.exclusive = false;
+      entry.idleSince = this.#clock.now();
+    };
+    try {
+      const lane = await entry.opening;
+      // Where the stream tells whose ask it is, calls share the lane.
+      if (lane.attributesAsks) entry.exclusive = false;
+      return { entry, lane, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   #grow(permit: Permit, name: string, client: ClientFacts, pool: Set<Pooled>): Pooled {

@@ -6,18 +6,23 @@ import { Failure } from '../errors.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Call, CallRequest, CallSink, Outcome } from './call.ts';
 import type { Lane } from './lane.ts';
-import type { HeldLane } from './lanes.ts';
+
+/** An upstream session for one call, given back with `release`. */
+export interface OpenedLane {
+  readonly lane: Pick<Lane, 'call' | 'discovery' | 'era'>;
+  release(): void;
+}
 
 export class PooledCall implements Call {
   readonly #request: CallRequest;
   readonly #sink: CallSink;
-  readonly #reopen: () => Promise<HeldLane>;
+  readonly #reopen: () => Promise<OpenedLane>;
   #call: Call | undefined;
   #release: () => void = () => undefined;
   #again = true;
   #cancelled = false;
 
-  constructor(request: CallRequest, sink: CallSink, reopen: () => Promise<HeldLane>) {
+  constructor(request: CallRequest, sink: CallSink, reopen: () => Promise<OpenedLane>) {
     this.#request = request;
     this.#sink = sink;
     this.#reopen = reopen;
@@ -50,9 +55,9 @@ export class PooledCall implements Call {
     this.#again = false;
     this.#call = undefined;
     this.#reopen().then(
-      (held) => {
-        if (this.#cancelled) held.release?.();
-        else this.#call = held.call(permit, this.#request, this.#sink);
+      ({ lane, release }) => {
+        if (this.#cancelled) release();
+        else this.begin(lane, permit, release);
       },
       (error: unknown) => {
         const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });

@@ -7,7 +7,7 @@ import type { Failure } from '../errors.ts';
 import { elementsAt } from '../wire/array.ts';
 import { concat, spliceMessage } from '../wire/compose.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
-import { checkParamHeaders, type ParamHeader, paramHeaders } from '../wire/mirror.ts';
+import { checkParamHeaders, type ParamHeader, paramHeaders, paramHeaderValues } from '../wire/mirror.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, slice, stringAt, valueAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
@@ -44,8 +44,7 @@ export class ToolHeaders {
     header: HeaderReader,
     list: ListTools,
   ): Failure | undefined | Promise<Failure | undefined> {
-    const named = member(request.params, 'name');
-    const tool = named === undefined ? undefined : stringAt(request.bytes, named);
+    const tool = toolOf(request);
     if (tool === undefined) return undefined;
     const known = this.#known.get(backend);
     if (known === undefined || this.#stale(known, tool)) {
@@ -55,6 +54,17 @@ export class ToolHeaders {
     // The schema may have changed since: what the client saw may be newer than what we know.
     if (mismatch === undefined || this.#clock.now() - known.at < RECENT_MS) return mismatch;
     return this.#read(backend, list).then((read) => compare(read, tool, request, header));
+  }
+
+  /** The headers that a call needs where its client knows nothing of them. `again`: what we knew was refused. */
+  async valuesFor(backend: string, request: Request, list: ListTools, again = false): Promise<Record<string, string>> {
+    const tool = toolOf(request);
+    if (tool === undefined) return {};
+    const known = this.#known.get(backend);
+    const fresh = known === undefined || again || this.#stale(known, tool) ? await this.#read(backend, list) : known;
+    const headers = fresh.tools.get(tool) ?? [];
+    const args = member(request.params, 'arguments');
+    return headers.length === 0 ? {} : paramHeaderValues(headers, args && valueAt(request.bytes, args));
   }
 
   #stale(known: Known, tool: string): boolean {
@@ -77,6 +87,11 @@ export class ToolHeaders {
     this.#reading.set(backend, fresh);
     return fresh;
   }
+}
+
+function toolOf(request: Request): string | undefined {
+  const named = member(request.params, 'name');
+  return named && stringAt(request.bytes, named);
 }
 
 function entryOf(tool: unknown): (readonly [string, readonly ParamHeader[]])[] {

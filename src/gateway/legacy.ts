@@ -22,6 +22,7 @@ import { atLeast, type Revision } from '../wire/revisions.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
 import { absorb, beginListening } from './absorb.ts';
 import type { Rooms } from './rooms.ts';
+import { listTools } from './tools.ts';
 import type { Turn } from './turn.ts';
 
 /** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
@@ -188,9 +189,13 @@ export class LegacyFront {
       progress: exchange.token !== undefined,
       logLevel: session.logLevel,
     };
-    new LegacyDrive({ ...this.#rooms, session }, exchange, request, (next, sink) =>
-      lane.call(permit, next, sink),
-    ).begin();
+    const paramHeaders =
+      lane.era === 'modern' && row.method === 'tools/call'
+        ? (again: boolean) =>
+            this.#rooms.toolHeaders.valuesFor(backend, message, listTools(this.#rooms, backend), again)
+        : undefined;
+    const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
+    new LegacyDrive(context, exchange, request, (next, sink) => lane.call(permit, next, sink)).begin();
   }
 
   #oneWay(session: Session, message: Exclude<Message, Request>): void {

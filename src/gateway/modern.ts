@@ -9,16 +9,15 @@ import type { CallRequest } from '../exchange/call.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { discoverResult } from '../exchange/handshake.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
-import { listAll } from '../exchange/listing.ts';
-import { ourselves } from '../exchange/own-call.ts';
 import type { Principal } from '../identity/principal.ts';
 import { decide } from '../policy/decide.ts';
-import { type Permit, systemPermit } from '../policy/permit.ts';
+import type { Permit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
+import { listTools } from './tools.ts';
 import type { Turn } from './turn.ts';
 
 /** A request that was admitted, with leave to reach its backend. */
@@ -160,13 +159,6 @@ export class ModernFront {
   /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
   #paramMismatch({ backend, request, header }: Admitted): Failure | undefined | Promise<Failure | undefined> {
     if (header === undefined || request.row.method !== 'tools/call') return undefined;
-    const { toolHeaders, lanes } = this.#rooms;
-    const permit = systemPermit('list');
-    return toolHeaders.check(backend, request.message, header, () =>
-      listAll(permit, 'tools/list', (row) => lanes.forModern(permit, backend, ourPrincipal, ourselves, row)),
-    );
+    return this.#rooms.toolHeaders.check(backend, request.message, header, listTools(this.#rooms, backend));
   }
 }
-
-/** What the gateway does for itself, it does as nobody's principal. */
-const ourPrincipal: Principal = { key: 'system' };

@@ -1,4 +1,5 @@
 /** What a client says it can do, and what a backend may therefore ask of it. */
+import { isObject } from './values.ts';
 
 export interface ClientCapabilities {
   readonly elicitation: { readonly form: boolean; readonly url: boolean } | undefined;
@@ -15,10 +16,6 @@ export interface Ask {
 }
 
 const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A capability is declared by an object; anything else in its place declares nothing. */
 function declared(object: Record<string, unknown>, key: string): Record<string, unknown> | undefined {

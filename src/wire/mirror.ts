@@ -6,7 +6,8 @@
 import { Failure } from '../errors.ts';
 import type { Request } from './message.ts';
 import type { MethodRow } from './methods.ts';
-import { member, stringAt } from './values.ts';
+import { nameAt } from './names.ts';
+import { isObject, member } from './values.ts';
 
 export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
@@ -81,7 +82,8 @@ function checkName(request: Request, row: MethodRow | undefined, header: string 
 
 function bodyText(request: Request, where: 'params' | 'meta', key: string): string | undefined {
   const found = member(request[where], key);
-  return found === undefined ? undefined : stringAt(request.bytes, found);
+  if (found === undefined || request.bytes[found.start] !== 0x22 /* " */) return undefined;
+  return nameAt(request.bytes, found.start + 1, found.end - 1);
 }
 
 /** `undefined` in the body is not compared; `null` equals nothing. */
@@ -262,8 +264,4 @@ function valueAtPath(args: unknown, path: readonly string[]): unknown {
 
 function own(object: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

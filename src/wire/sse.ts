@@ -114,15 +114,16 @@ export class SseReader {
   }
 
   private field(line: Buffer): void {
+    if (isData(line)) {
+      if (this.dataLines++ > 0) this.data.add(NEWLINE);
+      this.data.add(line.subarray(line[5] === SPACE ? 6 : 5));
+      return;
+    }
     const colon = line.indexOf(COLON);
     const nameEnd = colon === -1 ? line.byteLength : colon;
     let at = colon === -1 ? nameEnd : colon + 1;
     if (line[at] === SPACE) at++;
     switch (line.toString('latin1', 0, Math.min(nameEnd, 'event'.length + 1))) {
-      case 'data':
-        if (this.dataLines++ > 0) this.data.add(NEWLINE);
-        this.data.add(line.subarray(at));
-        break;
       case 'event':
         this.event = line.toString('utf8', at);
         break;
@@ -151,6 +152,12 @@ export class SseReader {
     this.retry = undefined;
     this.size = 0;
   }
+}
+
+/** `data`, alone or before a colon. */
+function isData(line: Buffer): boolean {
+  if (line[0] !== 0x64 || line[1] !== 0x61 || line[2] !== 0x74 || line[3] !== 0x61) return false;
+  return line.byteLength === 4 || line[4] === COLON;
 }
 
 function find(chunk: Buffer, byte: number, from: number): number {

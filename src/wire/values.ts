@@ -61,6 +61,11 @@ export function valueAt(bytes: Uint8Array, span: Span): unknown {
   }
 }
 
+/** Whether a parsed value is a JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function member(object: ObjectSpan | undefined, key: string): Member | undefined {
   if (object === undefined) return undefined;
   for (const candidate of object.members) if (candidate.key === key) return candidate;

@@ -110,14 +110,14 @@ describe('initialize', () => {
     { version: '2024-11-05', sessionId: undefined, expect: {} },
   ];
   test.each(headers)('what follows in $version carries its headers', async ({ version, sessionId, expect: wanted }) => {
-    const { channel, lane } = await opened({
+    const { channel, lane } = await agreed({
       streams: true,
       version,
       ...(sessionId === undefined ? {} : { sessionId }),
     });
-    lane.call(permit, callOf(toolCall), new CallRecorder());
     lane.notify(permit, initialized);
-    await channel.until(() => channel.listens.length > 0);
+    lane.call(permit, callOf(toolCall), new CallRecorder());
+    await channel.until(() => channel.listens.length > 0 && channel.asked.length > 1);
     expect([channel.last.headers, channel.posts[0]?.headers, channel.listens[0]]).toEqual([wanted, wanted, wanted]);
   });
 
@@ -182,14 +182,14 @@ describe('initialize', () => {
 
 describe('initialized', () => {
   test('is sent at once for a modern client, and the stream is opened after it', async () => {
-    const { channel } = await opened({ streams: true, facts: client('2026-07-28'), sessionId: 'S' });
+    const { channel } = await agreed({ streams: true, facts: client('2026-07-28'), sessionId: 'S' });
     expect(channel.posted()).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);
     await channel.until(() => channel.listens.length > 0);
     expect(channel.listens).toHaveLength(1);
   });
 
   test('waits for the client’s own otherwise, and is sent once, as it came', async () => {
-    const { channel, lane } = await opened({ streams: true });
+    const { channel, lane } = await agreed({ streams: true });
     expect(channel.posts).toEqual([]);
     lane.notify(permit, initialized);
     lane.notify(permit, initialized);
@@ -198,12 +198,45 @@ describe('initialized', () => {
   });
 
   test('that the backend does not take opens no stream', async () => {
-    const { channel, lane, notes } = await opened({ streams: true });
+    const { channel, lane, notes } = await agreed({ streams: true });
     channel.refusePosts = new Failure('backend_invalid');
     lane.notify(permit, initialized);
     await settleDown();
     expect(channel.listens).toEqual([]);
     expect(notes.odds).toEqual(['not_taken']);
+  });
+
+  test('is in the backend’s hands before any request is sent', async () => {
+    const { channel, lane } = await agreed({ streams: true });
+    const taken = channel.holdPosts();
+    lane.notify(permit, initialized);
+    lane.call(permit, callOf(toolCall), new CallRecorder());
+    await settleDown();
+    expect(channel.asked.map(({ json }) => json.method)).toEqual(['initialize']);
+    taken();
+    await settleDown();
+    expect(channel.asked.map(({ json }) => json.method)).toEqual(['initialize', 'tools/call']);
+  });
+
+  test('is said for a client that forgets it, and then not again', async () => {
+    const { channel, lane } = await agreed({ streams: true });
+    lane.call(permit, callOf(toolCall), new CallRecorder());
+    await settleDown();
+    lane.notify(permit, initialized);
+    await settleDown();
+    expect(channel.posted()).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);
+    expect(channel.last.json.method).toBe('tools/call');
+  });
+
+  test('delays no cancellation: a call that was given up is never sent', async () => {
+    const { channel, lane } = await agreed({ streams: true });
+    const taken = channel.holdPosts();
+    const call = lane.call(permit, callOf(toolCall), new CallRecorder());
+    call.cancel();
+    taken();
+    await settleDown();
+    expect(channel.asked.map(({ json }) => json.method)).toEqual(['initialize']);
+    expect(channel.posted()).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);
   });
 });
 
@@ -271,6 +304,8 @@ describe('a call', () => {
     clock.advance(limits.totalMs - 1000);
     expect(sink.ends).toEqual([]);
     sink.asks[0]?.answer({ result: '{}' });
+    clock.advance(limits.idleMs - 1000);
+    expect(sink.ends).toEqual([]);
     clock.advance(2000);
     expect(sink.ends).toEqual(['failure backend_timeout']);
   });
@@ -302,7 +337,7 @@ describe('a lost session', () => {
   });
 
   test('is noticed by a notification that is refused', async () => {
-    const { channel, lane, sink } = await opened({ streams: true, sessionId: 'S' });
+    const { channel, lane, sink } = await agreed({ streams: true, sessionId: 'S' });
     channel.refusePosts = new Failure('backend_session_lost');
     lane.notify(permit, initialized);
     await settleDown();

@@ -134,6 +134,7 @@ describe('what two readers could understand differently', () => {
     { name: 'half a pair', input: '"\\ud800"' },
     { name: 'the other half', input: '"\\udc00"' },
     { name: 'a pair the wrong way round', input: '"\\ude00\\ud83d"' },
+    { name: 'two first halves', input: '"\\ud83d\\ud83d"' },
     { name: 'half a pair before something else', input: '"\\ud83d\\u0061"' },
     { name: 'half a pair before a whole one', input: '"\\ud83d\\ud83d\\ude00"' },
     { name: 'half a pair in a name', input: '{"\\ud800":1}' },

@@ -2,12 +2,12 @@
  * A channel over Streamable HTTP, for both eras: the adapters give the headers that differ. Light: the connections are those
  * of the backend, and a channel is what one session, or the modern era, has of them.
  */
-import { Failure } from '../../errors.ts';
+import type { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { methodRow } from '../../wire/methods.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
-import type { HttpChannelLimits } from './context.ts';
-import { Handover } from './handover.ts';
+import { type HttpChannelLimits, wayClosed } from './context.ts';
+import { Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import type { BoundedPool, HttpPools } from './pool.ts';
 import { HttpRequest, type RequestContext } from './request.ts';
@@ -35,18 +35,17 @@ export interface HttpChannelOptions {
 export class HttpChannel implements Channel {
   readonly streamPerRequest = true;
   readonly #pools: HttpPools;
-  readonly #limits: HttpChannelLimits;
   readonly #sink: ChannelSink;
   readonly #context: RequestContext;
   readonly #requests = new Set<HttpRequest>();
-  readonly #handovers = new Set<Handover>();
+  readonly #handovers: Handovers;
   #standing: StandingStream | undefined;
   #closed = false;
 
   constructor(options: HttpChannelOptions) {
     const { url, pools, resumable, limits, clock, notes, sink } = options;
     this.#pools = pools;
-    this.#limits = limits;
+    this.#handovers = new Handovers(pools.handovers, limits, clock);
     this.#sink = sink;
     this.#context = {
       path: `${url.pathname}${url.search}`,
@@ -63,7 +62,7 @@ export class HttpChannel implements Channel {
   request(outgoing: Outgoing, sink: RequestSink): Pending {
     const request = new HttpRequest(this.#context, this.#poolFor(outgoing), outgoing, sink);
     this.#requests.add(request);
-    if (this.#closed) queueMicrotask(() => request.lose(closed()));
+    if (this.#closed) queueMicrotask(() => request.lose(wayClosed()));
     else request.start();
     return request;
   }
@@ -83,7 +82,7 @@ export class HttpChannel implements Channel {
 
   async forget(headers: HeaderRecord): Promise<void> {
     try {
-      await this.#handOver('DELETE', this.#context.headers.get(headers), undefined);
+      await this.#handOver('DELETE', this.#context.headers.get(headers), null);
     } catch {
       // 405 is allowed, 404 means that it is gone, and whatever else is the backend's to clear up.
     }
@@ -92,8 +91,8 @@ export class HttpChannel implements Channel {
   async close(): Promise<void> {
     this.#closed = true;
     this.#standing?.close();
-    for (const request of [...this.#requests]) request.lose(closed());
-    for (const handover of [...this.#handovers]) handover.abort(closed());
+    for (const request of [...this.#requests]) request.lose(wayClosed());
+    this.#handovers.close(wayClosed());
   }
 
   /** The mirrored header tells which requests stay open for as long as anybody listens. */
@@ -103,24 +102,9 @@ export class HttpChannel implements Channel {
     return isLong ? this.#pools.streams : this.#pools.calls;
   }
 
-  async #handOver(method: 'POST' | 'DELETE', headers: string[], body: Uint8Array | undefined): Promise<void> {
-    if (this.#closed) throw closed();
-    const { clock, path } = this.#context;
-    const { handoverMs } = this.#limits;
-    let cancelTimer: (() => void) | undefined;
-    let sent: Handover | undefined;
-    const started = (handover: Handover): void => {
-      sent = handover;
-      this.#handovers.add(handover);
-      cancelTimer = clock.after(handoverMs, () => handover.abort(new Failure('backend_timeout')));
-    };
-    try {
-      const options = { method, path, headers, body: body ?? null, bodyTimeout: handoverMs };
-      await Handover.send(this.#pools.handovers, options, started);
-    } finally {
-      cancelTimer?.();
-      if (sent !== undefined) this.#handovers.delete(sent);
-    }
+  async #handOver(method: 'POST' | 'DELETE', headers: string[], body: Uint8Array | null): Promise<void> {
+    if (this.#closed) throw wayClosed();
+    await this.#handovers.send({ method, path: this.#context.path, headers, body });
   }
 
   /** The session is gone, and with it whatever still waits in it. */
@@ -129,8 +113,4 @@ export class HttpChannel implements Channel {
     for (const request of [...this.#requests]) request.lose(failure);
     this.#sink.lost(failure);
   }
-}
-
-function closed(): Failure {
-  return new Failure('backend_unavailable', { message: 'The way to the backend was closed' });
 }

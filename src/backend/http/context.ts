@@ -1,4 +1,5 @@
 /** What everything on an HTTP channel shares. */
+import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { ChannelNotes } from '../channel.ts';
 import type { RequestHeaders } from './headers.ts';
@@ -24,3 +25,8 @@ export interface HttpContext {
 
 /** Why a connection ends before its answer does. Made once: nobody reads its stack. */
 export const closedByUs = new Error('closed by us');
+
+/** For whoever still waits on a channel that we close, or comes to it afterwards. */
+export function wayClosed(): Failure {
+  return new Failure('backend_unavailable', { message: 'The way to the backend was closed' });
+}

@@ -2,7 +2,7 @@
  * Where we are in a backend's event stream, across the connections that carry it: the last event id, the time to come back
  * after, and which events were seen, so that a replay of what we have is not heard twice.
  */
-import { SseReader } from '../../wire/sse.ts';
+import { type SseEvent, SseReader } from '../../wire/sse.ts';
 
 /** A replay begins right after the last id that was read, so an overlap is short. */
 const SEEN_IDS = 256;
@@ -47,10 +47,8 @@ export class EventCursor {
     for (const event of this.#reader.push(chunk)) {
       if (event.retry !== undefined) this.#retryMs = event.retry;
       if (event.id !== undefined && !this.#isNew(event.id)) continue;
-      // Other events than messages are none of ours: keep-alives of some servers, `endpoint` of the old transport.
-      const isMessage = event.event === undefined || event.event === '' || event.event === 'message';
-      if (!isMessage || event.data === undefined || event.data.byteLength === 0) continue;
-      if (!listener.onEvent(event.data)) return;
+      const data = messageIn(event);
+      if (data !== undefined && !listener.onEvent(data)) return;
     }
     if (this.#reader.failure !== undefined) throw this.#reader.failure;
   }
@@ -76,6 +74,12 @@ export class EventCursor {
     }
     return true;
   }
+}
+
+/** Other events are no messages: keep-alives of some servers, `endpoint` of the old transport, ids that open a stream. */
+export function messageIn({ event, data }: SseEvent): Uint8Array | undefined {
+  if (event !== undefined && event !== '' && event !== 'message') return undefined;
+  return data !== undefined && data.byteLength > 0 ? data : undefined;
 }
 
 /** An empty id takes the last one back (WHATWG HTML, 9.2.6), and one that no header can carry is as good as none. */

@@ -1,7 +1,8 @@
 /** A POST or DELETE whose answer is only a status: handed over, or not. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Failure } from '../../errors.ts';
+import { Failure } from '../../errors.ts';
+import type { Clock } from '../../exchange/clock.ts';
 import { closedByUs } from './context.ts';
 import { mediaType } from './headers.ts';
 import type { BoundedPool } from './pool.ts';
@@ -11,34 +12,38 @@ import { failureOfError, failureOfStatus } from './verdict.ts';
 const REST_BYTES = 64 * 1024;
 
 export class Handover implements Dispatcher.DispatchHandler {
+  /** Resolves when the backend took it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
+  readonly taken: Promise<void>;
   readonly #pool: BoundedPool;
-  readonly #resolve: () => void;
-  readonly #reject: (failure: Failure) => void;
+  #resolve: () => void = () => undefined;
+  #reject: (failure: Failure) => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
   #isAborted = false;
   #restBytes = 0;
 
-  /** Rejects with a Failure; a 404 with `backend_session_lost`. Whoever sends it bounds it with `abort`. */
-  static send(
-    pool: BoundedPool,
-    options: Dispatcher.DispatchOptions,
-    started: (handover: Handover) => void,
-  ): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const handover = new Handover(pool, resolve, reject);
-      started(handover);
-      try {
-        pool.dispatch(options, handover);
-      } catch (cause) {
-        reject(failureOfError(cause));
-      }
+  /** Whoever sends it bounds it with `abort`. */
+  static send(pool: BoundedPool, options: Dispatcher.DispatchOptions): Handover {
+    const handover = new Handover(pool);
+    try {
+      pool.dispatch(options, handover);
+    } catch (cause) {
+      handover.#reject(failureOfError(cause));
+    }
+    return handover;
+  }
+
+  private constructor(pool: BoundedPool) {
+    this.#pool = pool;
+    this.taken = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
     });
   }
 
-  private constructor(pool: BoundedPool, resolve: () => void, reject: (failure: Failure) => void) {
-    this.#pool = pool;
-    this.#resolve = resolve;
-    this.#reject = reject;
+  /** Undefined where the backend answered nothing. */
+  get status(): number | undefined {
+    return this.#status;
   }
 
   abort(failure: Failure): void {
@@ -54,6 +59,7 @@ export class Handover implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
+    this.#status = status;
     if (status < 300) this.#resolve();
     else this.#reject(failureOfStatus(status, true));
     // Some servers answer a notification with a stream on which nothing will ever come.
@@ -74,5 +80,50 @@ export class Handover implements Dispatcher.DispatchHandler {
     this.#controller = undefined;
     this.#pool.done();
     this.#reject(failureOfError(error));
+  }
+}
+
+export interface HandoverOptions {
+  readonly method: 'POST' | 'DELETE';
+  readonly path: string;
+  readonly headers: string[];
+  readonly body: Uint8Array | null;
+}
+
+/** The handovers of one channel, none of which outlives it. */
+export class Handovers {
+  readonly #pool: BoundedPool;
+  readonly #handoverMs: number;
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #open = new Set<Handover>();
+
+  constructor(pool: BoundedPool, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
+    this.#pool = pool;
+    this.#handoverMs = limits.handoverMs;
+    this.#clock = clock;
+  }
+
+  /** Rejects with a Failure, at the latest when its time is over. */
+  async send(options: HandoverOptions): Promise<void> {
+    const handover = this.begin(this.#pool, options);
+    const cancelTimer = this.#clock.after(this.#handoverMs, () => handover.abort(new Failure('backend_timeout')));
+    try {
+      await handover.taken;
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  /** Over another pool, and for as long as whoever began it allows: the caller hears of its end by `taken`. */
+  begin(pool: BoundedPool, options: HandoverOptions): Handover {
+    const handover = Handover.send(pool, { ...options, bodyTimeout: this.#handoverMs });
+    this.#open.add(handover);
+    const over = (): void => void this.#open.delete(handover);
+    handover.taken.then(over, over);
+    return handover;
+  }
+
+  close(failure: Failure): void {
+    for (const handover of [...this.#open]) handover.abort(failure);
   }
 }

@@ -5,6 +5,7 @@
  */
 import { type Dispatcher, Pool } from 'undici';
 import { Failure } from '../../errors.ts';
+import { wayClosed } from './context.ts';
 
 export interface HttpPoolLimits {
   /** Until a connection stands, TLS included. */
@@ -23,7 +24,7 @@ export interface HttpPoolLimits {
 export const HTTP_CONNECTIONS = 256;
 /** More would not be served within the time that clients wait. */
 export const HTTP_QUEUE = 1024;
-/** One for each legacy session with a standing stream, and each upstream subscription. */
+/** One for each legacy session with a standing stream or over HTTP+SSE, and each upstream subscription. */
 export const HTTP_STREAMS = 1024;
 /** Handovers are answered at once; so few connections carry thousands of them in a second. */
 const HANDOVERS = 16;
@@ -47,7 +48,7 @@ export class BoundedPool {
 
   /** Throws a Failure where there is no room. Everything else is told to the handler, possibly before this returns. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    if (this.#closed) throw new Failure('backend_unavailable', { message: 'The way to the backend was closed' });
+    if (this.#closed) throw wayClosed();
     if (this.#inFlight >= this.#most)
       throw new Failure('backend_busy', { message: 'Too many requests to the backend' });
     this.#pool ??= this.#open();

@@ -7,7 +7,7 @@ import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
 import type { HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
-import { excerpt, readIncoming } from '../incoming.ts';
+import { excerpt, readEvent, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
 import { closedByUs, type HttpContext } from './context.ts';
 import { EventCursor, type EventListener } from './cursor.ts';
@@ -178,13 +178,8 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
   }
 
   onEvent(data: Uint8Array): boolean {
-    let messages: readonly Message[];
-    try {
-      messages = readIncoming(data);
-    } catch {
-      this.#context.notes.noise('unreadable', excerpt(data));
-      return true;
-    }
+    const messages = readEvent(data, this.#context.notes);
+    if (messages === undefined) return true;
     this.#heard = true;
     this.#reconnects?.progress();
     for (const message of messages) this.#deliver(message);

@@ -5,9 +5,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
-import type { Message } from '../../wire/message.ts';
 import type { ChannelSink } from '../channel.ts';
-import { excerpt, readIncoming } from '../incoming.ts';
+import { excerpt, readEvent, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
 import { closedByUs, type HttpContext } from './context.ts';
 import { EventCursor, type EventListener } from './cursor.ts';
@@ -109,13 +108,8 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   }
 
   onEvent(data: Uint8Array): boolean {
-    let messages: readonly Message[];
-    try {
-      messages = readIncoming(data);
-    } catch {
-      this.#context.notes.noise('unreadable', excerpt(data));
-      return true;
-    }
+    const messages = readEvent(data, this.#context.notes);
+    if (messages === undefined) return true;
     this.#reconnects.progress();
     for (const message of messages) {
       if (this.#phase === 'over') break;

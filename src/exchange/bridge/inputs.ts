@@ -3,8 +3,7 @@ import { Failure } from '../../errors.ts';
 import { type Raw, splice } from '../../wire/compose.ts';
 import type { Request, ResultResponse, Span } from '../../wire/message.ts';
 import { type MethodRow, methodRow } from '../../wire/methods.ts';
-import { readObject } from '../../wire/object.ts';
-import { skimMessage } from '../../wire/skim.ts';
+import { membersAt, skimMessage } from '../../wire/skim.ts';
 import { member, slice } from '../../wire/values.ts';
 
 /** One question of a modern backend, in the form in which a legacy client could be asked it. */
@@ -23,10 +22,10 @@ export interface InputRequired {
 export function readInputRequired(message: ResultResponse): InputRequired {
   const requests = member(message.result, 'inputRequests');
   const state = member(message.result, 'requestState');
-  const map = requests && readObject(message.bytes, requests);
+  const map = requests && membersAt(message.bytes, requests);
   if (requests !== undefined && map === undefined) throw new Failure('backend_invalid');
   return {
-    requests: map?.object.members.map((entry) => readRequest(entry.key, map.bytes, entry)) ?? [],
+    requests: map?.members.map((entry) => readRequest(entry.key, message.bytes, entry)) ?? [],
     state: state && slice(message.bytes, state),
   };
 }

@@ -5,7 +5,9 @@
 import { Failure } from '../../errors.ts';
 import { concat, type Raw } from '../../wire/compose.ts';
 import type { Notification, ResultResponse } from '../../wire/message.ts';
-import { member, stringAt } from '../../wire/values.ts';
+import type { MethodRow } from '../../wire/methods.ts';
+import type { Era, Revision } from '../../wire/revisions.ts';
+import { member, slice, stringAt, valueAt } from '../../wire/values.ts';
 import type { Ask, AskReply, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
 import { isWanted } from '../log-level.ts';
@@ -13,13 +15,18 @@ import type { Session } from '../session.ts';
 import { urgencyOf } from '../urgency.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
 import { type InputRequest, readInputRequired } from './inputs.ts';
-import { errorFor, legacyResult, resultType } from './vocabulary.ts';
+import { degrade, isOlder, withObjectSchemas } from './older.ts';
+import { errorCode, errorFor, legacyResult, resultType } from './vocabulary.ts';
+
+const HEADER_MISMATCH = -32020;
 
 export interface LegacyContext {
   readonly session: Session;
   readonly limits: DriveLimits;
   readonly fault: Fault;
   readonly warn: Warn;
+  /** The `Mcp-Param-*` headers of the call, where the backend needs them. `again`: those given before were refused. */
+  paramHeaders?(again: boolean): Promise<Record<string, string>>;
 }
 
 export class LegacyDrive implements CallSink {
@@ -29,17 +36,23 @@ export class LegacyDrive implements CallSink {
   readonly #start: StartCall;
   readonly #context: LegacyContext;
   #rounds = 0;
+  #paramHeaders: Record<string, string> | undefined;
+  #refused = false;
+  /** The round that is under way. */
+  #latest: CallRequest;
 
   constructor(context: LegacyContext, exchange: Exchange, request: CallRequest, start: StartCall) {
     this.#session = context.session;
     this.#exchange = exchange;
     this.#request = request;
+    this.#latest = request;
     this.#start = start;
     this.#context = context;
   }
 
   begin(): void {
-    this.#call(this.#request);
+    if (this.#context.paramHeaders === undefined) this.#call(this.#request);
+    else this.#callWithHeaders(this.#request, false);
   }
 
   notify(notification: Notification): void {
@@ -60,7 +73,9 @@ export class LegacyDrive implements CallSink {
 
   settle(outcome: Outcome): void {
     const { fault, warn } = this.#context;
-    attempt(this.#exchange, fault, () => this.#respond(screened(outcome, this.#request.row, warn)));
+    attempt(this.#exchange, fault, () => {
+      if (!this.#triesAgain(outcome)) this.#respond(screened(outcome, this.#request.row, warn));
+    });
   }
 
   #respond(outcome: Outcome): void {
@@ -71,22 +86,24 @@ export class LegacyDrive implements CallSink {
           outcome.failure.reason === 'backend_session_lost' ? new Failure('session_not_found') : outcome.failure,
         );
         return;
-      case 'error': {
-        const { message, vocabulary } = outcome;
+      case 'error':
         this.#exchange.respond(
-          vocabulary === 'legacy' ? message : errorFor('legacy', message, this.#request.row, this.#uri()),
+          outcome.vocabulary === 'legacy'
+            ? outcome.message
+            : errorFor('legacy', outcome, this.#request.row, this.#uri()),
         );
         return;
-      }
       case 'result':
-        if (outcome.vocabulary === 'legacy') this.#exchange.respond(outcome.message);
-        else this.#settleModern(outcome.message);
+        if (outcome.vocabulary === 'modern' && resultType(outcome.message) === 'input_required') {
+          this.#nextRound(outcome.message);
+        } else this.#complete(outcome.message, outcome.vocabulary);
     }
   }
 
-  #settleModern(message: ResultResponse): void {
-    if (resultType(message) === 'input_required') this.#nextRound(message);
-    else this.#exchange.respondResult(legacyResult(message));
+  #complete(message: ResultResponse, vocabulary: Era): void {
+    const result = resultFor(this.#session.client.revision, this.#request.row, message, vocabulary);
+    if (result === undefined) this.#exchange.respond(message);
+    else this.#exchange.respondResult(result);
   }
 
   /** The backend's questions, one by one, then the same request again with the answers and the exact state. */
@@ -123,13 +140,52 @@ export class LegacyDrive implements CallSink {
   }
 
   #call(request: CallRequest): void {
-    this.#exchange.drivenBy(this.#start(request, this));
+    this.#latest = request;
+    const paramHeaders = this.#paramHeaders;
+    this.#exchange.drivenBy(this.#start(paramHeaders === undefined ? request : { ...request, paramHeaders }, this));
+  }
+
+  #callWithHeaders(request: CallRequest, again: boolean): void {
+    const { fault, paramHeaders } = this.#context;
+    paramHeaders?.(again).then(
+      (headers) => {
+        this.#paramHeaders = headers;
+        if (!this.#exchange.settled) this.#call(request);
+      },
+      (error: unknown) => this.#exchange.fail(fault(error)),
+    );
+  }
+
+  /**
+   * The backend's schema has changed since it was read: looked up again, once.
+   * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior
+   */
+  #triesAgain(outcome: Outcome): boolean {
+    const stale =
+      outcome.kind === 'error' && outcome.vocabulary === 'modern' && errorCode(outcome.message) === HEADER_MISMATCH;
+    if (!stale || this.#refused || this.#context.paramHeaders === undefined) return false;
+    this.#refused = true;
+    this.#callWithHeaders(this.#latest, true);
+    return true;
   }
 
   #uri(): string | undefined {
     const uri = member(this.#request.message.params, 'uri');
     return uri && stringAt(this.#request.message.bytes, uri);
   }
+}
+
+/** The result in the client's words and with what its revision knows; undefined where it may stay as it is. */
+function resultFor(revision: Revision, row: MethodRow, message: ResultResponse, vocabulary: Era): Raw | undefined {
+  const translated = vocabulary === 'modern' ? legacyResult(message) : undefined;
+  const schemas = vocabulary === 'modern' && row.list === 'tools';
+  if (!schemas && !isOlder(revision, row.method)) return translated;
+  const raw = translated ?? slice(message.bytes, message.result);
+  const bytes = concat([raw]);
+  const value = valueAt(bytes, { start: 0, end: bytes.length }) as Record<string, unknown>;
+  const wrapped = schemas ? withObjectSchemas(value) : undefined;
+  const degraded = degrade(row.method, wrapped ?? value, revision) ?? wrapped;
+  return degraded === undefined ? translated : JSON.stringify(degraded);
 }
 
 function join(answers: ReadonlyMap<string, Raw>): Raw {

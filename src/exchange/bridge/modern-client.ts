@@ -8,7 +8,8 @@ import type { Principal } from '../../identity/principal.ts';
 import { missingFor } from '../../wire/capabilities.ts';
 import { concat, type Raw, rewrite } from '../../wire/compose.ts';
 import type { Notification, Request } from '../../wire/message.ts';
-import { readObject } from '../../wire/object.ts';
+import { methodRow } from '../../wire/methods.ts';
+import { membersAt } from '../../wire/skim.ts';
 import { member, slice, valueAt } from '../../wire/values.ts';
 import type { Ask, Call, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Clock } from '../clock.ts';
@@ -17,7 +18,8 @@ import { isWanted } from '../log-level.ts';
 import { urgencyOf } from '../urgency.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
 import type { Parking } from './parking.ts';
-import { errorCode, errorFor, modernResult } from './vocabulary.ts';
+import { admitsKind, nothingWanted, readFilter, type Wanted } from './subscriptions.ts';
+import { completed, errorCode, errorFor, modernResult } from './vocabulary.ts';
 
 export interface ModernContext {
   readonly principal: Principal;
@@ -26,6 +28,8 @@ export interface ModernContext {
   readonly clock: Clock;
   readonly fault: Fault;
   readonly warn: Warn;
+  /** What was survived is counted. */
+  readonly count: (name: string) => void;
   /** Who answered, for backends that do not say it in every result. */
   readonly serverInfo: unknown;
 }
@@ -45,6 +49,9 @@ export class ModernDrive implements CallSink {
   readonly #asks = new Map<string, Ask>();
   #asked = 0;
   #rounds = 0;
+  /** Of a subscription alone. */
+  #acknowledged = false;
+  #wanted: Wanted | undefined;
 
   constructor(context: ModernContext, exchange: Exchange, request: CallRequest) {
     this.#context = context;
@@ -137,13 +144,34 @@ export class ModernDrive implements CallSink {
   }
 
   #send(exchange: Exchange, notification: Notification): void {
-    if (notification.method === 'notifications/progress') exchange.sendProgress(notification);
-    else if (this.#request.row.longLived) exchange.sendSubscribed(notification);
-    // Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
-    else if (notification.method === 'notifications/message' && this.#request.logLevel === undefined) return;
-    else if (isWanted(notification, this.#request.logLevel)) {
-      exchange.send(notification.bytes, urgencyOf(notification));
+    if (this.#request.row.longLived) this.#sendSubscribed(exchange, notification);
+    else if (notification.method === 'notifications/progress') exchange.sendProgress(notification);
+    else if (notification.method === 'notifications/message') this.#sendLog(exchange, notification);
+    // What nobody here knows is the backend's own affair. All the others are told to who subscribed to them.
+    else if (methodRow(notification.method) === undefined) exchange.send(notification.bytes, urgencyOf(notification));
+    else this.#context.count('exchange.foreign_notification');
+  }
+
+  /** Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging */
+  #sendLog(exchange: Exchange, notification: Notification): void {
+    const { logLevel } = this.#request;
+    if (logLevel !== undefined && isWanted(notification, logLevel)) exchange.send(notification.bytes, 'log');
+  }
+
+  /**
+   * Nothing before the acknowledgement, and nothing that was not asked for, whatever the backend says.
+   * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment
+   */
+  #sendSubscribed(exchange: Exchange, notification: Notification): void {
+    if (notification.method === 'notifications/subscriptions/acknowledged') this.#acknowledged = true;
+    else {
+      this.#wanted ??= readFilter(this.#request.message) ?? nothingWanted;
+      if (!this.#acknowledged || !admitsKind(this.#wanted, notification.method)) {
+        this.#context.count('exchange.foreign_notification');
+        return;
+      }
     }
+    exchange.sendSubscribed(notification);
   }
 
   #respond(exchange: Exchange, outcome: Outcome): void {
@@ -152,13 +180,13 @@ export class ModernDrive implements CallSink {
         exchange.fail(outcome.failure);
         return;
       case 'error': {
-        const error = errorFor('modern', outcome.message, this.#request.row, undefined);
+        const error = errorFor('modern', outcome, this.#request.row, undefined);
         exchange.respond(error, modernStatus(errorCode(error)));
         return;
       }
       case 'result':
-        if (this.#request.row.longLived) exchange.respondSubscribed(outcome.message);
-        else if (outcome.vocabulary === 'modern') exchange.respond(outcome.message);
+        if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
+        else if (outcome.vocabulary === 'modern') exchange.respond(completed(outcome.message, this.#request.row));
         else exchange.respondResult(modernResult(outcome.message, this.#request.row, this.#context.serverInfo));
     }
   }
@@ -189,6 +217,6 @@ function inputRequired(asks: ReadonlyMap<string, Ask>, state: string): Raw {
 /** The answers of a retry, each as it was sent. */
 function inputResponses(request: Request): readonly { readonly key: string; readonly result: Raw }[] {
   const responses = member(request.params, 'inputResponses');
-  const answers = responses && readObject(request.bytes, responses);
-  return answers?.object.members.map((answer) => ({ key: answer.key, result: slice(answers.bytes, answer) })) ?? [];
+  const answers = responses && membersAt(request.bytes, responses);
+  return answers?.members.map((answer) => ({ key: answer.key, result: slice(request.bytes, answer) })) ?? [];
 }

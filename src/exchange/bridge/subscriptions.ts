@@ -66,12 +66,21 @@ export function readFilter(message: Request | Notification): Wanted | undefined 
 
 /** Whether somebody who wants this is to hear of that. */
 export function admits(wanted: Wanted, notification: Notification): boolean {
-  const list = lists.find(({ method }) => method === notification.method);
-  if (list !== undefined) return wanted[list.flag];
-  if (notification.method !== 'notifications/resources/updated') return false;
+  if (!admitsKind(wanted, notification.method)) return false;
+  if (notification.method !== 'notifications/resources/updated') return true;
   const span = member(notification.params, 'uri');
   const uri = span && stringAt(notification.bytes, span);
   return uri !== undefined && wanted.resourceSubscriptions.includes(uri);
+}
+
+/**
+ * Whether a stream with this filter holds such notifications at all. Which resources belong together only the backend knows:
+ * it may tell of a part of the one that was asked for.
+ */
+export function admitsKind(wanted: Wanted, method: string): boolean {
+  const list = lists.find((row) => row.method === method);
+  if (list !== undefined) return wanted[list.flag];
+  return method === 'notifications/resources/updated' && wanted.resourceSubscriptions.length > 0;
 }
 
 export function isEmpty(wanted: Wanted): boolean {

@@ -2,14 +2,17 @@
  * The same outcome in the words of the other era. Only what the protocol itself says is changed: members of a result that
  * belong to the tool, the prompt or the resource stay as they are.
  */
-import { type Raw, rewrite, spliceMessage } from '../../wire/compose.ts';
+import { concat, type Raw, rewrite, spliceMessage } from '../../wire/compose.ts';
 import type { ErrorResponse, ResultResponse } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
+import type { Era } from '../../wire/revisions.ts';
 import { skimMessage } from '../../wire/skim.ts';
-import { member, stringAt, textAt, valueAt } from '../../wire/values.ts';
+import { member, slice, stringAt, textAt, valueAt } from '../../wire/values.ts';
 
+const OPEN_BRACE = 0x7b;
 const serverInfo = 'io.modelcontextprotocol/serverInfo';
-const modernMembers: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
+const cacheHints: ReadonlySet<string> = new Set(['ttlMs', 'cacheScope']);
+const modernMembers: ReadonlySet<string> = new Set(['resultType', ...cacheHints]);
 
 /** `complete` where the backend said nothing: results of earlier revisions have no type. */
 export function resultType(message: ResultResponse): string | undefined {
@@ -23,11 +26,17 @@ export function legacyResult(message: ResultResponse): Raw {
   const leftOfMeta = message.meta?.members.filter(({ key }) => key !== serverInfo);
   const dropMeta = meta !== undefined && leftOfMeta?.length === 0;
   const keepsMeta = meta !== undefined && message.meta !== undefined && !dropMeta;
+  const structured = member(message.result, 'structuredContent');
+  const bare = structured !== undefined && message.bytes[structured.start] !== OPEN_BRACE;
   return rewrite(message.bytes, message.result, {
     drop: (key) => modernMembers.has(key) || (key === '_meta' && dropMeta),
-    ...(keepsMeta && message.meta
-      ? { set: { _meta: rewrite(message.bytes, message.meta, { drop: (key) => key === serverInfo }) } }
-      : {}),
+    set: {
+      ...(keepsMeta && message.meta
+        ? { _meta: rewrite(message.bytes, message.meta, { drop: (key) => key === serverInfo }) }
+        : {}),
+      // Legacy structured output is an object; older.ts wraps the schema in the same way.
+      ...(bare ? { structuredContent: concat(['{"result":', slice(message.bytes, structured), '}']) } : {}),
+    },
   });
 }
 
@@ -45,19 +54,44 @@ export function modernResult(message: ResultResponse, row: MethodRow, info: unkn
   return rewrite(message.bytes, message.result, { set });
 }
 
+/**
+ * A modern backend's result, with what it left out of what every result has, and without hints for caches where nothing may
+ * be cached. Ordinarily there is nothing to do.
+ * https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cacheable-results
+ */
+export function completed(message: ResultResponse, row: MethodRow): ResultResponse {
+  const { result } = message;
+  const isTyped = member(result, 'resultType') !== undefined;
+  const isComplete = resultType(message) === 'complete';
+  // Calls of tools come this way, and nearly all of them.
+  if (isTyped && isComplete && row.cacheable !== true) return message;
+  const lacking: Record<string, Raw> = {};
+  if (!isTyped) lacking.resultType = '"complete"';
+  if (isComplete && row.cacheable === true) {
+    if (member(result, 'ttlMs') === undefined) lacking.ttlMs = '0';
+    if (member(result, 'cacheScope') === undefined) lacking.cacheScope = '"private"';
+  }
+  const excess = !isComplete && result.members.some(({ key }) => cacheHints.has(key));
+  if (!excess && Object.keys(lacking).length === 0) return message;
+  const drop = (key: string) => excess && cacheHints.has(key);
+  const rewritten = rewrite(message.bytes, result, { set: lacking, drop });
+  const changed = skimMessage(spliceMessage(message, [{ span: result, with: rewritten }]));
+  return changed.kind === 'result' ? changed : message;
+}
+
 const INVALID_PARAMS = -32602;
 const INTERNAL = -32603;
 const RESOURCE_NOT_FOUND = -32002;
 
 /** Codes that modern clients must never see, and the ones that legacy clients do not know, become ones that they do. */
 export function errorFor(
-  era: 'legacy' | 'modern',
-  message: ErrorResponse,
+  era: Era,
+  { message, vocabulary }: { readonly message: ErrorResponse; readonly vocabulary: Era },
   row: MethodRow,
   uri: string | undefined,
 ): ErrorResponse {
   const code = errorCode(message);
-  const mapped = era === 'modern' ? modernCode(code) : legacyCode(code, message, row, uri);
+  const mapped = era === 'modern' ? modernCode(code, vocabulary) : legacyCode(code, message, row, uri);
   const span = member(message.error, 'code');
   if (mapped === code || span === undefined) return message;
   const changed = skimMessage(spliceMessage(message, [{ span, with: String(mapped) }]));
@@ -71,13 +105,14 @@ export function errorCode(message: ErrorResponse): number {
 }
 
 /**
- * -32002 and -32042 must not be emitted any more; of -32020 to -32099 only the defined ones may be.
+ * -32002 and -32042 must not be emitted any more; of -32020 to -32099 only the defined ones may be, and with their meanings:
+ * what a legacy server means by them is its own.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
  */
-function modernCode(code: number): number {
+function modernCode(code: number, vocabulary: Era): number {
   if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS;
-  if (code <= -32020 && code >= -32099 && code !== -32020 && code !== -32021 && code !== -32022) return INTERNAL;
-  return code;
+  const defined = vocabulary === 'modern' && (code === -32020 || code === -32021 || code === -32022);
+  return code <= -32020 && code >= -32099 && !defined ? INTERNAL : code;
 }
 
 function legacyCode(code: number, message: ErrorResponse, row: MethodRow, uri: string | undefined): number {

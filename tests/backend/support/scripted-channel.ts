@@ -75,6 +75,7 @@ export class ScriptedChannel implements Channel {
   closed = false;
   /** What `post` does instead of resolving. */
   refusePosts: Failure | undefined;
+  #held: Promise<void> | undefined;
   #sink: ChannelSink | undefined;
   #watchers: (() => void)[] = [];
   /** Called with each request, to answer by rule. */
@@ -101,7 +102,20 @@ export class ScriptedChannel implements Channel {
   async post(message: Uint8Array, headers: Headers): Promise<void> {
     this.posts.push({ text: Buffer.from(message).toString(), headers });
     this.#changed();
+    await this.#held;
     if (this.refusePosts !== undefined) throw this.refusePosts;
+  }
+
+  /** Posts are taken when the returned function is called, and not before. */
+  holdPosts(): () => void {
+    let release: () => void = () => undefined;
+    this.#held = new Promise((resolve) => {
+      release = resolve;
+    });
+    return () => {
+      this.#held = undefined;
+      release();
+    };
   }
 
   listen(headers: Headers): void {

@@ -125,17 +125,20 @@ describe('a pooled session', () => {
     verifies('gateway:backend:call-never-twice'),
     async () => {
       const held = new Held();
-      let gets = 0;
+      const streams = new Map<string, Turn>();
       const { url, backend } = await behindLegacy({
         'tools/call': held.take,
         GET: (turn) => {
-          if (++gets === 1) turn.stream().event('', { id: 'g1', retry: 1 });
-          else turn.json({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }, 404);
+          const again = streams.has(sessionOf(turn));
+          streams.set(sessionOf(turn), turn);
+          if (again) ways[0]?.forget(turn);
+          else turn.stream().event('', { id: 'g1', retry: 1 });
         },
       });
       const running = send(url, modern({ id: 1, method: 'tools/call', params: { name: 'work', arguments: {} } }));
-      (await held.nth(1)).stream();
-      (await backend.standing()).end();
+      const turn = (await held.nth(1)).stream();
+      await until(() => streams.has(sessionOf(turn)), 'its standalone stream is open');
+      streams.get(sessionOf(turn))?.end();
       expect(answered(await running)).toEqual(refusal({ ...lost, id: 1 }));
       expect(backend.of('tools/call')).toHaveLength(1);
     },

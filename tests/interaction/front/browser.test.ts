@@ -246,7 +246,8 @@ describe('a host that is not ours', verifies('gateway:http:host-refused'), () =>
 });
 
 describe('a path where nothing is served', verifies('gateway:http:unknown-path'), () => {
-  const paths = [
+  const unknown = { code: -32600, message: 'No endpoint at this path', reason: 'path_not_found' };
+  it.each([
     '/',
     '/mcp',
     '/legacy',
@@ -255,18 +256,12 @@ describe('a path where nothing is served', verifies('gateway:http:unknown-path')
     '/servers/legacy/mcp',
     '/modern-only/sse',
     '//legacy/mcp',
-  ];
-  it.each(paths)('%s', async (path) => {
-    const unknown = { code: -32600, message: 'No endpoint at this path', reason: 'path_not_found' };
+  ])('%s', async (path) => {
     // A client that has a session must not take it for lost.
-    for (const call of [
-      { body: initialize() },
-      { body: call1, headers: live.headers },
-      { method: 'GET', headers: live.headers },
-    ]) {
-      expectRefused(await send(house.at(path), call), 404, unknown);
+    const { headers } = live;
+    for (const said of [{ body: initialize() }, { body: call(1), headers }, { method: 'GET', headers }]) {
+      expectRefused(await send(house.at(path), said), 404, unknown);
     }
     expect(house.legacy.bytes + house.modern.bytes).toBe(0);
   });
 });
-const call1 = call(1);

@@ -89,6 +89,11 @@ export class OpenAnswer {
     return this.#over;
   }
 
+  /** Whether it ended as HTTP wants it, and was not cut. */
+  get complete(): boolean {
+    return this.#message.complete;
+  }
+
   text(): string {
     return Buffer.concat(this.#chunks).toString();
   }

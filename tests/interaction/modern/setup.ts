@@ -16,8 +16,12 @@ export interface Shared {
 }
 
 /** The gateway knows its backend already: what reaches the backend from now on was caused by a test. Whoever launches it closes it. */
-export async function launchBehind(script: Script, options: ScriptedOptions = {}): Promise<Shared> {
-  const backend = await launchModernBackend(script, options);
+export async function launchBehind(
+  script: Script,
+  options: ScriptedOptions = {},
+  launch = launchModernBackend,
+): Promise<Shared> {
+  const backend = await launch(script, options);
   const gateway = await launchGateway({ backends: { b: { url: backend.url } } });
   const url = gateway.url('b');
   await gateway.assembled.backends.get('b')?.discover();

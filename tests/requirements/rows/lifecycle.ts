@@ -1,7 +1,7 @@
 /** Opening a session, agreeing on a revision, and the stateless envelope that replaced both; ping. */
 import { noPinnedEra } from '../reasons.ts';
 import type { Requirement } from '../requirement.ts';
-import { held, notApplicable } from '../requirement.ts';
+import { divergent, held, notApplicable } from '../requirement.ts';
 
 export const lifecycle = {
   'lifecycle:capability:client-not-declared': held({
@@ -111,10 +111,12 @@ export const lifecycle = {
     revisions: 'modern',
     behaviour: "Every request to a modern backend carries its revision and the client's capabilities in `_meta`.",
   }),
-  'lifecycle:stateless:no-initialize': held({
+  'lifecycle:stateless:no-initialize': divergent({
     spec: '2026-07-28/basic#statelessness',
     revisions: 'modern',
     behaviour: 'A modern backend is never sent `initialize` or `notifications/initialized`.',
+    reason:
+      'Over HTTP a probe that found a modern backend asks once, with `initialize`, for a legacy half, which servers of both eras need not name in `supportedVersions`. No session comes of it, `notifications/initialized` is never sent, and over stdio neither is.',
   }),
   'lifecycle:stateless:caller-meta-preserved': held({
     spec: '2026-07-28/basic#_meta',

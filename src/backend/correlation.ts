@@ -1,0 +1,62 @@
+/** Requests on a channel that everything shares: each answer is found by its id. */
+import { Failure } from '../errors.ts';
+import type { Response } from '../wire/message.ts';
+import type { ChannelNotes, HttpFacts, Pending, RequestSink } from './channel.ts';
+import { excerpt } from './incoming.ts';
+
+export class Waiting implements Pending {
+  readonly id: string;
+  readonly sink: RequestSink;
+  readonly #all: Map<string, Waiting>;
+
+  constructor(all: Map<string, Waiting>, id: string, sink: RequestSink) {
+    this.#all = all;
+    this.id = id;
+    this.sink = sink;
+  }
+
+  /** Whether it was still waited for. */
+  take(): boolean {
+    return this.#all.get(this.id) === this && this.#all.delete(this.id);
+  }
+
+  fail(failure: Failure, http?: HttpFacts): void {
+    if (this.take()) this.sink.failed(failure, http);
+  }
+
+  abort(): void {
+    this.take();
+  }
+}
+
+export class Correlation {
+  readonly #notes: ChannelNotes;
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(notes: ChannelNotes) {
+    this.#notes = notes;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Throws a Failure where the id is in flight already. */
+  add(id: string, sink: RequestSink): Waiting {
+    if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
+    const waiting = new Waiting(this.#waiting, id, sink);
+    this.#waiting.set(id, waiting);
+    return waiting;
+  }
+
+  /** An answer that nobody waits for, unknown or given twice, is noted. */
+  answer(message: Response): void {
+    const waiting = message.id === undefined ? undefined : this.#waiting.get(message.id.key);
+    if (waiting?.take()) waiting.sink.answered(message, undefined);
+    else this.#notes.noise('unknown_id', excerpt(message.bytes));
+  }
+
+  failAll(failure: Failure): void {
+    for (const waiting of [...this.#waiting.values()]) waiting.fail(failure);
+  }
+}
