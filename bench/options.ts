@@ -18,7 +18,7 @@ export interface Options {
 }
 
 const full = { rounds: 5, seconds: 0.8, warmSeconds: 1.2, sessions: 1000, starts: 3 };
-const quick = { rounds: 3, seconds: 0.2, warmSeconds: 0.4, sessions: 200, starts: 1 };
+const quick = { rounds: 3, seconds: 0.15, warmSeconds: 0.3, sessions: 150, starts: 1 };
 
 export const usage = `npm run bench -- [options]
   --quick                  40 seconds instead of four minutes, and rougher figures

@@ -17,7 +17,7 @@ import type { Absent, CallResult, IdleRow, Results } from './results.ts';
 import { judge } from './targets.ts';
 import { type CallWorkload, callWorkloads } from './workloads/calls.ts';
 import { measureIdle } from './workloads/idle.ts';
-import { measureBareNode, measureStarts } from './workloads/startup.ts';
+import { measureStarts } from './workloads/startup.ts';
 import { type Entrant, takeTurns } from './workloads/turns.ts';
 
 const contestants: readonly Contestant[] = [direct, passThrough, bascule, bridge, basculeStdio, mcpProxy];
@@ -88,7 +88,7 @@ async function run(options: Options): Promise<Results> {
     for (const contestant of present) idle.push(await measureIdle(contestant, options.sessions));
   }
   if (isWanted('start')) say('start ...');
-  const start = isWanted('start') ? await measureStarts(present, options.starts) : [];
+  const starts = isWanted('start') ? await measureStarts(present, options.starts) : undefined;
   return {
     node: process.versions.node,
     cores,
@@ -100,8 +100,8 @@ async function run(options: Options): Promise<Results> {
     absent,
     calls,
     idle,
-    start,
-    bareNodeMs: isWanted('start') ? measureBareNode(options.starts) : undefined,
+    start: starts?.rows ?? [],
+    bareNodeMs: starts?.bareNodeMs,
   };
 }
 

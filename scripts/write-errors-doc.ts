@@ -1,6 +1,6 @@
 /** Writes docs/errors.md from the failure table; with --check, fails where the page is stale. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { failures, type FailureRow } from '../src/errors.ts';
+import { type FailureRow, failures } from '../src/errors.ts';
 
 const page = 'docs/errors.md';
 

@@ -20,13 +20,15 @@ import type { Rooms } from './gateway/rooms.ts';
 import type { LineState, Turn } from './gateway/turn.ts';
 import { identify } from './identity/identify.ts';
 import type { Credentials } from './identity/principal.ts';
+import type { Batch, Message } from './wire/message.ts';
 import type { Era } from './wire/revisions.ts';
-import { idAt, member } from './wire/values.ts';
+import { idAt, member, stringAt } from './wire/values.ts';
 
 export class Spine implements Gateway {
   readonly #rooms: Rooms;
   readonly #legacy: LegacyFront;
   readonly #modern: ModernFront;
+  readonly #lines = new Set<LineState>();
   #draining = false;
 
   constructor(rooms: Rooms) {
@@ -78,17 +80,19 @@ export class Spine implements Gateway {
   ): Promise<Line | Failure> {
     if (this.#draining) return new Failure('shutting_down');
     const principal = identify(credentials);
-    const line: LineState = { via, connection, inflight: new Inflight(), opening: false, session: undefined };
+    const inflight = new Inflight();
+    const line: LineState = { via, connection, inflight, era: undefined, opening: false, session: undefined };
+    this.#lines.add(line);
     return {
       receive: (message) => {
-        const reply = new LineReply(connection);
+        const reply = new LineReply(connection, message);
         const turn: Turn = { endpoint, principal, message, reply, header: undefined, paramHeaders: undefined, line };
-        // HTTP+SSE is older than the modern era and has no place for it.
-        const era = via === 'sse' ? 'legacy' : eraOf(message, undefined);
+        const era = eraOn(line, message);
         if (message.kind === 'notification' && message.method === 'notifications/cancelled') cancelOn(line, turn);
         this.#take(era, () => turn, turn);
       },
       close: () => {
+        this.#lines.delete(line);
         for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
         line.session?.end(new Failure('session_ended'));
       },
@@ -104,9 +108,11 @@ export class Spine implements Gateway {
     this.#draining = true;
     this.#modern.endSubscriptions();
     await work.finished(withinMs, clock);
-    const failure = new Failure('session_ended', { message: 'The gateway is shutting down' });
-    sessions.close(failure);
-    this.#modern.abort(failure);
+    const message = 'The gateway is shutting down';
+    sessions.close(new Failure('session_ended', { message }));
+    for (const { session } of [...this.#lines]) session?.end(new Failure('session_ended', { message }));
+    // Modern clients know nothing of sessions.
+    this.#modern.abort(new Failure('shutting_down', { message }));
     parking.close();
     lanes.close();
   }
@@ -143,10 +149,24 @@ export class Spine implements Gateway {
   }
 }
 
+/**
+ * HTTP+SSE is older than the modern era and has no place for it. On stdio what names no revision is of the era in which the
+ * client began; `initialize` begins the legacy one also after a look at `server/discover`.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
+ */
+function eraOn(line: LineState, message: Message | Batch): Era {
+  if (line.via === 'sse') return 'legacy';
+  const said = eraOf(message, undefined);
+  if (said === 'modern') line.era ??= said;
+  else if (message.kind === 'request' && message.method === 'initialize') line.era = said;
+  return said === 'modern' ? said : (line.era ?? said);
+}
+
 /** On a line both eras cancel by name; a legacy session looks for the id itself. */
 function cancelOn(line: LineState, { message }: Turn): void {
   if (message.kind !== 'notification') return;
   const id = member(message.params, 'requestId');
   const named = id && idAt(message.bytes, id);
-  if (named !== undefined) line.inflight.only(named)?.cancel();
+  const reason = member(message.params, 'reason');
+  if (named !== undefined) line.inflight.only(named)?.cancel(reason && stringAt(message.bytes, reason));
 }

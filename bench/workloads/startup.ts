@@ -37,24 +37,30 @@ async function startOnce(contestant: Contestant): Promise<Start> {
   }
 }
 
-export async function measureStarts(contestants: readonly Contestant[], times: number): Promise<StartRow[]> {
+export interface Starts {
+  readonly rows: readonly StartRow[];
+  /** Milliseconds that `node -e 0` takes. */
+  readonly bareNodeMs: number;
+}
+
+export async function measureStarts(contestants: readonly Contestant[], times: number): Promise<Starts> {
   const starts = contestants.map((contestant) => ({ contestant, measured: [] as Start[] }));
+  const bare: number[] = [];
   for (let round = 0; round < times; round += 1) {
+    bare.push(bareNodeOnce());
     for (const { contestant, measured } of starts) measured.push(await startOnce(contestant));
   }
-  return starts.map(({ contestant: { name, group }, measured }) => ({
+  const rows = starts.map(({ contestant: { name, group }, measured }) => ({
     contestant: name,
     group,
     ms: spread(measured.map(({ ms }) => ms)),
     rssMb: median(measured.map(({ rssMb }) => rssMb)),
   }));
+  return { rows, bareNodeMs: median(bare) };
 }
 
-export function measureBareNode(times: number): number {
-  const measured = Array.from({ length: times }, () => {
-    const begin = performance.now();
-    spawnSync(process.execPath, ['-e', '0']);
-    return performance.now() - begin;
-  });
-  return median(measured);
+function bareNodeOnce(): number {
+  const begin = performance.now();
+  spawnSync(process.execPath, ['-e', '0']);
+  return performance.now() - begin;
 }

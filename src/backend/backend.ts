@@ -8,10 +8,10 @@ import type { Backend, BackendState, Discovery, Lane, LaneSink } from '../exchan
 import type { Permit } from '../policy/permit.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { Era } from '../wire/revisions.ts';
-import type { Connector } from './connector.ts';
+import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
 import { LegacyLane, type LegacyLimits } from './legacy.ts';
-import { openLine } from './line.ts';
+import { type Line, openLine } from './line.ts';
 import { ModernLane } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
 import { type Probed, type ProbeOptions, probe, probeAgain } from './probe.ts';
@@ -42,8 +42,9 @@ const TRUST_MS = 5000;
 /** Whoever asks again right after a failure gets the same: many clients ask at once, and each probe takes its time. */
 const DOWN_MS = 1000;
 
-interface Knowledge {
-  readonly discovery: Discovery;
+type Found = Pick<Probed, 'discovery' | 'way'>;
+
+interface Knowledge extends Found {
   readonly promise: Promise<Discovery>;
   at: number;
   doubted: boolean;
@@ -120,8 +121,8 @@ export class LiveBackend implements Backend {
   }
 
   async #openLegacy(client: ClientFacts, sink: LaneSink): Promise<LegacyLane> {
-    const { connector, clock, limits, notes, self } = this.#options;
-    const line = await openLine((channelSink) => connector.connect('legacy', channelSink));
+    const { clock, limits, notes, self } = this.#options;
+    const line = await this.#legacyLine();
     let lane: LegacyLane;
     try {
       lane = await LegacyLane.open(line, client, sink, {
@@ -146,11 +147,22 @@ export class LiveBackend implements Backend {
     return lane;
   }
 
+  async #legacyLine(): Promise<Line> {
+    const { way } = this.#known ?? { way: this.#options.connector };
+    try {
+      return await openLine((sink) => way.connect('legacy', sink));
+    } catch (cause) {
+      // It answers, and not as it is expected to. That it is away, or busy, says nothing about what it is.
+      if (asFailure(cause).reason === 'backend_invalid') this.#doubt();
+      throw cause;
+    }
+  }
+
   async #probe(): Promise<Discovery> {
     try {
-      const discovery = (await this.#probeModern()) ?? (await this.#probeAfresh());
+      const { discovery, way } = (await this.#probeModern()) ?? (await this.#probeAfresh());
       if (this.#closed !== undefined) throw new Failure('shutting_down');
-      this.#learn(discovery);
+      this.#learn(discovery, way);
       return discovery;
     } catch (cause) {
       const failure = asFailure(cause);
@@ -161,22 +173,23 @@ export class LiveBackend implements Backend {
   }
 
   /** Undefined where no modern backend is known, or it is one no longer. */
-  async #probeModern(): Promise<Discovery | undefined> {
+  async #probeModern(): Promise<Found | undefined> {
     const modern = this.#modern;
     if (modern === undefined) return undefined;
     const { lane, channel } = modern;
+    const way = this.#options.connector;
     const verdict = await probeAgain({ channel, ids: channel.ids }, this.#probeOptions());
     if (verdict.kind === 'modern') {
       // Whether it has a legacy half besides was found out when it was first probed.
       const eras = [...new Set([...verdict.discovery.eras, ...lane.discovery.eras])];
       const discovery = { ...verdict.discovery, eras };
       lane.rediscovered(discovery);
-      return discovery;
+      return { discovery, way };
     }
     if (verdict.kind === 'none') {
       // A process that is busy is what it was.
-      const busy = this.#options.connector.transport === 'stdio' && verdict.failure.reason === 'backend_timeout';
-      if (busy) return lane.discovery;
+      const busy = way.transport === 'stdio' && verdict.failure.reason === 'backend_timeout';
+      if (busy) return { discovery: lane.discovery, way };
       throw verdict.failure;
     }
     this.#modern = undefined;
@@ -185,10 +198,10 @@ export class LiveBackend implements Backend {
     return undefined;
   }
 
-  async #probeAfresh(): Promise<Discovery> {
+  async #probeAfresh(): Promise<Found> {
     const probed = await probe(this.#probeOptions());
     if (probed.discovery.eras.includes('modern')) await this.#goModern(probed);
-    return probed.discovery;
+    return probed;
   }
 
   async #goModern({ discovery, line }: Probed): Promise<void> {
@@ -210,13 +223,7 @@ export class LiveBackend implements Backend {
 
   #probeOptions(): ProbeOptions {
     const { connector, limits, clock, self } = this.#options;
-    return {
-      transport: connector.transport,
-      open: () => openLine((sink) => connector.connect('modern', sink)),
-      limits,
-      clock,
-      self,
-    };
+    return { connector, limits, clock, self };
   }
 
   #fresh(now: number): Knowledge | undefined {
@@ -225,9 +232,9 @@ export class LiveBackend implements Backend {
     return now - known.at < this.#options.limits.probeAgeMs ? known : undefined;
   }
 
-  #learn(discovery: Discovery): void {
+  #learn(discovery: Discovery, way: Way): void {
     const at = this.#options.clock.now();
-    this.#known = { discovery, promise: Promise.resolve(discovery), at, doubted: false };
+    this.#known = { discovery, promise: Promise.resolve(discovery), way, at, doubted: false };
     this.#failed = undefined;
     this.#become({ state: 'ready', discovery });
   }

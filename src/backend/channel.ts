@@ -21,6 +21,8 @@ export interface RequestSink {
   answered(message: Response, http: HttpFacts | undefined): void;
   /** Includes every answer that is no answer: 202, 204, an empty stream, an unreadable body, a cut-off, too many bytes. */
   failed(failure: Failure, http: HttpFacts | undefined): void;
+  /** Something came that completes no message: the head of a stream, a comment that keeps it open, a part of something large. */
+  alive(): void;
   /** The backend closed the stream and said when to come back; the channel comes back by itself. */
   paused(retryMs: number | undefined): void;
 }

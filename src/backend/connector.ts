@@ -3,10 +3,19 @@ import type { Era } from '../wire/revisions.ts';
 import type { Channel, ChannelSink } from './channel.ts';
 import type { Transport } from './verdict.ts';
 
-export interface Connector {
+/** One way in which a backend may be reached. */
+export interface Way {
   readonly transport: Transport;
-  /** A channel of its own: another process, or another conversation with the same address. Rejects with a Failure. */
-  connect(era: Era, sink: ChannelSink): Promise<Channel>;
+  /**
+   * A channel of its own: another process, or another conversation with the same address. Rejects with a Failure.
+   * `patienceMs`: how long the backend may take to open it, where that is up to the backend.
+   */
+  connect(era: Era, sink: ChannelSink, patienceMs?: number): Promise<Channel>;
+}
+
+export interface Connector extends Way {
+  /** HTTP+SSE at the same address, where the configuration leaves open which it is. */
+  readonly older?: Way;
   /** Ends whatever is left. Resolves when it is gone. */
   close(): Promise<void>;
 }

@@ -4,12 +4,15 @@ import type { Response } from '../wire/message.ts';
 import type { ChannelNotes, HttpFacts, Pending, RequestSink } from './channel.ts';
 import { excerpt } from './incoming.ts';
 
+/** Who waits for one answer: nothing else is found by an id. */
+export type AnswerSink = Pick<RequestSink, 'answered' | 'failed'>;
+
 export class Waiting implements Pending {
   readonly id: string;
-  readonly sink: RequestSink;
+  readonly sink: AnswerSink;
   readonly #all: Map<string, Waiting>;
 
-  constructor(all: Map<string, Waiting>, id: string, sink: RequestSink) {
+  constructor(all: Map<string, Waiting>, id: string, sink: AnswerSink) {
     this.#all = all;
     this.id = id;
     this.sink = sink;
@@ -42,7 +45,7 @@ export class Correlation {
   }
 
   /** Throws a Failure where the id is in flight already. */
-  add(id: string, sink: RequestSink): Waiting {
+  add(id: string, sink: AnswerSink): Waiting {
     if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
     const waiting = new Waiting(this.#waiting, id, sink);
     this.#waiting.set(id, waiting);

@@ -1,14 +1,14 @@
 /** A backend from its configuration: which channels it is reached by, and the limits of each. */
 import type { BackendConfig, HttpBackendConfig, StdioBackendConfig } from '../config/config.ts';
 import type { Limits } from '../config/limits.ts';
-import { Failure } from '../errors.ts';
 import type { BackendState } from '../exchange/lane.ts';
 import { LiveBackend } from './backend.ts';
-import type { Connector } from './connector.ts';
+import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
 import type { HeaderRecord } from './http/headers.ts';
 import { HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
@@ -27,7 +27,8 @@ export interface CreateOptions {
   onState?(state: BackendState): void;
 }
 
-export function createBackend(config: BackendConfig, options: CreateOptions): LiveBackend {
+export function createBackend(config: BackendConfig, given: CreateOptions): LiveBackend {
+  const options = { ...given, limits: { ...given.limits, ...config.limits } };
   const { limits, clock, notes, version, onState } = options;
   return new LiveBackend({
     name: config.name,
@@ -81,21 +82,27 @@ function httpConnector(config: HttpBackendConfig, options: CreateOptions): Conne
     queue: HTTP_QUEUE,
     streams: HTTP_STREAMS,
   });
-  const headers = headersOf(config.headers, credentials);
-  return {
+  const shared = { url, pools, headers: headersOf(config.headers, credentials), clock, notes };
+  const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
+  const streamable: Way = {
     transport: 'http',
-    connect: async (era, sink) => {
-      if (config.transport === 'sse') {
-        throw new Failure('backend_unavailable', {
-          message: 'Backends that speak HTTP+SSE alone are not supported yet',
-        });
-      }
-      const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
-      const resumable = era === 'legacy';
-      return new HttpChannel({ url, pools, headers, resumable, limits: channelLimits, clock, random, sink, notes });
-    },
-    close: () => pools.close(),
+    connect: async (era, sink) =>
+      new HttpChannel({ ...shared, resumable: era === 'legacy', limits: channelLimits, random, sink }),
   };
+  const older: Way = {
+    transport: 'sse',
+    connect: (_era, sink, endpointMs = limits.firstByteMs) =>
+      SseChannel.open({ ...shared, limits: { ...channelLimits, endpointMs }, sink }),
+  };
+  const close = () => pools.close();
+  switch (config.transport) {
+    case 'streamable-http':
+      return { ...streamable, close };
+    case 'sse':
+      return { ...older, close };
+    case 'auto':
+      return { ...streamable, older, close };
+  }
 }
 
 /** One object for as long as neither part changes: headers are built once from it. */

@@ -102,9 +102,9 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     return this.#agreement?.headers ?? {};
   }
 
-  /** Whether a 404 means that the session is gone. */
+  /** Whether a 404 means that the session is gone: one was named, or the channel is one by itself. */
   get hasSession(): boolean {
-    return this.#agreement?.sessionId !== undefined;
+    return this.#agreement?.sessionId !== undefined || !this.channel.streamPerRequest;
   }
 
   call(_permit: Permit, request: CallRequest, sink: CallSink): Call {

@@ -1,5 +1,5 @@
 /**
- * Finds out what a backend is: `server/discover`, then `initialize`. A probe declares no capabilities, so that nobody asks
+ * Finds out what a backend is: `server/discover`, then `initialize`, then `initialize` over HTTP+SSE. A probe declares no capabilities, so that nobody asks
  * it anything, and leaves nothing behind but a modern process that the lane goes on with.
  */
 import { Failure } from '../errors.ts';
@@ -10,20 +10,19 @@ import { mirroredHeaders } from '../wire/mirror.ts';
 import { newest, type Revision, revisions } from '../wire/revisions.ts';
 import type { Channel } from './channel.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
+import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { ownMeta } from './envelope.ts';
 import { type Agreement, askInitialize, newestLegacy, readAgreement } from './handshake.ts';
-import type { Line } from './line.ts';
+import { type Line, openLine } from './line.ts';
 import { type Answer, Question } from './question.ts';
-import { keyOf } from './running.ts';
-import { judge, type Transport, type Verdict } from './verdict.ts';
+import { asFailure, keyOf } from './running.ts';
+import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
 
 export interface ProbeOptions {
-  readonly transport: Transport;
-  /** A fresh way to the backend: a new process, or the same address. */
-  open(): Promise<Line>;
+  readonly connector: Pick<Connector, 'transport' | 'connect' | 'older'>;
   readonly limits: {
-    /** How long the backend may think about `server/discover`. */
+    /** How long the backend may think about `server/discover`, or about a stream that it was not said to have. */
     readonly probeMs: number;
     /** How long `initialize` may take: a process that is slow to start is silent until it runs. */
     readonly firstByteMs: number;
@@ -34,6 +33,8 @@ export interface ProbeOptions {
 
 export interface Probed {
   readonly discovery: Discovery;
+  /** What it was found to be reached by. */
+  readonly way: Way;
   /** Goes on with the backend, where it is modern and nothing was said to it that would bind it to the other era. */
   readonly line: Line | undefined;
 }
@@ -53,18 +54,28 @@ interface Finding {
 
 /** Rejects with a Failure where there is no verdict. */
 export async function probe(options: ProbeOptions): Promise<Probed> {
-  const visit = new Visit(await options.open());
+  const way = options.connector;
+  // It is older than the modern era: there is nothing to discover.
+  if (way.transport === 'sse') return initializeAfresh(way, await openWay(way), options);
+  const visit = new Visit(await openWay(way));
   let kept = false;
   try {
-    const { verdict, answer, question } = await discover(visit.line, options);
+    const { verdict, answer, question } = await discover(visit.line, way.transport, options);
     switch (verdict.kind) {
       case 'modern':
         kept = true;
-        return { discovery: await withLegacyHalf(verdict.discovery, visit, options), line: visit.line };
+        return { discovery: await withLegacyHalf(verdict.discovery, visit, options), way, line: visit.line };
       case 'legacy': {
         // There are servers that exit when they are asked anything before `initialize`.
-        if (options.transport === 'stdio' && answer.kind === 'failed') return await initializeAfresh(options);
-        return { discovery: await initialize(visit, options, question), line: undefined };
+        if (way.transport === 'stdio' && answer.kind === 'failed') {
+          return await initializeAfresh(way, await openWay(way), options);
+        }
+        const initialized = await initialize(visit, options, question);
+        if ('discovery' in initialized) return { discovery: initialized.discovery, way, line: undefined };
+        const failure = understoodNothing(initialized.failure);
+        const { older } = options.connector;
+        if (older === undefined || !takesNoPosts(answer) || !takesNoPosts(initialized.answer)) throw failure;
+        return await initializeAfresh(older, await openOlder(older, failure, options), options);
       }
       default:
         throw verdict.kind === 'none' ? verdict.failure : new Failure('backend_invalid');
@@ -79,14 +90,28 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
  * one request to find out; a process would be bound to the era of its `initialize`, so there only what it says counts.
  */
 async function withLegacyHalf(discovery: Discovery, visit: Visit, options: ProbeOptions): Promise<Discovery> {
-  if (options.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
-  const { limits } = options;
+  const { connector, limits } = options;
+  if (connector.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
+  const hurried = { ...options, limits: { ...limits, firstByteMs: limits.probeMs } };
+  if ('failure' in (await initialize(visit, hurried, undefined))) return discovery;
+  visit.endSession();
+  return { ...discovery, eras: [...discovery.eras, 'legacy'] };
+}
+
+/** A fresh way to the backend: a new process, or the same address. */
+function openWay(way: Way, patienceMs?: number): Promise<Line> {
+  return openLine((sink) => way.connect('modern', sink, patienceMs));
+}
+
+/** `refusal`: why it was looked for. Where there is no such stream, that is what is wrong with the backend. */
+async function openOlder(older: Way, refusal: Failure, { limits }: ProbeOptions): Promise<Line> {
   try {
-    await initialize(visit, { ...options, limits: { ...limits, firstByteMs: limits.probeMs } }, undefined);
-    visit.endSession();
-    return { ...discovery, eras: [...discovery.eras, 'legacy'] };
-  } catch {
-    return discovery;
+    return await openWay(older, limits.probeMs);
+  } catch (cause) {
+    const failure = asFailure(cause);
+    if (failure.reason !== 'backend_invalid' && failure.reason !== 'backend_timeout') throw failure;
+    const message = `${refusal.message}, and there is no HTTP+SSE stream (${failure.message})`;
+    throw new Failure('backend_invalid', { message, cause: refusal });
   }
 }
 
@@ -135,13 +160,13 @@ async function settled(ending: Promise<void>): Promise<void> {
 
 /** Asks a backend that is known to be modern, on the channel that is in use. Its silence now means that it is busy. */
 export async function probeAgain(known: Asked, options: ProbeOptions): Promise<Verdict> {
-  const { verdict, question } = await discover(known, { ...options, transport: 'http' });
+  const { verdict, question } = await discover(known, 'http', options);
   question.drop();
   return verdict;
 }
 
-async function discover(line: Asked, options: ProbeOptions): Promise<Finding> {
-  const { transport, limits, clock } = options;
+async function discover(line: Asked, transport: Transport, options: ProbeOptions): Promise<Finding> {
+  const { limits, clock } = options;
   let revision = newestModern;
   for (let attempt = 1; ; attempt += 1) {
     const question = askDiscover(line, revision, options.self);
@@ -167,34 +192,37 @@ function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
   return new Question(line.channel, outgoing, (message) => answerKindly(line.channel, message));
 }
 
-async function initializeAfresh(options: ProbeOptions): Promise<Probed> {
-  const visit = new Visit(await options.open());
+async function initializeAfresh(way: Way, line: Line, options: ProbeOptions): Promise<Probed> {
+  const visit = new Visit(line);
   try {
-    return { discovery: await initialize(visit, options, undefined), line: undefined };
+    const initialized = await initialize(visit, options, undefined);
+    if ('failure' in initialized) {
+      throw way.transport === 'sse' ? initialized.failure : understoodNothing(initialized.failure);
+    }
+    return { discovery: initialized.discovery, way, line: undefined };
   } finally {
     visit.leave();
   }
 }
 
+type Initialized = { readonly discovery: Discovery } | { readonly failure: Failure; readonly answer: Answer };
+
 /**
  * `unanswered`: the probe that a process was silent on. Should it be a modern one that was merely slow to start, its answer
  * comes before that to `initialize`, and counts.
  */
-async function initialize(visit: Visit, options: ProbeOptions, unanswered: Question | undefined): Promise<Discovery> {
+async function initialize(visit: Visit, options: ProbeOptions, unanswered: Question | undefined): Promise<Initialized> {
   const { line } = visit;
-  const { clock, limits, self, transport } = options;
+  const { clock, limits, self, connector } = options;
   const introduction = { revision: newestLegacy, info: self, capabilities: '{}' };
   const question = askInitialize(line.channel, line.ids, introduction, (message) =>
     answerKindly(line.channel, message),
   );
   try {
     const answers: Promise<Answer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
-    if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, transport));
+    if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport));
     const first = await Promise.race(answers);
-    if (!('kind' in first)) return first;
-    const agreement = agreementOf(first);
-    visit.agreed(agreement);
-    return agreement.discovery;
+    return 'kind' in first ? readInitialized(visit, first) : { discovery: first };
   } finally {
     question.drop();
     unanswered?.drop();
@@ -213,14 +241,20 @@ function lateDiscovery(question: Question, transport: Transport): Promise<Discov
   });
 }
 
-function agreementOf(answer: Answer): Agreement {
+function readInitialized(visit: Visit, answer: Answer): Initialized {
   try {
-    return readAgreement(answer);
+    const agreement = readAgreement(answer);
+    visit.agreed(agreement);
+    return { discovery: agreement.discovery };
   } catch (cause) {
-    if (!(cause instanceof Failure) || cause.reason !== 'backend_invalid') throw cause;
-    const message = `The backend understood neither server/discover nor initialize (${cause.message})`;
-    throw new Failure('backend_invalid', { message, cause });
+    return { failure: asFailure(cause), answer };
   }
+}
+
+function understoodNothing(cause: Failure): Failure {
+  if (cause.reason !== 'backend_invalid') return cause;
+  const message = `The backend understood neither server/discover nor initialize (${cause.message})`;
+  return new Failure('backend_invalid', { message, cause });
 }
 
 /** Nothing is left without an answer, and nothing but a ping gets one that says yes. */

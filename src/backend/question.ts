@@ -37,6 +37,10 @@ export class Question implements RequestSink {
     this.#resolve({ kind: 'failed', failure, http });
   }
 
+  alive(): void {
+    return;
+  }
+
   paused(): void {
     return;
   }

@@ -128,6 +128,11 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
     this.settle({ kind: 'failure', failure: judged, unseen: this.unseen });
   }
 
+  alive(): void {
+    // Who listens is owed an acknowledgement; that the stream stands is none.
+    if (!this.over && !this.longLived) this.touch();
+  }
+
   paused(retryMs: number | undefined): void {
     if (this.over) return;
     this.touch();

@@ -8,11 +8,12 @@ import type { Discovery } from '../exchange/lane.ts';
 import type { ErrorResponse } from '../wire/message.ts';
 import { era, isRevision, newest, type Revision } from '../wire/revisions.ts';
 import { member, valueAt } from '../wire/values.ts';
-import { codeOf, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
+import { codeOf, METHOD_NOT_FOUND, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
 import { readDiscover } from './discovery.ts';
 import type { Answer } from './question.ts';
 
-export type Transport = 'stdio' | 'http';
+/** `http`: Streamable HTTP. `sse`: HTTP+SSE, which has the legacy era alone. */
+export type Transport = 'stdio' | 'http' | 'sse';
 
 export type Verdict =
   | { readonly kind: 'modern'; readonly discovery: Discovery }
@@ -49,6 +50,21 @@ export function judge(answer: Answer, transport: Transport): Verdict {
         : legacy;
     }
   }
+}
+
+/**
+ * Whether a POST was refused as by a server that takes none at this address, as one of HTTP+SSE does. A modern server
+ * explains itself; what it says is recognised, and then there is nothing older to look for.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#http%2Bsse-transport-2024-11-05
+ */
+export function takesNoPosts(answer: Answer): boolean {
+  if (answer.kind === 'silent') return false;
+  const status = answer.http?.status;
+  if (status !== 400 && status !== 404 && status !== 405) return false;
+  if (answer.kind === 'failed') return true;
+  if (answer.message.kind === 'result') return false;
+  const code = codeOf(answer.message);
+  return code !== METHOD_NOT_FOUND && !onlyModern(code);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { BackendConfig, HttpBackendConfig, HttpTransport, StdioBackendConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
-import type { Limits } from './limits.ts';
+import { type CallLimitName, type CallLimits, callLimitNames, type Limits } from './limits.ts';
 import { nearest } from './nearest.ts';
 
 /** An entry after its shape was checked and the dialect's own spellings were replaced. */
@@ -18,6 +18,7 @@ export interface BackendDraft {
   readonly url?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly transport?: HttpTransport | undefined;
+  readonly limits?: { readonly [Name in CallLimitName]?: number | undefined } | undefined;
 }
 
 /** Relative working directories are relative to this. */
@@ -81,7 +82,7 @@ export function buildBackend(draft: BackendDraft, { directory, limits }: Surroun
 
 function httpBackend(draft: BackendDraft): HttpBackendConfig {
   const { name, url = '', headers = {}, transport = 'auto' } = draft;
-  return { kind: 'http', name, url, headers: { ...headers }, transport };
+  return { kind: 'http', name, url, headers: { ...headers }, transport, ...ownLimits(draft) };
 }
 
 function stdioBackend(draft: BackendDraft, command: string, directory: string, limits: Limits): StdioBackendConfig {
@@ -96,5 +97,12 @@ function stdioBackend(draft: BackendDraft, command: string, directory: string, l
     share,
     maxProcesses: share ? 1 : (draft.maxProcesses ?? limits.processesPerBackend),
     idleMs: draft.idleMs ?? limits.processIdleMs,
+    ...ownLimits(draft),
   };
+}
+
+function ownLimits({ limits }: BackendDraft): { readonly limits?: CallLimits } {
+  if (limits === undefined) return {};
+  const set = callLimitNames.filter((name) => limits[name] !== undefined);
+  return { limits: Object.fromEntries(set.map((name) => [name, limits[name]])) };
 }

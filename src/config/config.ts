@@ -1,6 +1,6 @@
 /** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
 import type { Profile } from '../wire/revisions.ts';
-import type { Limits } from './limits.ts';
+import type { CallLimits, Limits } from './limits.ts';
 
 export interface Config {
   /** Counts reloads. Every decision names the generation that made it. */
@@ -35,6 +35,8 @@ export type BackendConfig = StdioBackendConfig | HttpBackendConfig;
 export interface StdioBackendConfig {
   readonly kind: 'stdio';
   readonly name: string;
+  /** Where it departs from the limits of all. */
+  readonly limits?: CallLimits;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -49,6 +51,8 @@ export interface StdioBackendConfig {
 export interface HttpBackendConfig {
   readonly kind: 'http';
   readonly name: string;
+  /** Where it departs from the limits of all. */
+  readonly limits?: CallLimits;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly transport: HttpTransport;

@@ -11,6 +11,7 @@ import { type Excerpt, printable } from './problems.ts';
 const harmless: readonly { readonly at: readonly string[]; readonly keys: readonly string[] }[] = [
   { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'openToNetwork'] },
   { at: ['backends', '*'], keys: ['command', 'cwd', 'share', 'maxProcesses', 'idleMs', 'transport', 'disabled'] },
+  { at: ['backends', '*', 'limits'], keys: ['*'] },
   { at: ['mcpServers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
   { at: ['servers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
   { at: ['endpoints'], keys: ['path', 'backends', 'sessions'] },

@@ -130,6 +130,11 @@ export const limitTable = {
 export type LimitName = keyof typeof limitTable;
 export type Limits = { readonly [Name in LimitName]: number };
 
+/** Limits of single calls. They depend on what a backend does, so that each backend may have its own. */
+export const callLimitNames = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs'] as const satisfies readonly LimitName[];
+export type CallLimitName = (typeof callLimitNames)[number];
+export type CallLimits = { readonly [Name in CallLimitName]?: number };
+
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
 
 export function limitRow(name: LimitName): LimitRow {

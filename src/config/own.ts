@@ -7,13 +7,26 @@ import type { ConfigDocument, Path } from './document.ts';
 import { aPath, batchRevision, buildEndpoint, buildProfile, canonicalPath, type ProfileDraft } from './endpoints.ts';
 import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
-import { type LimitName, type Limits, limitNames, limitRow, limitTable, settleLimits } from './limits.ts';
+import {
+  callLimitNames,
+  type LimitName,
+  type Limits,
+  limitNames,
+  limitRow,
+  limitTable,
+  settleLimits,
+} from './limits.ts';
 import { listenShape } from './listen.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
 import { isDisabled, type Reading } from './reading.ts';
 import * as shape from './shapes.ts';
 
-const limitShapes = Object.fromEntries(limitNames.map((name) => [name, shape.quantity(limitRow(name)).optional()]));
+const limitShapes = shapesOf(limitNames);
+
+function shapesOf<Name extends LimitName>(names: readonly Name[]) {
+  const shapes = names.map((name) => [name, shape.quantity(limitRow(name)).optional()]);
+  return Object.fromEntries(shapes) as Record<Name, z.ZodOptional<ReturnType<typeof shape.quantity>>>;
+}
 
 /** 32 characters of base64 are 192 bits; fewer are a password. */
 const sealKey = 'a secret of at least 32 characters';
@@ -44,6 +57,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   url: shape.httpAddress.optional(),
   headers: shape.headerMap.optional(),
   transport: shape.choice(httpTransports).optional(),
+  limits: shape.closed('a map of limits', shapesOf(callLimitNames)).optional(),
   disabled: shape.flag.optional(),
 });
 

@@ -52,6 +52,9 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
   }
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
     throw unknownMethod(request, 'modern');
+  // An extension in this era, and none that is offered.
+  if (row.capability === 'tasks')
+    throw new Failure('method_removed', { message: 'Tasks are not supported', data: { method: request.method } });
   const logLevel = metaMember(request, 'logLevel');
   return {
     row,

@@ -3,7 +3,15 @@
  * says afterwards goes nowhere.
  */
 import type { Failure } from '../errors.ts';
-import { type Raw, resultBytes, rewrite, spliceMessage, withId } from '../wire/compose.ts';
+import {
+  notificationBytes,
+  piecesWithId,
+  type Raw,
+  resultBytes,
+  rewrite,
+  spliceMessage,
+  withResult,
+} from '../wire/compose.ts';
 import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
@@ -36,6 +44,11 @@ export class Exchange {
     return this.#settled;
   }
 
+  /** Whether the client can be told anything before the answer. */
+  get carries(): boolean {
+    return this.#outlet.carries;
+  }
+
   /** The call that works for this exchange now. */
   drivenBy(call: Call | undefined): void {
     this.#call = call;
@@ -56,8 +69,9 @@ export class Exchange {
 
   /** What comes on a `subscriptions/listen` is tagged with the id that this client gave. */
   sendSubscribed(notification: Notification): void {
-    if (notification.params === undefined) return;
-    this.send(tagged(notification, notification.params, this.request.id.raw), 'keep');
+    const { params } = notification;
+    const { raw } = this.request.id;
+    this.send(params === undefined ? taggedAlone(notification, raw) : tagged(notification, params, raw), 'keep');
   }
 
   pause(retryMs: number | undefined): void {
@@ -68,7 +82,7 @@ export class Exchange {
   respond(message: Response, status?: number): void {
     this.settle({
       kind: 'response',
-      bytes: withId(message, this.request.id.raw),
+      bytes: piecesWithId(message, this.request.id.raw),
       ...(status === undefined ? {} : { status }),
     });
   }
@@ -80,17 +94,25 @@ export class Exchange {
   }
 
   /**
-   * Ends a subscription from our side: the result says that it was no accident.
+   * Ends a subscription from our side: the result says that it was no accident. On a line, where no stream closes with it, it
+   * is cancelled by its id first.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
    */
-  endSubscription(): void {
+  endSubscription(onLine: boolean): void {
     const call = this.#call;
     const { raw } = this.request.id;
-    this.respondResult(`{"resultType":"complete","_meta":{${JSON.stringify(subscriptionId)}:${raw}}}`);
+    const meta = `"_meta":{${JSON.stringify(subscriptionId)}:${raw}}`;
+    if (onLine) this.send(notificationBytes('notifications/cancelled', `{"requestId":${raw},${meta}}`), 'keep');
+    this.respondResult(`{"resultType":"complete",${meta}}`);
     call?.cancel();
   }
 
-  /** A result object of our own making, or a translated one. */
+  /** A result of a backend in other words. */
+  respondTranslated(message: ResultResponse, result: Raw): void {
+    this.settle({ kind: 'response', bytes: withResult(message, this.request.id.raw, result) });
+  }
+
+  /** A result object of our own making. */
   respondResult(result: Raw): void {
     this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) });
   }
@@ -131,6 +153,13 @@ function tagged(message: Notification | ResultResponse, object: ObjectSpan, subs
       ? `{${JSON.stringify(subscriptionId)}:${subscription}}`
       : rewrite(message.bytes, message.meta, { set: { [subscriptionId]: subscription } });
   return spliceMessage(message, [{ span: object, with: rewrite(message.bytes, object, { set: { _meta: meta } }) }]);
+}
+
+/** A change of a list needs no parameters, and then has none. */
+function taggedAlone(notification: Notification, subscription: string): Uint8Array {
+  const end = notification.top.at(-1)?.end ?? 0;
+  const params = `,"params":{"_meta":{${JSON.stringify(subscriptionId)}:${subscription}}}`;
+  return spliceMessage(notification, [{ span: { start: end, end }, with: params }]);
 }
 
 /** Requests in flight by id. Two of them may share one: each has its own answer, and a cancellation that names both means neither. */

@@ -5,10 +5,8 @@
 import { Failure } from '../errors.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
-import { notificationBytes } from '../wire/compose.ts';
-import type { Notification } from '../wire/message.ts';
+import { mayBeAsked } from '../wire/capabilities.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { skimMessage } from '../wire/skim.ts';
 import { Audience } from './bridge/audience.ts';
 import { canonical } from './bridge/canonical.ts';
 import type { Watched } from './bridge/watching.ts';
@@ -166,11 +164,13 @@ export class Lanes {
   }
 
   async #hold(permit: Permit, name: string, client: ClientFacts, row: MethodRow, pool: Set<Pooled>): Promise<Held> {
+    // Who can answer nothing is asked nothing: the pool is one of such clients alone.
+    const mayAsk = row.mayAsk === true && mayBeAsked(client.capabilities);
     const entry =
-      [...pool].find((pooled) => !pooled.exclusive && (pooled.users === 0 || row.mayAsk !== true)) ??
+      [...pool].find((pooled) => !pooled.exclusive && (pooled.users === 0 || !mayAsk)) ??
       this.#grow(permit, name, client, pool);
     entry.users += 1;
-    entry.exclusive = row.mayAsk === true;
+    entry.exclusive = mayAsk;
     let held = true;
     const release = () => {
       if (!held) return;
@@ -193,7 +193,7 @@ export class Lanes {
   #grow(permit: Permit, name: string, client: ClientFacts, pool: Set<Pooled>): Pooled {
     if (pool.size >= this.#limits.parkedPerPrincipal) throw new Failure('backend_busy');
     const audience = new Audience();
-    const opening = this.#openPooled(permit, name, client, {
+    const opening = this.#backend(name).open(permit, 'legacy', client, {
       ...silent,
       notify: (notification) => audience.notify(notification),
       lost: (failure) => {
@@ -205,13 +205,6 @@ export class Lanes {
     opening.catch(() => pool.delete(entry));
     pool.add(entry);
     return entry;
-  }
-
-  async #openPooled(permit: Permit, name: string, client: ClientFacts, sink: LaneSink): Promise<Lane> {
-    const lane = await this.#backend(name).open(permit, 'legacy', client, sink);
-    // No client of this lane will say it.
-    lane.notify(permit, initialized);
-    return lane;
   }
 
   #sweep(): void {
@@ -234,8 +227,6 @@ function closeWhenOpen({ opening }: Pooled): void {
     () => undefined,
   );
 }
-
-const initialized = skimMessage(notificationBytes('notifications/initialized')) as Notification;
 
 /** For lanes behind which no client listens: there is nobody who could answer outside a call. */
 const silent: LaneSink = {

@@ -1,14 +1,18 @@
 /** Answers on the one stream that a client of stdio or HTTP+SSE has. */
 import type { Failure } from '../errors.ts';
-import { concat, failureBytes } from '../wire/compose.ts';
+import { concat, failureBytes, inOnePiece } from '../wire/compose.ts';
+import type { Batch, Message } from '../wire/message.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { Connection, Outlet, OutletOptions, Reply, Settlement, Urgency } from './outlet.ts';
 
 export class LineReply implements Reply {
   readonly #connection: Connection;
+  readonly #isAnswered: boolean;
 
-  constructor(connection: Connection) {
+  /** JSON-RPC 2.0, 4.1: what is no request is not answered, not even with an error. */
+  constructor(connection: Connection, to: Message | Batch) {
     this.#connection = connection;
+    this.#isAnswered = to.kind === 'request' || to.kind === 'batch';
   }
 
   accepted(): void {
@@ -16,7 +20,7 @@ export class LineReply implements Reply {
   }
 
   refuse(failure: Failure, era: Era, id?: string): void {
-    this.respond(failureBytes(failure, era, id));
+    if (this.#isAnswered) this.respond(failureBytes(failure, era, id));
   }
 
   respond(bytes: Uint8Array): void {
@@ -53,6 +57,7 @@ class BatchAnswers {
 }
 
 class LineOutlet implements Outlet {
+  readonly carries = true;
   readonly #connection: Connection;
   readonly #era: Era;
   readonly #answer: (bytes: Uint8Array | undefined) => void;
@@ -71,7 +76,7 @@ class LineOutlet implements Outlet {
   settle(settlement: Settlement): void {
     if (this.#settled) return;
     this.#settled = true;
-    if (settlement.kind === 'response') this.#answer(settlement.bytes);
+    if (settlement.kind === 'response') this.#answer(inOnePiece(settlement.bytes));
     else if (settlement.kind === 'failure') this.#answer(failureBytes(settlement.failure, this.#era, settlement.id));
     else this.#answer(undefined);
   }

@@ -1,5 +1,6 @@
 /** Downstream ports that a transport implements: where the answer to one client request goes, and an open stream. */
 import type { Failure } from '../errors.ts';
+import type { Pieces } from '../wire/compose.ts';
 import type { Era } from '../wire/revisions.ts';
 
 /**
@@ -30,13 +31,15 @@ export interface Connection {
 /** How an exchange ends. */
 export type Settlement =
   /** A JSON-RPC response, complete. `status` is for transports that can still say it; 200 otherwise. */
-  | { readonly kind: 'response'; readonly bytes: Uint8Array; readonly status?: number }
+  | { readonly kind: 'response'; readonly bytes: Pieces; readonly status?: number }
   | { readonly kind: 'failure'; readonly failure: Failure; readonly id: string | undefined }
   /** Cancelled: nothing is answered. */
   | { readonly kind: 'silence' };
 
 /** Where what belongs to one client request goes. */
 export interface Outlet {
+  /** Whether anything but the answer can reach the client. One that reads JSON alone gets a single document. */
+  readonly carries: boolean;
   /** A message that belongs to the request and comes before its answer. */
   send(message: Uint8Array, urgency: Urgency, key?: string): void;
   /** Once; ignored afterwards. */

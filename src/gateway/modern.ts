@@ -18,11 +18,13 @@ import type { Request } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
 import { listTools } from './tools.ts';
-import type { Turn } from './turn.ts';
+import type { LineState, Turn } from './turn.ts';
 
 /** A request that was admitted, with leave to reach its backend. */
 interface Admitted {
   readonly principal: Principal;
+  /** The path of the address that was called. */
+  readonly endpoint: string;
   readonly backend: string;
   readonly permit: Permit;
   readonly exchange: Exchange;
@@ -33,8 +35,8 @@ interface Admitted {
 
 export class ModernFront {
   readonly #rooms: Rooms;
-  /** Open `subscriptions/listen` requests: they are told when the gateway stops. */
-  readonly #listening = new Set<Exchange>();
+  /** Open `subscriptions/listen` requests, each with the line that it came on, if any: they are told when the gateway stops. */
+  readonly #listening = new Map<Exchange, LineState | undefined>();
   readonly #running = new Set<Exchange>();
 
   constructor(rooms: Rooms) {
@@ -60,7 +62,7 @@ export class ModernFront {
 
   /** A clean end for every open subscription. */
   endSubscriptions(): void {
-    for (const exchange of [...this.#listening]) exchange.endSubscription();
+    for (const [exchange, line] of [...this.#listening]) exchange.endSubscription(line !== undefined);
   }
 
   /** What did not finish in time. */
@@ -77,15 +79,17 @@ export class ModernFront {
 
     const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
     if (outlet === undefined) return;
-    const open = row.longLived ? this.#listening : this.#running;
     const exchange = new Exchange(message, row, outlet, (settled) => {
       line?.inflight.remove(settled);
-      open.delete(settled);
-      if (open === this.#running) this.#rooms.work.end();
+      this.#listening.delete(settled);
+      if (this.#running.delete(settled)) this.#rooms.work.end();
     });
     line?.inflight.add(exchange);
-    open.add(exchange);
-    if (open === this.#running) this.#rooms.work.begin();
+    if (row.longLived) this.#listening.set(exchange, line);
+    else {
+      this.#running.add(exchange);
+      this.#rooms.work.begin();
+    }
     outlet.onAbandoned(() => exchange.cancel());
 
     const request: CallRequest = {
@@ -96,7 +100,7 @@ export class ModernFront {
       logLevel,
       ...(turn.paramHeaders && { paramHeaders: turn.paramHeaders }),
     };
-    const admitted = { principal, backend, permit, exchange, request, header: turn.header };
+    const admitted = { principal, endpoint: endpoint.path, backend, permit, exchange, request, header: turn.header };
     const lane = this.#rooms.lanes.stateless(backend);
     if (lane !== undefined) this.#drive(admitted, lane);
     else this.#findLane(admitted).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
@@ -108,12 +112,12 @@ export class ModernFront {
   }
 
   async #findLane(admitted: Admitted): Promise<void> {
-    const { backend, exchange, principal, permit, request } = admitted;
+    const { backend, endpoint, exchange, principal, permit, request } = admitted;
     const { eras } = await this.#rooms.lanes.discover(backend);
     const state = member(request.message.params, 'requestState');
     if (state !== undefined && !eras.includes('modern')) {
       const text = stringAt(request.message.bytes, state) ?? '';
-      const parked = await this.#rooms.parking.take(text, principal, request.message);
+      const parked = await this.#rooms.parking.take(text, { principal, endpoint, request: request.message });
       parked.resume(exchange);
       return;
     }
@@ -149,11 +153,10 @@ export class ModernFront {
     else this.#call(admitted, lane);
   }
 
-  #call({ exchange, request, permit, principal }: Admitted, lane: HeldLane): void {
+  #call({ exchange, request, permit, principal, endpoint }: Admitted, lane: HeldLane): void {
     const { serverInfo } = lane.discovery;
-    new ModernDrive({ ...this.#rooms, principal, serverInfo }, exchange, request).begin((next, sink) =>
-      lane.call(permit, next, sink),
-    );
+    const parties = { principal, endpoint, serverInfo };
+    new ModernDrive(this.#rooms, parties, exchange, request).begin((next, sink) => lane.call(permit, next, sink));
   }
 
   /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */

@@ -5,6 +5,7 @@ import type { Connection, Reply } from '../exchange/outlet.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
+import type { Era } from '../wire/revisions.ts';
 
 export interface Turn {
   readonly endpoint: Endpoint;
@@ -25,6 +26,8 @@ export interface LineState {
   readonly connection: Connection;
   /** Modern requests in flight: `notifications/cancelled` names them. */
   readonly inflight: Inflight;
+  /** In which the client began: what does not say its era is of this one. */
+  era: Era | undefined;
   /** Set while `initialize` is being answered, so that a second one is seen. */
   opening: boolean;
   session: Session | undefined;

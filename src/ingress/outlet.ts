@@ -11,7 +11,7 @@ import type {
   StreamEvent,
   Urgency,
 } from '../exchange/outlet.ts';
-import { concat, failureBytes, type Raw } from '../wire/compose.ts';
+import { concat, failureBytes, inOnePiece, type Raw } from '../wire/compose.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { Accepted } from './accept.ts';
 import type { HttpAnswer } from './answer.ts';
@@ -41,6 +41,7 @@ export function refusedOutlets(requests: number): readonly Outlet[] {
 }
 
 const refused: Outlet = {
+  carries: false,
   send: () => undefined,
   settle: () => undefined,
   pause: () => undefined,
@@ -69,7 +70,7 @@ class PostAnswer implements Waiting {
     this.#options = options;
     this.#shared = shared;
     this.#unsettled = options.requests;
-    this.outlets = Array.from({ length: options.requests }, () => new PostOutlet(this));
+    this.outlets = Array.from({ length: options.requests }, () => new PostOutlet(this, accepted.sse));
     // A client that has a stream to come back to, or that is of the legacy era, cancels with words.
     if (options.era === 'modern' && options.stream === undefined) res.whenGone(() => this.#abandon());
     if (!accepted.sse) return;
@@ -159,7 +160,7 @@ class PostAnswer implements Waiting {
   }
 
   #bytesOf(settlement: Settlement): Uint8Array | undefined {
-    if (settlement.kind === 'response') return settlement.bytes;
+    if (settlement.kind === 'response') return inOnePiece(settlement.bytes);
     return settlement.kind === 'failure' ? failureBytes(settlement.failure, this.era, settlement.id) : undefined;
   }
 
@@ -197,12 +198,14 @@ class OneConnection implements ResumableStream {
 }
 
 class PostOutlet implements Outlet {
+  readonly carries: boolean;
   readonly #answer: PostAnswer;
   #state: 'open' | 'settled' | 'abandoned' = 'open';
   #listeners: (() => void)[] | undefined;
 
-  constructor(answer: PostAnswer) {
+  constructor(answer: PostAnswer, carries: boolean) {
     this.#answer = answer;
+    this.carries = carries;
   }
 
   send(message: Uint8Array, urgency: Urgency, key?: string): void {

@@ -1,7 +1,7 @@
 /** The only place that turns an outcome into status, headers and body. */
 import { STATUS_CODES } from 'node:http';
 import type { Failure, FailureRow } from '../errors.ts';
-import { failureBytes } from '../wire/compose.ts';
+import { failureBytes, type Pieces } from '../wire/compose.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { HttpAnswer } from './answer.ts';
 import { pushCors } from './cors.ts';
@@ -15,8 +15,8 @@ const STALLED_MS = 60_000;
 export type Headers = Readonly<Record<string, string>>;
 
 /** A JSON document that answers a request. */
-export function respondJson(res: HttpAnswer, status: number, body: Uint8Array, headers?: Headers): void {
-  const head = ['Content-Type', 'application/json', 'Content-Length', String(body.byteLength)];
+export function respondJson(res: HttpAnswer, status: number, body: Pieces, headers?: Headers): void {
+  const head = ['Content-Type', 'application/json', 'Content-Length', String(sizeOf(body))];
   if (headers !== undefined) for (const name in headers) head.push(name, headers[name] as string);
   finish(res, status, head, body);
 }
@@ -75,10 +75,21 @@ export function beginStream(res: HttpAnswer, headers?: Headers): void {
   writeHead(res, 200, head);
 }
 
-function finish(res: HttpAnswer, status: number, head: string[], body: Uint8Array | undefined): void {
+function sizeOf(body: Pieces): number {
+  return body instanceof Uint8Array ? body.byteLength : body.reduce((size, piece) => size + piece.byteLength, 0);
+}
+
+function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | undefined): void {
   if (res.headersSent || res.gone) return;
   writeHead(res, status, head);
-  res.end(body);
+  if (body === undefined || body instanceof Uint8Array) res.end(body);
+  else {
+    // Head and pieces leave in one system call.
+    res.cork();
+    for (const piece of body) res.write(piece);
+    res.end();
+    res.uncork();
+  }
   if (res.writableLength > 0) cutWhenStalled(res);
 }
 

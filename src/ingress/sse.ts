@@ -79,9 +79,12 @@ export class HttpSse {
     };
   }
 
-  #deliver(message: Message | Batch, sessionId: string | null, res: HttpAnswer, route: MessagesRoute): void {
-    const open = sessionId === null ? undefined : this.#lines.get(sessionId);
-    const failure = this.#refusal(message, open, route);
+  #deliver(message: Message | Batch, sessionId: string | undefined, res: HttpAnswer, route: MessagesRoute): void {
+    const open = sessionId === undefined ? undefined : this.#lines.get(sessionId);
+    const failure =
+      sessionId === undefined
+        ? new Failure('session_required', { message: 'sessionId is required' })
+        : this.#refusal(message, open, route);
     if (failure !== undefined) {
       respondFailure(res, failure, { era: 'legacy', id: message.kind === 'request' ? message.id.raw : undefined });
       return;
@@ -97,7 +100,7 @@ export class HttpSse {
   }
 }
 
-function sessionIdOf(url: string): string | null {
+function sessionIdOf(url: string): string | undefined {
   const query = url.indexOf('?');
-  return query === -1 ? null : new URLSearchParams(url.slice(query)).get('sessionId');
+  return query === -1 ? undefined : new URLSearchParams(url.slice(query)).get('sessionId') || undefined;
 }

@@ -64,6 +64,11 @@ export function forUpstream(raw: Readonly<Record<string, unknown>>): Record<stri
   return kept;
 }
 
+/** Whether there is anything that a backend may ask. */
+export function mayBeAsked({ elicitation, sampling, roots }: ClientCapabilities): boolean {
+  return elicitation !== undefined || sampling !== undefined || roots;
+}
+
 /** The `requiredCapabilities` that an ask needs and the client lacks, or undefined where it may be asked. */
 export function missingFor(ask: Ask, capabilities: ClientCapabilities): Record<string, unknown> | undefined {
   const params = isObject(ask.params) ? ask.params : {};

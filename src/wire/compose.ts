@@ -1,6 +1,6 @@
 /** Building messages as bytes. What was received is spliced, never parsed and written again. */
 import { Failure } from '../errors.ts';
-import type { Message, ObjectSpan, Request, Response, Span } from './message.ts';
+import type { Message, ObjectSpan, Request, Response, ResultResponse, Span } from './message.ts';
 import type { Era } from './revisions.ts';
 import { member } from './values.ts';
 
@@ -93,6 +93,31 @@ export function withId(message: Request | Response, idRaw: string): Buffer {
   // Only an error response may lack one, and it has at least `jsonrpc` and `error`.
   const first = top[0]?.keyStart ?? 0;
   return concat([bytes.subarray(0, first), `"id":${idRaw},`, bytes.subarray(first)]);
+}
+
+/** The same response under another id and with another result; all other bytes stay. */
+export function withResult(message: ResultResponse, idRaw: string, result: Raw): Buffer {
+  const edits: Edit[] = [{ span: message.result, with: result }];
+  for (const own of message.top) if (own.key === 'id') edits.push({ span: own, with: idRaw });
+  return splice(message.bytes, edits);
+}
+
+/** From here on a message is cheaper to send in pieces than to copy: a fresh megabyte costs more than all the rest of a call. */
+const LARGE = 64 * 1024;
+
+/** Bytes in one piece, or in several that follow each other. */
+export type Pieces = Uint8Array | readonly Uint8Array[];
+
+/** As `withId`, without copying what is large. */
+export function piecesWithId(message: Request | Response, idRaw: string): Pieces {
+  const { bytes, top } = message;
+  const id = bytes.byteLength < LARGE ? undefined : top.find(({ key }) => key === 'id');
+  if (id === undefined) return withId(message, idRaw);
+  return [bytes.subarray(0, id.start), concat([idRaw]), bytes.subarray(id.end)];
+}
+
+export function inOnePiece(pieces: Pieces): Uint8Array {
+  return pieces instanceof Uint8Array ? pieces : concat(pieces);
 }
 
 /**

@@ -117,6 +117,55 @@ describe('what a backend is', () => {
   });
 });
 
+describe('an address of HTTP+SSE', () => {
+  const refusing: Rule = (asked) => asked.fail(new Failure('backend_invalid'), { status: 405, sessionId: undefined });
+
+  function setUpOlder() {
+    const { connector, ...rest } = setUp('http', [refusing]);
+    const older = new ScriptedConnector('sse', rules.legacy);
+    connector.older = older;
+    return { ...rest, connector, older };
+  }
+
+  test('is remembered with the discovery, and its sessions are opened there at once', async () => {
+    const { backend, connector, older } = setUpOlder();
+    await backend.discover();
+    const lane = await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
+    await backend.open(permit, 'legacy', modernClient, new LaneRecorder());
+    expect(lane.attributesAsks).toBe(false);
+    expect(connector.log).toEqual([['server/discover', 'initialize']]);
+    expect(older.log).toEqual([['initialize'], ['initialize'], ['initialize']]);
+    expect(older.patience).toEqual([limits.probeMs, undefined, undefined]);
+  });
+
+  test('is looked for again when the knowledge is old, after Streamable HTTP', async () => {
+    const { backend, clock, connector, older } = setUpOlder();
+    await backend.discover();
+    clock.advance(limits.probeAgeMs);
+    await backend.discover();
+    expect([connector.log.length, older.log.length]).toEqual([2, 2]);
+    connector.rules = [rules.legacy];
+    clock.advance(limits.probeAgeMs);
+    await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
+    expect(older.log).toHaveLength(2);
+    expect(connector.log.slice(2)).toEqual([['server/discover', 'initialize'], ['initialize']]);
+  });
+
+  test('that answers otherwise now is doubted; one that is away, or busy, is not', async () => {
+    const { backend, clock, connector, older } = setUpOlder();
+    await backend.discover();
+    for (const reason of ['backend_unavailable', 'backend_busy', 'backend_invalid'] as const) {
+      clock.advance(10_000);
+      older.refuse = new Failure(reason);
+      await expect(backend.open(permit, 'legacy', legacyClient, new LaneRecorder())).rejects.toMatchObject({ reason });
+      expect(connector.log).toHaveLength(1);
+    }
+    connector.rules = [rules.legacy];
+    await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
+    expect(connector.log.slice(1)).toEqual([['server/discover', 'initialize'], ['initialize']]);
+  });
+});
+
 describe('lanes', () => {
   test('of a modern backend are one for everybody', async () => {
     const { backend, connector } = setUp('stdio', [rules.modern]);

@@ -344,6 +344,22 @@ describe('a lost session', () => {
     expect(sink.losses).toHaveLength(1);
   });
 
+  test('may be that of a channel which is a session by itself: what it refused with 404 was not looked at', async () => {
+    const { channel, lane, sink: laneSink } = await opened({ streams: false });
+    const [first, second] = [new CallRecorder(), new CallRecorder()];
+    lane.call(permit, callOf(toolCall), first);
+    lane.call(permit, callOf(toolCall), second);
+    channel.last.fail(new Failure('backend_session_lost'), gone);
+    await settleDown();
+    expect([...first.outcomes, ...second.outcomes]).toMatchObject([
+      { kind: 'failure', failure: { reason: 'backend_session_lost' } },
+      { kind: 'failure', failure: { reason: 'backend_session_lost' }, unseen: true },
+    ]);
+    expect(first.outcomes[0]).not.toMatchObject({ unseen: true });
+    expect(laneSink.losses.map(({ reason }) => reason)).toEqual(['backend_session_lost']);
+    expect(channel.closed).toBe(true);
+  });
+
   test('needs a session: without one, 404 is an answer like any other', async () => {
     const { channel, lane, sink: laneSink } = await opened({ streams: true });
     const sink = new CallRecorder();

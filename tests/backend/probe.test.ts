@@ -1,21 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { openLine } from '../../src/backend/line.ts';
 import { probe } from '../../src/backend/probe.ts';
+import type { Transport } from '../../src/backend/verdict.ts';
 import { Failure } from '../../src/errors.ts';
 import { limits, settleDown } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { agree, modernResult, type Rule, rules, ScriptedConnector } from './support/scripted-connector.ts';
 
-function start(transport: 'stdio' | 'http', ...script: Rule[]) {
+function start(transport: Transport, ...script: Rule[]) {
+  return probed(new ScriptedConnector(transport, ...script));
+}
+
+function probed(connector: ScriptedConnector) {
   const clock = new ManualClock();
-  const connector = new ScriptedConnector(transport, ...script);
-  const probing = probe({
-    transport,
-    open: () => openLine((sink) => connector.connect('modern', sink)),
-    limits,
-    clock,
-    self: '{"name":"bascule","version":"1"}',
-  });
+  const probing = probe({ connector, limits, clock, self: '{"name":"bascule","version":"1"}' });
   // Whoever awaits it hears of it; a test may look elsewhere first.
   probing.catch(() => undefined);
   return { clock, connector, probing };
@@ -196,5 +193,131 @@ describe('a probe over stdio', () => {
     await expect(probing).rejects.toMatchObject({ reason: 'backend_unavailable' });
     await settleDown();
     expect(connector.log).toEqual([['server/discover'], ['initialize']]);
+  });
+});
+
+describe('a probe of an address that may be one of HTTP+SSE', () => {
+  const facts = (status: number) => ({ status, sessionId: undefined });
+  const refusing =
+    (discover: number, initialize = discover): Rule =>
+    (asked) => {
+      const status = asked.json.method === 'initialize' ? initialize : discover;
+      asked.fail(new Failure('backend_invalid', { message: `HTTP ${status}` }), facts(status));
+    };
+  const refusingIn =
+    (status: number, code: number): Rule =>
+    (asked) =>
+      asked.error(code, facts(status));
+
+  /** An address that answers POSTs by one rule, and what is said over the older transport by another. */
+  function startAuto(posts: Rule, older: Rule = rules.legacy, refuse?: Failure) {
+    const connector = new ScriptedConnector('http', posts);
+    connector.older = new ScriptedConnector('sse', older);
+    connector.older.refuse = refuse;
+    return { ...probed(connector), older: connector.older };
+  }
+
+  const found: readonly { name: string; posts: Rule }[] = [
+    { name: '400', posts: refusing(400) },
+    { name: '404', posts: refusing(404) },
+    { name: '405', posts: refusing(405) },
+    { name: 'one of them, then another', posts: refusing(405, 400) },
+    { name: '400 in JSON-RPC that is not modern', posts: refusingIn(400, -32000) },
+    { name: '404 in JSON-RPC that is not modern', posts: refusingIn(404, -32001) },
+  ];
+  test.each(found)('finds it when POSTs are refused with $name', async ({ posts }) => {
+    const { connector, older, probing } = startAuto(posts);
+    const { discovery, way, line } = await probing;
+    expect(discovery).toMatchObject({ eras: ['legacy'], revision: '2025-11-25' });
+    expect(way).toBe(older);
+    expect(line).toBeUndefined();
+    expect(connector.log).toEqual([['server/discover', 'initialize']]);
+    expect(older.log).toEqual([['initialize']]);
+    // It is asked a second question by now: it is awake.
+    expect(older.patience).toEqual([limits.probeMs]);
+    expect(older.channels[0]?.last.json.params).toMatchObject({ capabilities: {} });
+    await settleDown();
+    expect([connector.open, older.open]).toEqual([0, 0]);
+  });
+
+  const kept: readonly { name: string; posts: Rule; reason: string }[] = [
+    { name: '401', posts: refusing(401), reason: 'backend_invalid' },
+    { name: '500', posts: refusing(500), reason: 'backend_invalid' },
+    { name: '415', posts: refusing(415), reason: 'backend_invalid' },
+    { name: '405, then an outage', posts: refusing(405, 503), reason: 'backend_invalid' },
+    { name: '200, then 404', posts: refusing(200, 404), reason: 'backend_invalid' },
+    {
+      name: '400 with an error that only modern servers give',
+      posts: refusingIn(400, -32020),
+      reason: 'backend_invalid',
+    },
+    {
+      name: '404 with the unknown method of a modern server',
+      posts: refusingIn(404, -32601),
+      reason: 'backend_invalid',
+    },
+    {
+      name: 'a broken line',
+      posts: (asked) => asked.fail(new Failure('backend_unavailable')),
+      reason: 'backend_unavailable',
+    },
+  ];
+  test.each(kept)('does not look for it after $name', async ({ posts, reason }) => {
+    const { older, probing } = startAuto(posts);
+    await expect(probing).rejects.toMatchObject({ reason });
+    expect(older.eras).toEqual([]);
+  });
+
+  test('does not look for it where the backend answers', async () => {
+    const { connector, older, probing } = startAuto(rules.legacy);
+    expect((await probing).way).toBe(connector);
+    expect(older.eras).toEqual([]);
+  });
+
+  test('does not look for it where the configuration rules it out', async () => {
+    const { probing } = start('http', refusing(405));
+    await expect(probing).rejects.toMatchObject({
+      reason: 'backend_invalid',
+      message: 'The backend understood neither server/discover nor initialize (HTTP 405)',
+    });
+  });
+
+  const absent = ['backend_invalid', 'backend_timeout'] as const;
+  test.each(absent)('tells what was refused where there is none: %s', async (reason) => {
+    const { probing } = startAuto(refusing(404), rules.legacy, new Failure(reason, { message: 'none here' }));
+    await expect(probing).rejects.toMatchObject({
+      reason: 'backend_invalid',
+      message:
+        'The backend understood neither server/discover nor initialize (HTTP 404), and there is no HTTP+SSE stream (none here)',
+    });
+  });
+
+  test('an outage is no verdict there either', async () => {
+    const { connector, probing } = startAuto(refusing(404), rules.legacy, new Failure('backend_unavailable'));
+    await expect(probing).rejects.toMatchObject({ reason: 'backend_unavailable' });
+    await settleDown();
+    expect(connector.open).toBe(0);
+  });
+
+  test('an initialize that is refused there is told as it is', async () => {
+    const { older, probing } = startAuto(refusing(404), (asked) => asked.error(-32600));
+    await expect(probing).rejects.toMatchObject({
+      reason: 'backend_invalid',
+      message: 'The backend refused initialize',
+    });
+    await settleDown();
+    expect(older.open).toBe(0);
+  });
+
+  test('asks initialize alone where it is configured, with all the time that a slow start needs', async () => {
+    const { connector, probing } = start('sse', rules.legacy);
+    const { discovery, way, line } = await probing;
+    expect(discovery.eras).toEqual(['legacy']);
+    expect(way).toBe(connector);
+    expect(line).toBeUndefined();
+    expect(connector.log).toEqual([['initialize']]);
+    expect(connector.patience).toEqual([undefined]);
+    await settleDown();
+    expect(connector.open).toBe(0);
   });
 });

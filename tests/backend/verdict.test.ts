@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/backend/question.ts';
-import { judge, type Verdict } from '../../src/backend/verdict.ts';
+import { judge, takesNoPosts, type Verdict } from '../../src/backend/verdict.ts';
 import { Failure } from '../../src/errors.ts';
 import { skimMessage } from '../../src/wire/skim.ts';
 
@@ -131,5 +131,32 @@ describe('the answer to a probe', () => {
       instructions: 'be kind',
       rest: { ttlMs: 5, cacheScope: 'public', 'com.example/z': [1], _meta: { k: 1 } },
     });
+  });
+});
+
+const posts: readonly { name: string; answer: Answer; expect: boolean }[] = [
+  { name: '400', answer: failed(400), expect: true },
+  { name: '404', answer: failed(404), expect: true },
+  { name: '405', answer: failed(405), expect: true },
+  { name: '400 with a session error', answer: error(-32000, undefined, 400), expect: true },
+  { name: '404 with a code that is no number', answer: error('E_NO', undefined, 404), expect: true },
+  { name: '400 with a header mismatch', answer: error(-32020, undefined, 400), expect: false },
+  { name: '400 with a missing capability', answer: error(-32021, undefined, 400), expect: false },
+  { name: '400 with an unsupported version', answer: error(-32022, undefined, 400), expect: false },
+  { name: '404 with unknown method', answer: error(-32601, undefined, 404), expect: false },
+  { name: '400 with a result', answer: result({}, 400), expect: false },
+  { name: '200 with an error', answer: error(-32000, undefined, 200), expect: false },
+  { name: '200 without a message', answer: failed(200), expect: false },
+  { name: '401', answer: failed(401), expect: false },
+  { name: '403', answer: failed(403), expect: false },
+  { name: '406', answer: failed(406), expect: false },
+  { name: '500', answer: failed(500), expect: false },
+  { name: 'no connection', answer: failed(), expect: false },
+  { name: 'silence', answer: { kind: 'silent' }, expect: false },
+];
+
+describe('whether an address takes no POSTs', () => {
+  test.each(posts)('$name: $expect', ({ answer, expect: wanted }) => {
+    expect(takesNoPosts(answer)).toBe(wanted);
   });
 });

@@ -51,6 +51,7 @@ backends:
   many:
     command: many
     maxProcesses: 3
+    limits: { totalMs: 1h }
   search:
     url: https://search.example/mcp
     headers: { Authorization: 'Bearer \${TOKEN}', X-Literal: '$\${TOKEN}' }
@@ -96,7 +97,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
           maxProcesses: 1,
           idleMs: 60_000,
         },
-        { ...stdio, name: 'many', command: 'many', maxProcesses: 3 },
+        { ...stdio, name: 'many', command: 'many', maxProcesses: 3, limits: { totalMs: 3_600_000 } },
         {
           kind: 'http',
           name: 'search',
@@ -201,7 +202,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, disabled
+  expected one of: command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, limits, disabled
   did you mean \`maxProcesses\`?`,
     },
     {

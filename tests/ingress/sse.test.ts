@@ -133,7 +133,7 @@ describe('messages', () => {
   });
 
   it.each([
-    { name: 'no session', query: '', body: ping, status: 404, code: -32001, reason: 'session_not_found', id: 7 },
+    { name: 'no session', query: '', body: ping, status: 400, code: -32600, reason: 'session_required', id: 7 },
     {
       name: 'an unknown one',
       query: '?sessionId=x',

@@ -97,13 +97,16 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     } else if (type === 'sse') {
       this.#cursor = new EventCursor(this.#context.limits.resultBytes);
       this.#phase = 'stream';
+      this.#sink.alive();
     } else this.#gather(headers);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#phase === 'body') {
+      this.#sink.alive();
       if (this.#body?.add(chunk) === false) this.#failNow(new Failure('backend_too_large'));
     } else if (this.#phase === 'stream') {
+      if (!this.#settled) this.#sink.alive();
       try {
         this.#cursor?.push(chunk, this);
       } catch (cause) {

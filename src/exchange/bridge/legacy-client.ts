@@ -63,8 +63,12 @@ export class LegacyDrive implements CallSink {
   }
 
   ask(ask: Ask): void {
+    const { asks, downstream } = this.#session;
     if (this.#exchange.settled) ask.answer({ failure: new Failure('ask_not_supported') });
-    else this.#session.asks.relay(ask, (message) => this.#exchange.send(message, 'keep'));
+    else if (this.#exchange.carries) asks.relay(ask, (message) => this.#exchange.send(message, 'keep'));
+    // A client that reads its answers as JSON may still listen. If it does not, a question would wait for nobody.
+    else if (downstream.connected) asks.relay(ask, (message) => downstream.deliver(message, 'keep'));
+    else ask.answer({ failure: new Failure('ask_not_supported') });
   }
 
   pause(retryMs: number | undefined): void {
@@ -103,7 +107,7 @@ export class LegacyDrive implements CallSink {
   #complete(message: ResultResponse, vocabulary: Era): void {
     const result = resultFor(this.#session.client.revision, this.#request.row, message, vocabulary);
     if (result === undefined) this.#exchange.respond(message);
-    else this.#exchange.respondResult(result);
+    else this.#exchange.respondTranslated(message, result);
   }
 
   /** The backend's questions, one by one, then the same request again with the answers and the exact state. */

@@ -7,7 +7,7 @@ import { Failure } from '../../errors.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { missingFor } from '../../wire/capabilities.ts';
 import { concat, type Raw, rewrite } from '../../wire/compose.ts';
-import type { Notification, Request } from '../../wire/message.ts';
+import type { Notification, Request, ResultResponse } from '../../wire/message.ts';
 import { methodRow } from '../../wire/methods.ts';
 import { membersAt } from '../../wire/skim.ts';
 import { member, slice, valueAt } from '../../wire/values.ts';
@@ -21,8 +21,16 @@ import type { Parking } from './parking.ts';
 import { admitsKind, nothingWanted, readFilter, type Wanted } from './subscriptions.ts';
 import { completed, errorCode, errorFor, modernResult } from './vocabulary.ts';
 
-export interface ModernContext {
+/** Whom a drive serves, and by whom. */
+export interface Parties {
   readonly principal: Principal;
+  /** The path of the address that was called. */
+  readonly endpoint: string;
+  /** Who answers, for backends that do not say it in every result. */
+  readonly serverInfo: unknown;
+}
+
+export interface ModernContext {
   readonly parking: Parking;
   readonly limits: DriveLimits & { readonly eventsPerStream: number };
   readonly clock: Clock;
@@ -30,8 +38,6 @@ export interface ModernContext {
   readonly warn: Warn;
   /** What was survived is counted. */
   readonly count: (name: string) => void;
-  /** Who answered, for backends that do not say it in every result. */
-  readonly serverInfo: unknown;
 }
 
 /** Members of an ask that the modern era does not have. */
@@ -39,6 +45,7 @@ const legacyAskMembers: ReadonlySet<string> = new Set(['elicitationId', 'task'])
 
 export class ModernDrive implements CallSink {
   readonly #context: ModernContext;
+  readonly #parties: Parties;
   readonly #request: CallRequest;
   /** Undefined while the call is parked. */
   #exchange: Exchange | undefined;
@@ -53,8 +60,9 @@ export class ModernDrive implements CallSink {
   #acknowledged = false;
   #wanted: Wanted | undefined;
 
-  constructor(context: ModernContext, exchange: Exchange, request: CallRequest) {
+  constructor(context: ModernContext, parties: Parties, exchange: Exchange, request: CallRequest) {
     this.#context = context;
+    this.#parties = parties;
     this.#exchange = exchange;
     this.#request = request;
   }
@@ -105,6 +113,10 @@ export class ModernDrive implements CallSink {
 
   /** The client came back. What it left unanswered is asked again. */
   resume(exchange: Exchange): void {
+    if (exchange.settled) {
+      this.abandon('The client is gone');
+      return;
+    }
     this.#exchange = exchange;
     exchange.drivenBy(this.#call);
     for (const notification of this.#buffered.splice(0)) this.#send(exchange, notification);
@@ -134,7 +146,8 @@ export class ModernDrive implements CallSink {
       exchange.abort(new Failure('too_many_rounds'));
       return;
     }
-    const state = this.#context.parking.park(this, this.#context.principal, exchange.request);
+    const { principal, endpoint } = this.#parties;
+    const state = this.#context.parking.park(this, { principal, endpoint, request: exchange.request });
     if (state instanceof Failure) {
       exchange.abort(state);
       return;
@@ -187,8 +200,12 @@ export class ModernDrive implements CallSink {
       case 'result':
         if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
         else if (outcome.vocabulary === 'modern') exchange.respond(completed(outcome.message, this.#request.row));
-        else exchange.respondResult(modernResult(outcome.message, this.#request.row, this.#context.serverInfo));
+        else this.#translate(exchange, outcome.message);
     }
+  }
+
+  #translate(exchange: Exchange, message: ResultResponse): void {
+    exchange.respondTranslated(message, modernResult(message, this.#request.row, this.#parties.serverInfo));
   }
 }
 

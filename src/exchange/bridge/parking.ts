@@ -18,6 +18,14 @@ export interface ParkingLimits {
   readonly parkedTotal: number;
 }
 
+/** Who asked for what, and where: what a state is bound to. */
+export interface Claim {
+  readonly principal: Principal;
+  /** The path of the address: others may have other rules. */
+  readonly endpoint: string;
+  readonly request: Request;
+}
+
 interface Parked {
   readonly drive: ModernDrive;
   readonly principal: string;
@@ -49,7 +57,8 @@ export class Parking {
   }
 
   /** The state that brings the client back to the call, or why there is no room for it. */
-  park(drive: ModernDrive, principal: Principal, request: Request): string | Failure {
+  park(drive: ModernDrive, claim: Claim): string | Failure {
+    const { principal } = claim;
     const mine = this.#perPrincipal.get(principal.key) ?? 0;
     if (this.#parked.size >= this.#limits.parkedTotal || mine >= this.#limits.parkedPerPrincipal) {
       return new Failure('too_many_parked');
@@ -62,12 +71,12 @@ export class Parking {
     });
     this.#parked.set(id, { drive, principal: principal.key, stopWaiting });
     this.#perPrincipal.set(principal.key, mine + 1);
-    return this.#seal.seal(JSON.stringify({ id, expires }), context(principal, request));
+    return this.#seal.seal(JSON.stringify({ id, expires }), context(claim));
   }
 
   /** A state that was changed, is too old, was used, or is another's leaves the parked call as it is. */
-  async take(state: string, principal: Principal, request: Request): Promise<ModernDrive> {
-    const plain = this.#seal.open(state, context(principal, request));
+  async take(state: string, claim: Claim): Promise<ModernDrive> {
+    const plain = this.#seal.open(state, context(claim));
     const { id, expires } =
       plain === undefined ? { id: '', expires: 0 } : (JSON.parse(plain) as { id: string; expires: number });
     if (expires <= this.#clock.now()) throw new Failure('invalid_request_state');
@@ -98,10 +107,10 @@ export class Parking {
   }
 }
 
-/** Principal, method and parameters: a state that comes with any other of them does not open. */
-function context(principal: Principal, request: Request): string {
+/** Principal, address, method and parameters: a state that comes with any other of them does not open. */
+function context({ principal, endpoint, request }: Claim): string {
   const params =
     request.params === undefined ? {} : (valueAt(request.bytes, request.params) as Record<string, unknown>);
   const fixed = Object.fromEntries(Object.entries(params).filter(([key]) => !variable.has(key)));
-  return JSON.stringify(['bascule/parked', principal.key, request.method, canonical(fixed)]);
+  return JSON.stringify(['bascule/parked', principal.key, endpoint, request.method, canonical(fixed)]);
 }

@@ -48,6 +48,7 @@ describe('a request that nobody waits for', () => {
       },
       answered: (message, http) => sink.answered(message, http),
       failed: (failure, http) => sink.failed(failure, http),
+      alive: () => sink.alive(),
       paused: (retryMs) => sink.paused(retryMs),
     });
     await sink.until(() => sink.messages.length > 0);

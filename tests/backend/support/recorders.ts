@@ -48,6 +48,10 @@ export class RequestRecorder extends Watched implements RequestSink {
     this.changed();
   }
 
+  alive(): void {
+    this.changed();
+  }
+
   paused(retryMs: number | undefined): void {
     this.pauses.push(retryMs);
     this.changed();

@@ -52,6 +52,9 @@ export class ScriptedConnector implements Connector {
   readonly transport: Transport;
   readonly channels: ScriptedChannel[] = [];
   readonly eras: string[] = [];
+  readonly patience: (number | undefined)[] = [];
+  /** HTTP+SSE at the same address. */
+  older?: ScriptedConnector;
   rules: Rule[];
   refuse: Failure | undefined;
   closed = false;
@@ -61,9 +64,10 @@ export class ScriptedConnector implements Connector {
     this.rules = script;
   }
 
-  async connect(era: string, sink: ChannelSink): Promise<ScriptedChannel> {
-    if (this.refuse !== undefined) throw this.refuse;
+  async connect(era: string, sink: ChannelSink, patienceMs?: number): Promise<ScriptedChannel> {
     this.eras.push(era);
+    this.patience.push(patienceMs);
+    if (this.refuse !== undefined) throw this.refuse;
     const channel = new ScriptedChannel(this.transport === 'http').attach(sink);
     const rule = this.rules.length > 1 ? this.rules.shift() : this.rules[0];
     channel.onRequest = (asked) => rule?.(asked, channel);

@@ -110,7 +110,8 @@ export class OpenAnswer {
 
   /** The first message with data that fits, as JSON. */
   async message(fits: (message: Json) => boolean): Promise<Json> {
-    return (await this.event((event) => Boolean(event.data) && fits(event.json()))).json();
+    const isMessage = ({ data, event = 'message' }: StreamedEvent) => Boolean(data) && event === 'message';
+    return (await this.event((event) => isMessage(event) && fits(event.json()))).json();
   }
 
   /** Drops the connection. */

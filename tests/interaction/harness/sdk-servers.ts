@@ -113,6 +113,8 @@ export interface Description {
 /** What a server can say while it works on a request. */
 export interface Talk {
   readonly meta: Json;
+  /** Undefined in the modern era, which has none. */
+  readonly session: string | undefined;
   /** Aborted when the client gives the request up. */
   readonly signal: AbortSignal;
   notify(method: string, params: object): Promise<void>;
@@ -127,9 +129,10 @@ export function plainV1({ info, ...options }: Description, answers: Answers): Se
   const server = new ServerV1({ ...self, ...info }, options);
   for (const [method, answer] of Object.entries(answers)) {
     const schema = z.looseObject({ method: z.literal(method), params: z.unknown().optional() });
-    const handle = async ({ params }: { params: Json }, { _meta, signal, sendNotification }: Json) =>
+    const handle = async ({ params }: { params: Json }, { _meta, signal, sessionId, sendNotification }: Json) =>
       answer(params, {
         meta: _meta,
+        session: sessionId,
         signal,
         notify: (said, about) => sendNotification({ method: said, params: about }),
       });
@@ -144,6 +147,7 @@ export function plainV2({ info, ...options }: Description, answers: Answers): Se
     const handle = async ({ params }: { params: Json }, { mcpReq }: Json) =>
       answer(params, {
         meta: mcpReq._meta,
+        session: undefined,
         signal: mcpReq.signal,
         notify: (said, about) => mcpReq.notify({ method: said, params: about }),
       });

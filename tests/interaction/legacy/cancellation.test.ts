@@ -5,6 +5,7 @@ import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
 import { connectLegacy } from '../harness/eras.ts';
 import {
+  allRevisions,
   behindLegacy,
   behindModern,
   call,
@@ -12,15 +13,13 @@ import {
   Held,
   hasRead,
   legacyRevisions,
+  log,
   notification,
   request,
   result,
   streaming,
   text,
 } from './setup.ts';
-
-const log = (data: string) => notification('notifications/message', { level: 'info', data });
-const allRevisions = { profile: { revisions: legacyRevisions, batches: 'allow' } };
 
 describe('a cancelled request', () => {
   it.each(legacyRevisions)(

@@ -4,7 +4,7 @@ import { verifies } from '../../requirements/verifies.ts';
 import { type Answer, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, initialize, type LegacyClient, modern } from '../harness/eras.ts';
-import type { ScriptedBackend, Turn } from '../harness/http-backend.ts';
+import type { Received, ScriptedBackend, Turn } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -73,9 +73,9 @@ describe('DELETE', verifies('gateway:legacy:delete-settles'), () => {
     await expectAllFailed(calls, sessionEnded.message);
     await listening.ended;
     await expectAllCancelled(backend, held.turns);
-    await until(() => backend.received.some(({ http }) => http === 'DELETE'), 'the session upstream is ended, too');
-    const ended = backend.received.filter(({ http }) => http === 'DELETE').at(-1);
-    expect(ended?.headers['mcp-session-id']).toBe(held.turns[0]?.received.headers['mcp-session-id']);
+    const upstream = held.turns[0]?.received.headers['mcp-session-id'];
+    const isEnd = ({ http, headers }: Received) => http === 'DELETE' && headers['mcp-session-id'] === upstream;
+    await until(() => backend.received.some(isEnd), 'the session upstream is ended, too');
     expectRefused(await client.post(call('late')), 404, { ...sessionNotFound, id: 'late' });
   });
 
@@ -157,6 +157,21 @@ describe('time', () => {
       expect((await client.post(request(3, 'ping'))).status).toBe(404);
     },
   );
+
+  it('begins anew at the very moment at which a call is done', verifies('gateway:legacy:idle-expiry'), async () => {
+    const clock = new LeapClock();
+    const held = new Held();
+    // Shorter than the time between two looks at all sessions.
+    const limits = { ...idle, sessionIdleMs: 3_000 };
+    const { url } = await behindLegacy({ 'tools/call': held.take }, { limits, ports: { clock } });
+    const client = await connectLegacy(url);
+    const running = client.post(call(1));
+    const turn = await held.nth(1);
+    clock.leap(4_000);
+    turn.result(text('done'));
+    await running;
+    expect((await client.post(request(2, 'ping'))).status).toBe(200);
+  });
 
   it('does not count while somebody listens', verifies('gateway:legacy:idle-expiry'), async () => {
     const clock = new LeapClock();

@@ -88,6 +88,8 @@ describe('initialize', () => {
         'tools/call': (turn) => turn.result({ resultType: 'complete', ...text('done') }),
       });
       const client = await connectLegacy(url, { revision: '2025-06-18', capabilities: { roots: {} } });
+      // The session's own way of hearing of changes.
+      await backend.arrival('subscriptions/listen');
       backend.forget();
       const other = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'another', version: '9' } };
       for (const headers of [{}, { 'mcp-protocol-version': '2025-11-25' }]) {
@@ -216,6 +218,7 @@ describe('methods of the other era', verifies('gateway:legacy:modern-method-refu
   it.each(['server/discover', 'subscriptions/listen', 'tasks/update'])('%s is -32601', async (method) => {
     const { url, backend } = await behindModern();
     const client = await connectLegacy(url);
+    await backend.arrival('subscriptions/listen');
     backend.forget();
     const answer = await client.post(request(7, method, {}));
     expectRefused(answer, 200, {

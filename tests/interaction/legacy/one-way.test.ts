@@ -69,6 +69,7 @@ describe.each(legacyRevisions)('%s', (revision) => {
         }
       }
       // The handshake of the client is the handshake of its session upstream, once.
+      await backend.arrival('notifications/initialized');
       expect(backend.of('notifications/initialized')).toHaveLength(1);
     },
   );

@@ -1,6 +1,7 @@
 /** What the suites of this folder share: a backend behind a gateway, calls that a test answers when it likes, refusals word by word. */
 import { expect } from 'vitest';
-import { type Answer, type Json, until } from '../harness/client.ts';
+import { type Answer, type Json, type OpenAnswer, send, until } from '../harness/client.ts';
+import type { LegacyClient } from '../harness/eras.ts';
 import { type ConfigValue, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
 import {
   legacyBackend,
@@ -12,6 +13,9 @@ import {
 } from '../harness/http-backend.ts';
 
 export const legacyRevisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
+
+/** A profile that has them all. */
+export const allRevisions = { profile: { revisions: legacyRevisions, batches: 'allow' } };
 
 /** Every answer is a stream from the beginning. */
 export const streaming = { sseAfterMs: 0 };
@@ -100,6 +104,34 @@ export const echo: Script = {
   'tools/call': (turn) => turn.result(text(JSON.stringify(turn.message.params.arguments))),
 };
 
+/** A log message: something that a backend says, and that is easily told from others. */
+export function log(data: string): object {
+  return notification('notifications/message', { level: 'info', data });
+}
+
+/** The messages that came on a stream, without events that hold none. */
+export function messagesOf(stream: Pick<OpenAnswer, 'events'>): Json[] {
+  return stream.events.filter(({ data }) => data).map((event) => event.json());
+}
+
+/** GET with `Last-Event-ID`. */
+export function resume(client: LegacyClient, eventId: string | undefined): Promise<OpenAnswer> {
+  return client.listen({ 'last-event-id': eventId ?? '' });
+}
+
+/** The same where it is refused. */
+export function refusedResume(client: LegacyClient, eventId: string): Promise<Answer> {
+  const headers = { ...client.headers, accept: 'text/event-stream', 'last-event-id': eventId };
+  return send(client.url, { method: 'GET', headers });
+}
+
+/** What is left of a stream that has ended. */
+export async function replay(client: LegacyClient, eventId: string | undefined): Promise<OpenAnswer> {
+  const stream = await resume(client, eventId);
+  await stream.ended;
+  return stream;
+}
+
 export interface Refusal {
   readonly code: number;
   readonly message: string;
@@ -135,3 +167,4 @@ export const sessionEnded = {
   reason: 'session_ended',
 };
 export const batchRefused = { code: -32600, message: 'Batches are not supported', reason: 'unsupported_mcp_batch' };
+export const unknownEvent = { code: -32600, message: 'Unknown event id', reason: 'unknown_event' };

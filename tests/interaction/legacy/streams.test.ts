@@ -1,7 +1,7 @@
 /** Which stream a message goes out on: the answer to a POST on that POST, everything else on exactly one stream of the client's. */
 import { describe, expect, it } from 'vitest';
 import { diverges, verifies } from '../../requirements/verifies.ts';
-import { type OpenAnswer, send, until } from '../harness/client.ts';
+import { send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import {
   behindLegacy,
@@ -10,15 +10,14 @@ import {
   echo,
   Held,
   hasRead,
+  log,
+  messagesOf,
   notification,
   request,
   result,
   streaming,
   text,
 } from './setup.ts';
-
-const log = (data: string) => notification('notifications/message', { level: 'info', data });
-const messagesOf = (stream: OpenAnswer) => stream.events.filter(({ data }) => data).map((event) => event.json());
 
 describe('GET', () => {
   it(

@@ -107,7 +107,7 @@ function toolCall(turn: Turn): void {
     turn
       .stream()
       .event(notification('notifications/progress', { progressToken, progress: 1 }))
-      .event(notification('notifications/message', { level: 'info', data: 'x', _meta }))
+      .event(notification('notifications/message', { level: 'info', data: 'x' }))
       .event(result(turn.message.id, { resultType: 'complete', _meta, ...text('done') }))
       .end();
   }

@@ -63,7 +63,7 @@ export const flows = {
     spec: '2025-11-25/basic/transports#backwards-compatibility',
     behaviour: 'Streamable HTTP and HTTP+SSE clients are served at the same time by one gateway.',
   }),
-  'flow:compat:streamable-then-sse-fallback': deferred('bridge', {
+  'flow:compat:streamable-then-sse-fallback': held({
     spec: '2025-11-25/basic/transports#backwards-compatibility',
     behaviour: 'A backend that knows HTTP+SSE alone is found by falling back from Streamable HTTP.',
   }),

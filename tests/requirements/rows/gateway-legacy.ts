@@ -73,7 +73,7 @@ export const gatewayLegacy = {
   'gateway:legacy:response-to-ping-202': held({
     spec: '2025-11-25/basic/utilities/ping#behavior-requirements',
     revisions: 'legacy',
-    behaviour: "The client's answer to a ping of the gateway is 202.",
+    behaviour: "The client's answer to a ping is 202, and no backend hears of it.",
   }),
   'gateway:legacy:response-unasked': held({
     spec: 'gateway',

@@ -6,7 +6,7 @@ import { divergent, held, notApplicable } from '../requirement.ts';
 export const protocol = {
   'protocol:request-id:unique': held({
     spec: '2025-11-25/basic#requests',
-    behaviour: 'The ids that the gateway uses towards one backend are never reused, never null and never 0.',
+    behaviour: 'The ids that the gateway uses in one session with a backend are never reused, never null and never 0.',
   }),
   'protocol:request-id:caller-supplied': held({
     spec: 'sdk',

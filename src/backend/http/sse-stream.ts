@@ -1,0 +1,141 @@
+/**
+ * The stream of one HTTP+SSE session (2024-11-05, basic/transports, "HTTP with SSE"): a GET whose first event names the
+ * address for messages. It cannot be taken up again, so its end is the session's.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { Failure } from '../../errors.ts';
+import type { Message } from '../../wire/message.ts';
+import { SseReader } from '../../wire/sse.ts';
+import type { ChannelNotes } from '../channel.ts';
+import { readEvent } from '../incoming.ts';
+import { closedByUs } from './context.ts';
+import { messageIn } from './cursor.ts';
+import { mediaType, type RequestHeaders } from './headers.ts';
+import type { BoundedPool } from './pool.ts';
+import { failureOfError, failureOfStatus } from './verdict.ts';
+
+export interface SessionListener {
+  /** What the first event says, once, before any message. Throws a Failure where it is no address. */
+  named(address: string): void;
+  message(message: Message): void;
+  /** Once, and not after `close`. */
+  ended(failure: Failure): void;
+}
+
+export interface SessionContext {
+  readonly path: string;
+  readonly headers: RequestHeaders;
+  readonly notes: ChannelNotes;
+  readonly eventBytes: number;
+}
+
+/** `unnamed`: the stream is open, and has not said yet where messages go to. */
+type Phase = 'head' | 'unnamed' | 'named' | 'over';
+
+export class SessionStream implements Dispatcher.DispatchHandler {
+  readonly #context: SessionContext;
+  readonly #pool: BoundedPool;
+  readonly #reader: SseReader;
+  readonly #listener: SessionListener;
+  #phase: Phase = 'head';
+  #controller: Dispatcher.DispatchController | undefined;
+
+  constructor(context: SessionContext, pool: BoundedPool, listener: SessionListener) {
+    this.#context = context;
+    this.#pool = pool;
+    this.#reader = new SseReader(context);
+    this.#listener = listener;
+  }
+
+  open(): void {
+    const { path, headers } = this.#context;
+    try {
+      this.#pool.dispatch({ method: 'GET', path, headers: headers.get({}) }, this);
+    } catch (cause) {
+      this.#end(failureOfError(cause));
+    }
+  }
+
+  close(): void {
+    this.#phase = 'over';
+    this.#controller?.abort(closedByUs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(closedByUs);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#phase !== 'head') return;
+    const type = mediaType(headers);
+    if (status === 200 && type === 'sse') this.#phase = 'unnamed';
+    else if (status >= 300) this.#end(failureOfStatus(status, false));
+    else this.#end(new Failure('backend_invalid', { cause: new Error(`HTTP status ${status}, ${type}`) }));
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      this.#read(chunk);
+    } catch (cause) {
+      this.#end(cause instanceof Failure ? cause : new Failure('internal_error', { cause }));
+    }
+  }
+
+  onResponseEnd(): void {
+    const reason = this.#phase === 'unnamed' ? 'backend_invalid' : 'backend_unavailable';
+    this.#over(new Failure(reason, { message: 'The backend ended its stream' }));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#over(failureOfError(error));
+  }
+
+  /** Throws a Failure for what cannot be read on after. */
+  #read(chunk: Buffer): void {
+    for (const event of this.#reader.push(chunk)) {
+      if (event.event === 'endpoint') this.#name(event.data);
+      const data = messageIn(event);
+      if (data !== undefined) this.#hear(data);
+      if (this.#isOver) return;
+    }
+    if (this.#reader.failure !== undefined) throw this.#reader.failure;
+  }
+
+  get #isOver(): boolean {
+    return this.#phase === 'over';
+  }
+
+  #name(data: Uint8Array | undefined): void {
+    if (this.#phase === 'named') {
+      // Messages that are on their way would belong to two sessions.
+      this.#context.notes.noise('unreadable', 'another endpoint event on the same stream');
+      return;
+    }
+    this.#phase = 'named';
+    this.#listener.named(Buffer.from(data ?? []).toString('utf8'));
+  }
+
+  #hear(data: Uint8Array): void {
+    // The standalone stream of Streamable HTTP looks like this.
+    if (this.#phase === 'unnamed') throw new Failure('backend_invalid', { message: 'No endpoint event came first' });
+    for (const message of readEvent(data, this.#context.notes) ?? []) {
+      if (this.#isOver) return;
+      this.#listener.message(message);
+    }
+  }
+
+  #over(failure: Failure): void {
+    this.#controller = undefined;
+    this.#pool.done();
+    this.#end(failure);
+  }
+
+  #end(failure: Failure): void {
+    if (this.#isOver) return;
+    this.close();
+    this.#listener.ended(failure);
+  }
+}

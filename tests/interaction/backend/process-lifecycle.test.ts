@@ -1,0 +1,220 @@
+/** Processes of stdio backends: started for whom, ended how, and started again when. */
+import { describe, expect, it } from 'vitest';
+import { isRunning } from '../../backend/support/processes.ts';
+import { verifies } from '../../requirements/verifies.ts';
+import { send, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
+import { connectLegacy, initialize, modern } from '../harness/eras.ts';
+import { type BackendProcess, legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
+import { call, expectRefused, refusal, result, sessionNotFound, text } from '../legacy/setup.ts';
+import { answered, busy, ended, startBeforeProcess, unavailable } from './setup.ts';
+
+const params = { name: 'work', arguments: {} };
+const byProcess = {
+  'tools/call': (turn: { process: BackendProcess; result(result: object): void }) =>
+    turn.result(text(String(turn.process.pid))),
+};
+
+/** The process that serves a client: that of the probe is another one. */
+async function serving(backend: StdioBackend, nth: number): Promise<BackendProcess> {
+  return (await backend.arrival('notifications/initialized', nth)).process;
+}
+
+async function gone(process: BackendProcess): Promise<void> {
+  await until(() => process.gone && !isRunning(process.pid), `process ${process.pid} is gone`);
+}
+
+describe('a legacy process', () => {
+  it(
+    'is one client session’s own',
+    verifies('gateway:backend:own-process', 'gateway:backend:connections-reused'),
+    async () => {
+      const backend = await legacyProcess(byProcess);
+      const gateway = await startBeforeProcess(backend);
+      const clients = [await connectLegacy(gateway.url('b')), await connectLegacy(gateway.url('b'))];
+      const pids = new Set<string>();
+      for (const [at, client] of clients.entries()) {
+        const own = String((await serving(backend, at + 1)).pid);
+        pids.add(own);
+        for (const n of [1, 2, 3]) expect((await client.post(call(n))).json()).toEqual(result(n, text(own)));
+      }
+      expect(pids.size).toBe(2);
+      // One more found out what the backend is, and was not given to anybody.
+      expect(backend.processes).toHaveLength(3);
+      // One ends, and takes nothing of the other along.
+      await clients[0]?.end();
+      await gone(await serving(backend, 1));
+      expect((await clients[1]?.post(call(4)))?.json()).toEqual(
+        result(4, text(String((await serving(backend, 2)).pid))),
+      );
+    },
+  );
+
+  it(
+    'that dies fails what is in flight, which is not sent again, and its client starts again',
+    verifies('gateway:backend:restart', 'gateway:backend:call-never-twice'),
+    async () => {
+      const backend = await legacyProcess({
+        'tools/call': (turn) => (turn.message.params.arguments.die ? turn.process.exit(3) : turn.result(text('alive'))),
+      });
+      const gateway = await startBeforeProcess(backend, { limits: { restartMinMs: 10 } });
+      const client = await connectLegacy(gateway.url('b'));
+      expect(answered(await client.post(call(1, { die: true })))).toEqual(refusal({ ...ended, id: 1 }));
+      expect(backend.of('tools/call')).toHaveLength(1);
+      expectRefused(await client.post(call(2)), 404, { ...sessionNotFound, id: 2 });
+      const again = await connectLegacy(gateway.url('b'));
+      expect((await again.post(call(3))).json()).toEqual(result(3, text('alive')));
+      expect(backend.of('tools/call')).toHaveLength(2);
+    },
+  );
+
+  it('that dies again and again is left alone for longer each time', verifies('gateway:backend:restart'), async () => {
+    const clock = new LeapClock();
+    const backend = await legacyProcess({ 'tools/call': (turn) => turn.process.exit(1) });
+    const limits = { restartMinMs: 4_000, restartMaxMs: 60_000 };
+    const gateway = await startBeforeProcess(backend, { limits, ports: { clock } });
+    const url = gateway.url('b');
+    const die = async (client: Promise<Awaited<ReturnType<typeof connectLegacy>>>) => {
+      expect(answered(await (await client).post(call(1)))).toEqual(refusal({ ...ended, id: 1 }));
+    };
+    await die(connectLegacy(url));
+    // The pauses are at most 4, 8, 16 and 32 seconds, and at least half of that. Who comes in a short one waits.
+    for (const pause of [4_000, 8_000]) {
+      const { length } = backend.processes;
+      const waiting = connectLegacy(url);
+      clock.leap(pause);
+      await die(waiting);
+      expect(backend.processes).toHaveLength(length + 1);
+    }
+    clock.leap(16_000);
+    await die(connectLegacy(url));
+    // Nobody waits for longer than ten.
+    const { length } = backend.processes;
+    expect((await send(url, { body: initialize() })).json()).toEqual(refusal({ ...unavailable, id: 'init' }));
+    expect(backend.processes).toHaveLength(length);
+    clock.leap(32_000);
+    await connectLegacy(url);
+    expect(backend.processes.length).toBeGreaterThan(length);
+  });
+
+  it('that nobody uses is ended after its time', verifies('gateway:backend:pool-idle'), async () => {
+    const clock = new LeapClock();
+    const backend = await legacyProcess(byProcess);
+    const gateway = await startBeforeProcess(backend, { backend: { idleMs: 60_000 }, ports: { clock } });
+    const client = await connectLegacy(gateway.url('b'));
+    const process = await serving(backend, 1);
+    clock.leap(59_000);
+    expect((await client.post(call(1))).status).toBe(200);
+    clock.leap(59_000);
+    expect((await client.post(call(2))).json()).toEqual(result(2, text(String(process.pid))));
+    expect(process.told).toEqual([]);
+    clock.leap(61_000);
+    await gone(process);
+    expect(process.told).toEqual(['end']);
+    expectRefused(await client.post(call(3)), 404, { ...sessionNotFound, id: 3 });
+  });
+
+  it('that somebody waits for is not idle', verifies('gateway:backend:pool-idle'), async () => {
+    const clock = new LeapClock();
+    const backend = await legacyProcess({ 'tools/call': () => undefined });
+    const limits = { firstByteMs: 3_600_000, totalMs: 3_600_000 };
+    const gateway = await startBeforeProcess(backend, { backend: { idleMs: 60_000 }, limits, ports: { clock } });
+    const client = await connectLegacy(gateway.url('b'));
+    const running = client.post(call(1));
+    const turn = await backend.arrival('tools/call');
+    clock.leap(600_000);
+    turn.result(text('done'));
+    expect(answered(await running)).toEqual(result(1, text('done')));
+    expect(turn.process.told).toEqual([]);
+  });
+});
+
+describe('a pool of processes that is full', verifies('gateway:backend:pool-busy'), () => {
+  const limit = { maxProcesses: 1 };
+  const queue = 64;
+
+  it('lets a client wait until another one is done', async () => {
+    const backend = await legacyProcess(byProcess);
+    const gateway = await startBeforeProcess(backend, { backend: limit });
+    const first = await connectLegacy(gateway.url('b'));
+    const second = connectLegacy(gateway.url('b'));
+    const taken = await serving(backend, 1);
+    expect((await first.post(call(1))).json()).toEqual(result(1, text(String(taken.pid))));
+    expect(backend.of('initialize')).toHaveLength(2);
+    await first.end();
+    const { pid } = await serving(backend, 2);
+    expect((await (await second).post(call(2))).json()).toEqual(result(2, text(String(pid))));
+    expect(isRunning(taken.pid)).toBe(false);
+  });
+
+  it('refuses who comes when the queue is full at once, and who waits too long in time', async () => {
+    const clock = new LeapClock();
+    const backend = await legacyProcess(byProcess);
+    const gateway = await startBeforeProcess(backend, { backend: limit, ports: { clock } });
+    const url = gateway.url('b');
+    const first = await connectLegacy(url);
+    let settled = 0;
+    const waiting = Array.from({ length: queue + 1 }, async () => {
+      const answer = await send(url, { body: initialize() });
+      settled += 1;
+      return answer;
+    });
+    expect((await Promise.race(waiting)).json()).toEqual(refusal({ ...busy, id: 'init' }));
+    expect(settled).toBe(1);
+    // The one who has it is served meanwhile.
+    expect((await first.post(call(1))).status).toBe(200);
+    clock.leap(10_000);
+    for (const answer of await Promise.all(waiting)) {
+      expect(answer.status).toBe(200);
+      expect(answer.json()).toEqual(refusal({ ...busy, id: 'init' }));
+    }
+    expect(backend.of('initialize')).toHaveLength(2);
+    expect((await first.post(call(2))).status).toBe(200);
+  });
+});
+
+describe('a modern process', () => {
+  it('serves everybody', verifies('gateway:backend:modern-shared', 'gateway:backend:connections-reused'), async () => {
+    const backend = await modernProcess({
+      'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }),
+      'tools/call': (turn) => turn.result({ resultType: 'complete', ...text(String(turn.process.pid)) }),
+    });
+    const gateway = await startBeforeProcess(backend);
+    const url = gateway.url('b');
+    for (const n of [1, 2]) {
+      const answer = await send(url, modern({ id: n, method: 'tools/call', params }));
+      expect(answer.json().result.content).toEqual(text(String(backend.processes[0]?.pid)).content);
+      const client = await connectLegacy(url);
+      expect((await client.post(call(n))).json()).toEqual(result(n, text(String(backend.processes[0]?.pid))));
+    }
+    expect(backend.processes).toHaveLength(1);
+  });
+
+  it(
+    'that dies fails what is in flight, which is not sent again, and the next call finds another one',
+    verifies('gateway:backend:restart', 'gateway:backend:call-never-twice'),
+    async () => {
+      const backend = await modernProcess({
+        'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }),
+        'tools/call': (turn) => {
+          if (turn.message.params.arguments.die) turn.process.exit(3);
+          else if (!turn.message.params.arguments.wait) turn.result({ resultType: 'complete', ...text('alive') });
+        },
+      });
+      const gateway = await startBeforeProcess(backend, { limits: { restartMinMs: 10 } });
+      const url = gateway.url('b');
+      const ask = (id: number, args: object) =>
+        send(url, modern({ id, method: 'tools/call', params: { name: 'work', arguments: args } }));
+      const client = await connectLegacy(url);
+      const waiting = client.post(call(1, { wait: true }));
+      await backend.arrival('tools/call', 1);
+      expect(answered(await ask(2, { die: true }))).toEqual(refusal({ ...ended, id: 2 }));
+      expect(answered(await waiting)).toEqual(refusal({ ...ended, id: 1 }));
+      expect(answered(await ask(3, {}))).toMatchObject(result(3, text('alive')));
+      // The session of a legacy client is not bound to the process, and goes on.
+      expect((await client.post(call(4))).json()).toEqual(result(4, text('alive')));
+      expect(backend.of('tools/call')).toHaveLength(4);
+      expect(backend.processes).toHaveLength(2);
+    },
+  );
+});

@@ -1,0 +1,223 @@
+/** What stdio backends write: messages, noise, complaints, and far too much. */
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../requirements/verifies.ts';
+import { send, until } from '../harness/client.ts';
+import { connectLegacy, eras, modern } from '../harness/eras.ts';
+import type { TestGateway } from '../harness/gateway.ts';
+import { legacyProcess, modernProcess, type StdioScript } from '../harness/stdio-backend.ts';
+import { call, notification, refusal, request, result, text } from '../legacy/setup.ts';
+import { answered, caller, count, startBeforeProcess, tooLarge } from './setup.ts';
+
+const processOf = { legacy: legacyProcess, modern: modernProcess };
+const told = ({ log }: TestGateway, level: string) => log.filter((entry) => entry.level === level);
+
+describe.each(eras)('a %s process', (era) => {
+  const done = { ...(era === 'modern' && { resultType: 'complete' }), ...text('done') };
+  const start = async (script: StdioScript, limits: Readonly<Record<string, number>> = {}) => {
+    const tools = { ...(era === 'modern' && { resultType: 'complete' }), tools: [] };
+    const backend = await processOf[era]({ 'tools/list': (turn) => turn.result(tools), ...script });
+    const gateway = await startBeforeProcess(backend, { limits });
+    return { backend, gateway, client: await caller(era, gateway.url('b')) };
+  };
+
+  it(
+    'whose stdout has noise is understood, and the noise is counted and shown',
+    verifies('gateway:backend:stdout-noise'),
+    async () => {
+      const noise = ['Server listening...', '{"level":"info","msg":"started"}', '[1,2', '\u0000\u0001', '"text"'];
+      const { gateway, client } = await start({
+        'tools/call': ({ process, message }) => {
+          for (const line of noise) process.print(`${line}\n`);
+          process.print(`\n\r\n${JSON.stringify(result(message.id, done))}\r\n`);
+        },
+      });
+      expect(answered(await client.ask(1))).toEqual(result(1, done));
+      expect(count(gateway, 'backend.noise.stdout')).toBe(noise.length);
+      const shown = gateway.log.filter(({ facts }) => facts.kind === 'stdout').map(({ facts }) => facts.text);
+      expect(shown).toEqual(noise);
+    },
+  );
+
+  it(
+    'whose answers belong to nobody, or come twice, is heard once',
+    verifies('gateway:backend:unknown-response', 'gateway:backend:duplicate-response'),
+    async () => {
+      const { gateway, client } = await start({
+        'tools/call': (turn) => {
+          turn.process.say(result(999, text('stray')));
+          turn.process.say(result(String(turn.message.id), text('stray')));
+          turn.process.say({ jsonrpc: '2.0', error: { code: -32700, message: 'stray' } });
+          turn.result(done);
+          turn.result(text('again'));
+        },
+      });
+      const first = await client.ask(1);
+      expect(answered(first)).toEqual(result(1, done));
+      expect(answered(await client.ask(1))).toEqual(result(1, done));
+      await until(() => count(gateway, 'backend.noise.unknown_id') === 8, 'four strays of each call were counted');
+    },
+  );
+
+  it(
+    'whose answer is over the limit fails that call, and goes on',
+    verifies('gateway:backend:oversized-event'),
+    async () => {
+      const { backend, client } = await start(
+        {
+          'tools/call': (turn) => {
+            const { fill } = turn.message.params.arguments;
+            turn.result({ ...done, fill: 'x'.repeat(fill) });
+          },
+        },
+        { lineBytes: 8 * 1024 },
+      );
+      const sized = (fill: number) => ({ name: 'work', arguments: { fill } });
+      expect(answered(await client.ask(1, 'tools/call', sized(100_000)))).toEqual(
+        refusal({ ...tooLarge, message: 'A line of more than 8192 bytes', id: 1 }),
+      );
+      expect(answered(await client.ask(2, 'tools/call', sized(10)))).toEqual(
+        result(2, { ...done, fill: 'x'.repeat(10) }),
+      );
+      const serving = new Set(backend.of('tools/call').map(({ process }) => process));
+      expect(serving.size).toBe(1);
+    },
+  );
+
+  it(
+    'whose characters are cut in half between two writes is understood',
+    verifies('gateway:backend:split-utf8'),
+    async () => {
+      const words = { ...done, ...text('aé€😀') };
+      const { client } = await start({
+        'tools/call': ({ process, message }) => {
+          for (const byte of Buffer.from(`${JSON.stringify(result(message.id, words))}\n`))
+            process.print(Uint8Array.of(byte));
+        },
+      });
+      expect(answered(await client.ask(1))).toEqual(result(1, words));
+    },
+  );
+
+  it(
+    'that complains is heard in the log, line by line, and nowhere else',
+    verifies('transport:stdio:stderr-passthrough', 'gateway:backend:stderr-limited'),
+    async () => {
+      const { gateway, client } = await start({
+        'tools/call': (turn) => {
+          turn.process.complain('a warning\nand ');
+          turn.process.complain('another one\n');
+          turn.result(done);
+        },
+      });
+      const answer = await client.ask(1);
+      expect(answered(answer)).toEqual(result(1, done));
+      await until(() => told(gateway, 'info').length === 2, 'both lines are in the log');
+      expect(told(gateway, 'info')).toEqual([
+        { level: 'info', facts: { backend: 'b' }, text: 'a warning' },
+        { level: 'info', facts: { backend: 'b' }, text: 'and another one' },
+      ]);
+    },
+  );
+
+  it(
+    'that complains without end is heard up to a limit',
+    verifies('gateway:backend:stderr-limited', 'transport:stdio:stderr-passthrough'),
+    async () => {
+      const stderrBytes = 1024;
+      const line = 'one more complaint of very many';
+      const { backend, gateway, client } = await start(
+        { 'tools/call': (turn) => turn.process.complain(`${line}\n`.repeat(5_000)) },
+        { stderrBytes },
+      );
+      const waiting = client.ask(1);
+      const turn = await backend.arrival('tools/call');
+      await until(() => told(gateway, 'info').length > 0, 'something is in the log');
+      turn.result(done);
+      await waiting;
+      turn.process.exit(0);
+      await until(
+        () => told(gateway, 'info').some(({ text: said }) => said.endsWith('left out)')),
+        'the rest was counted',
+      );
+      const said = told(gateway, 'info').map((entry) => entry.text);
+      expect(said.filter((one) => one === line)).toHaveLength(Math.floor(stderrBytes / line.length));
+      expect(said.at(-1)).toBe(`(${5_000 - Math.floor(stderrBytes / line.length)} more lines left out)`);
+    },
+  );
+});
+
+describe('on stdin of a backend', () => {
+  it(
+    'stands nothing but messages, one on each line, whatever the client’s looked like',
+    verifies('transport:stdio:stream-purity', 'transport:stdio:no-embedded-newlines'),
+    async () => {
+      const backend = await legacyProcess({ 'tools/call': (turn) => turn.result(text('done')) });
+      const gateway = await startBeforeProcess(backend);
+      const client = await connectLegacy(gateway.url('b'));
+      const args = { text: 'a\nb\r\nc\u2028d', list: [1, { deep: '\n' }] };
+      const pretty = JSON.stringify(call(1, args), null, 2).replaceAll('\n', '\r\n');
+      expect((await client.post(pretty)).json()).toEqual(result(1, text('done')));
+      await client.post(
+        JSON.stringify(notification('notifications/roots/list_changed', { _meta: { a: 1 } }), null, '\t'),
+      );
+      await backend.arrival('notifications/roots/list_changed');
+      const { process, message } = await backend.arrival('tools/call');
+      expect(message.params.arguments).toEqual(args);
+      const lines = process.input.split('\n');
+      expect(lines.pop()).toBe('');
+      expect(lines.map((line) => JSON.parse(line).method)).toEqual([
+        'initialize',
+        'notifications/initialized',
+        'tools/call',
+        'notifications/roots/list_changed',
+      ]);
+      for (const line of lines) expect(line).toMatch(/^\{"?[^\r]*\}$/);
+    },
+  );
+
+  it(
+    'of a modern one stands nothing else either',
+    verifies('transport:stdio:stream-purity', 'transport:stdio:no-embedded-newlines'),
+    async () => {
+      const backend = await modernProcess({
+        'prompts/get': (turn) => turn.result({ resultType: 'complete', messages: [] }),
+      });
+      const gateway = await startBeforeProcess(backend);
+      const { body, headers } = modern({
+        id: 1,
+        method: 'prompts/get',
+        params: { name: 'p', arguments: { a: 'x\ny' } },
+      });
+      const answer = await send(gateway.url('b'), { body: JSON.stringify(body, null, 4), headers: headers ?? {} });
+      expect(answer.json()).toMatchObject({ id: 1, result: { messages: [] } });
+      const [{ input = '' } = {}] = backend.processes;
+      expect(input.split('\n').map((line) => (line === '' ? '' : JSON.parse(line).method))).toEqual([
+        'server/discover',
+        'prompts/get',
+        '',
+      ]);
+    },
+  );
+});
+
+describe('a request of a backend', verifies('transport:stdio:stream-purity'), () => {
+  it('for something that there is not is answered on its stdin, too', async () => {
+    const backend = await legacyProcess({
+      'tools/call': (turn) => {
+        turn.process.say(request('q1', 'ping'));
+        turn.process.say(request('q2', 'made/up'));
+      },
+      response: (turn) => {
+        if (turn.message.id === 'q2') turn.process.say(result(backend.of('tools/call')[0]?.message.id, text('done')));
+      },
+    });
+    const gateway = await startBeforeProcess(backend);
+    const client = await connectLegacy(gateway.url('b'));
+    expect(answered(await client.post(call(1)))).toEqual(result(1, text('done')));
+    const { process } = await backend.arrival('tools/call');
+    expect(process.received.filter(({ method }) => method === undefined)).toEqual([
+      result('q1', {}),
+      { jsonrpc: '2.0', id: 'q2', error: { code: -32601, message: 'Method not found' } },
+    ]);
+  });
+});

@@ -1,0 +1,74 @@
+/** Tasks are not carried from end to end, in neither of their forms: nobody is told of them, and whoever asks hears why not. */
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../requirements/verifies.ts';
+import { send } from '../harness/client.ts';
+import { connectLegacy, initialize, modern } from '../harness/eras.ts';
+import { behindLegacy, behindModern, echo, expectRefused } from '../legacy/setup.ts';
+
+const core = 'io.modelcontextprotocol/';
+const extension = `${core}tasks`;
+const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+const withTasks = { tools: {}, tasks, extensions: { [extension]: {}, 'com.example/other': {} } };
+const without = { tools: {}, extensions: { 'com.example/other': {} } };
+const sides = [
+  { era: 'legacy', behind: behindLegacy },
+  { era: 'modern', behind: behindModern },
+];
+const clientTasks = { elicitation: {}, tasks, extensions: { [extension]: {}, 'com.example/other': {} } };
+const clientWithout = { elicitation: {}, extensions: { 'com.example/other': {} } };
+
+describe.each(sides)('tasks of a $era backend', ({ era, behind }) => {
+  it('are not offered to clients', verifies('gateway:tasks:stripped'), async () => {
+    const { url } = await behind(echo, { backend: { capabilities: withTasks } });
+    const older = await send(url, { body: initialize() });
+    // Extensions that a backend names in the modern era alone are none of a legacy client's.
+    expect(older.json().result.capabilities).toEqual(era === 'modern' ? { tools: {} } : without);
+    const newer = await send(url, modern({ method: 'server/discover' }));
+    expect(newer.json().result.capabilities).toEqual(without);
+  });
+
+  it('are not offered to it on behalf of clients', verifies('gateway:tasks:stripped'), async () => {
+    const { url, backend, gateway } = await behind(echo, { backend: { capabilities: withTasks } });
+    await gateway.assembled.backends.get('b')?.discover();
+    backend.forget();
+    const client = await connectLegacy(url, { capabilities: clientTasks });
+    await client.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 't' } });
+    await send(url, modern({ method: 'tools/call', params: { name: 't' }, capabilities: clientTasks }));
+    const offered =
+      era === 'legacy'
+        ? backend.of('initialize').map(({ message }) => message.params.capabilities)
+        : backend.of('tools/call').map(({ message }) => message.params._meta[`${core}clientCapabilities`]);
+    // What the gateway asks on its own account declares nothing at all.
+    expect(offered.filter((declared) => Object.keys(declared).length > 0)).toEqual([clientWithout, clientWithout]);
+  });
+
+  for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']) {
+    it(`are refused to a legacy client by name: ${method}`, verifies('gateway:tasks:refused'), async () => {
+      const { url, backend } = await behind(echo, { backend: { capabilities: withTasks } });
+      const client = await connectLegacy(url);
+      const answer = await client.post({ jsonrpc: '2.0', id: 1, method, params: { taskId: 't' } });
+      expectRefused(answer, 200, {
+        code: -32601,
+        message: 'Tasks are not supported',
+        reason: 'tasks_not_supported',
+        id: 1,
+      });
+      expect(backend.of(method)).toEqual([]);
+    });
+  }
+
+  for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+    it(`are refused to a modern client by name: ${method}`, verifies('gateway:tasks:refused'), async () => {
+      const { url, backend } = await behind(echo, { backend: { capabilities: withTasks } });
+      const answer = await send(url, modern({ method, params: { taskId: 't' } }));
+      expectRefused(answer, 404, {
+        code: -32601,
+        message: 'Tasks are not supported',
+        reason: 'method_removed',
+        data: { method },
+        id: 1,
+      });
+      expect(backend.of(method)).toEqual([]);
+    });
+  }
+});
