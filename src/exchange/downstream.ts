@@ -44,6 +44,8 @@ export const nowhere: Downstream = { deliver: () => undefined, connected: false,
 export interface StreamLimits {
   /** Messages that wait for the client to open its stream. */
   readonly eventsPerStream: number;
+  /** Their bytes. */
+  readonly eventBytesPerStream: number;
 }
 
 /** What the streams of one session have in common. */
@@ -73,6 +75,7 @@ export class StreamsDownstream implements Downstream {
   #standalone: Stream[] = [];
   readonly #ended: Stream[] = [];
   readonly #waiting: WaitingMessage[] = [];
+  #waitingBytes = 0;
   #count = 0;
 
   constructor(facts: StreamsFacts, log: EventLog, limits: StreamLimits) {
@@ -119,11 +122,10 @@ export class StreamsDownstream implements Downstream {
       stream.emit(message, urgency, key);
       return;
     }
-    if (this.#waiting.length >= this.#limits.eventsPerStream) {
-      const expendable = this.#waiting.findIndex((waiting) => waiting.urgency !== 'keep');
-      this.#waiting.splice(Math.max(expendable, 0), 1);
-    }
     this.#waiting.push({ message, urgency, key });
+    this.#waitingBytes += message.byteLength;
+    const { eventsPerStream, eventBytesPerStream } = this.#limits;
+    while (this.#waiting.length > eventsPerStream || this.#waitingBytes > eventBytesPerStream) this.#dropWaiting();
   }
 
   close(): void {
@@ -133,9 +135,18 @@ export class StreamsDownstream implements Downstream {
     }
     this.#streams.clear();
     this.#waiting.length = 0;
+    this.#waitingBytes = 0;
+  }
+
+  /** The oldest of those that nobody misses, or the oldest of all. */
+  #dropWaiting(): void {
+    const expendable = this.#waiting.findIndex((waiting) => waiting.urgency !== 'keep');
+    const [dropped] = this.#waiting.splice(Math.max(expendable, 0), 1);
+    this.#waitingBytes -= dropped?.message.byteLength ?? 0;
   }
 
   #flush(stream: Stream): void {
+    this.#waitingBytes = 0;
     for (const { message, urgency, key } of this.#waiting.splice(0)) stream.emit(message, urgency, key);
   }
 

@@ -6,11 +6,19 @@ import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
 
 export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
+  let noisy = false;
   return {
     noise: (kind, text) => {
       counters.count(`backend.noise.${kind}`);
       if (kind === 'stderr') log.info({ backend }, text);
-      else log.debug({ backend, kind, text }, 'noise from a backend');
+      else if (kind !== 'stdout' || noisy) log.debug({ backend, kind, text }, 'noise from a backend');
+      else {
+        noisy = true;
+        log.warn(
+          { backend, kind, text },
+          'the backend writes on stdout what is no message: it is skipped, here and later',
+        );
+      }
     },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);

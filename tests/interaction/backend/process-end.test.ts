@@ -1,5 +1,5 @@
 /** How a stdio backend is ended: stdin closed, SIGTERM, SIGKILL, and whatever it started with it. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { send, until } from '../harness/client.ts';
@@ -34,15 +34,29 @@ async function start(manners: readonly Manner[]): Promise<Started> {
   const clock = new LeapClock();
   const backend = await legacyProcess({ 'tools/call': (turn) => turn.process.exit(1) }, { manners });
   const gateway = await startBeforeProcess(backend, { limits: { childStopMs }, ports: { clock } });
+  // Before the gateway closes, which would wait for those that stay.
+  onTestFinished(() => {
+    for (const one of backend.processes) one.exit(0);
+  });
   const client = await connectLegacy(gateway.url('b'));
   const { process } = await backend.arrival('notifications/initialized');
   return { backend, gateway, clock, client, process };
 }
 
+/** Time enough for a process to start and to answer: what was to happen at once has happened. */
+async function aWhile({ gateway }: Started): Promise<void> {
+  await connectLegacy(gateway.url('b'));
+}
+
 describe('a process that ends when its stdin closes', () => {
   it('is not signalled', verifies('transport:stdio:clean-shutdown', 'gateway:backend:shutdown-order'), async () => {
-    const { client, process } = await start([]);
+    const started = await start(['stays']);
+    const { client, process } = started;
     expect((await client.end()).status).toBe(204);
+    await until(() => process.told.length > 0, 'it was told something');
+    await aWhile(started);
+    // It has something to finish, and goes when that is done.
+    process.exit(0);
     await isGone(process);
     expect(process.told).toEqual(['end']);
   });
@@ -69,9 +83,11 @@ describe('a process that stays', () => {
     'is sent SIGTERM after its time',
     verifies('transport:stdio:shutdown-escalation', 'gateway:backend:shutdown-order'),
     async () => {
-      const { client, process, clock } = await start(['stays']);
+      const started = await start(['stays']);
+      const { client, process, clock } = started;
       await client.end();
       await until(() => process.told.length > 0, 'it was told something');
+      await aWhile(started);
       expect(process.told).toEqual(['end']);
       clock.leap(childStopMs);
       await isGone(process);
@@ -83,11 +99,13 @@ describe('a process that stays', () => {
     'and ignores SIGTERM is killed after another time',
     verifies('transport:stdio:shutdown-escalation', 'gateway:backend:shutdown-order'),
     async () => {
-      const { client, process, clock } = await start(['stays', 'ignores-sigterm']);
+      const started = await start(['stays', 'ignores-sigterm']);
+      const { client, process, clock } = started;
       await client.end();
       await until(() => process.told.length === 1, 'its stdin was closed');
       clock.leap(childStopMs);
       await until(() => process.told.length === 2, 'it was sent SIGTERM');
+      await aWhile(started);
       expect(process.told).toEqual(['end', 'SIGTERM']);
       expect(isRunning(process.pid)).toBe(true);
       clock.leap(childStopMs);

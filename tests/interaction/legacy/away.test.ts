@@ -12,6 +12,7 @@ import {
   hasRead,
   log,
   messagesOf,
+  notification,
   refusedResume,
   result,
   resume,
@@ -67,15 +68,31 @@ describe('what is kept for a client that is away', verifies('gateway:legacy:resu
     expect(messagesOf(again)).toHaveLength(1);
   });
 
-  it('is bounded where no stream was open: the newest messages are kept', async () => {
+  it.each([
+    { by: 'number', limits: { eventsPerStream: 3 }, fill: '' },
+    { by: 'size', limits: { eventBytesPerStream: 8 * 1024 }, fill: 'x'.repeat(2500) },
+  ])('is bounded by $by where no stream was open: the newest messages are kept', async ({ limits, fill }) => {
+    const { url, backend } = await behindLegacy({}, { limits });
+    const client = await connectLegacy(url);
+    const upstream = await backend.standing();
+    for (let n = 1; n <= 6; n++) upstream.event(log(`${n}${fill}`));
+    await hasRead(backend, upstream);
+    const stream = await client.listen();
+    await stream.message(({ params }) => params?.data === `6${fill}`);
+    expect(messagesOf(stream)).toEqual([log(`4${fill}`), log(`5${fill}`), log(`6${fill}`)]);
+  });
+
+  it('gives up log messages before what a client must not miss', async () => {
     const { url, backend } = await behindLegacy({}, { limits: { eventsPerStream: 3 } });
     const client = await connectLegacy(url);
     const upstream = await backend.standing();
+    const changed = notification('notifications/tools/list_changed');
+    upstream.event(changed);
     for (let n = 1; n <= 6; n++) upstream.event(log(`${n}`));
     await hasRead(backend, upstream);
     const stream = await client.listen();
     await stream.message(({ params }) => params?.data === '6');
-    expect(messagesOf(stream)).toEqual([log('4'), log('5'), log('6')]);
+    expect(messagesOf(stream)).toEqual([changed, log('5'), log('6')]);
   });
 });
 

@@ -110,7 +110,7 @@ export function log(data: string): object {
 }
 
 /** The messages that came on a stream, without events that hold none. */
-export function messagesOf(stream: Pick<OpenAnswer, 'events'>): Json[] {
+export function messagesOf(stream: Pick<Answer, 'events'>): Json[] {
   return stream.events.filter(({ data }) => data).map((event) => event.json());
 }
 

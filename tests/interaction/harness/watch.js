@@ -1,0 +1,13 @@
+/**
+ * Loaded before the program, to see what it holds: on SIGUSR2 it says on stderr what keeps it alive and how much memory is
+ * really in use. Needs `--expose-gc`.
+ */
+let times = 0;
+
+process.on('SIGUSR2', () => {
+  globalThis.gc?.();
+  const resources = {};
+  for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1;
+  const { heapUsed, external } = process.memoryUsage();
+  process.stderr.write(`WATCH ${JSON.stringify({ nth: ++times, resources, bytes: heapUsed + external })}\n`);
+});

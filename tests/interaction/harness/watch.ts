@@ -1,0 +1,42 @@
+/** What a running program holds: sockets, pipes, processes, memory. */
+import { until } from './client.ts';
+import type { Program, ProgramOptions } from './program.ts';
+
+const preload = new URL('./watch.js', import.meta.url).href;
+
+/** A program that is started with this can be asked. */
+export function watched(options: ProgramOptions): ProgramOptions {
+  return { ...options, flags: ['--expose-gc', '--import', preload] };
+}
+
+export interface Holding {
+  /** By kind, as node names them: `TCPSocketWrap`, `PipeWrap`, `ProcessWrap`, `TCPServerWrap` and the like. */
+  readonly resources: Readonly<Record<string, number>>;
+  /** In use after a collection. */
+  readonly bytes: number;
+}
+
+const asked = new WeakMap<Program, number>();
+
+export async function holding(program: Program): Promise<Holding> {
+  const nth = (asked.get(program) ?? 0) + 1;
+  asked.set(program, nth);
+  program.kill('SIGUSR2');
+  const told = new RegExp(`^WATCH (\\{"nth":${nth},.*\\})$`, 'm');
+  await until(() => told.test(program.stderr) || !program.running, 'the program says what it holds');
+  const found = told.exec(program.stderr)?.[1];
+  if (found === undefined) throw new Error(`it ended: ${program.stderr.slice(-4000)}`);
+  return JSON.parse(found);
+}
+
+/** Waits until nothing is held that was not held before. Answers what is held then. */
+export async function heldNoMore(program: Program, before: Holding, withinMs: number): Promise<Holding> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const now = await holding(program);
+    const more = Object.entries(now.resources).filter(([kind, count]) => count > (before.resources[kind] ?? 0));
+    if (more.length === 0) return now;
+    if (Date.now() > deadline) throw new Error(`still held: ${JSON.stringify({ before, now })}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
