@@ -25,7 +25,7 @@ const page = join(root, 'docs', 'requirements.md');
 const reportFolder = join(root, 'tests', 'requirements');
 
 /** Tests that talk to a running gateway exist to prove something, so each of them says what. */
-const taggedFolders = ['tests/interaction', 'tests/conformance'];
+const taggedFolders = ['tests/interaction', 'tests/clients'];
 
 function main(): number {
   const { values } = parseArgs({

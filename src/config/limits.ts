@@ -73,8 +73,8 @@ export const limitTable = {
   sessionsTotal: count(10_000, 1, 1_000_000),
   /** Events kept for a client that comes back with `Last-Event-ID`; progress reports dominate. */
   eventsPerStream: count(1000, 1, 1_000_000),
-  /** The same in bytes: one large result must fit, a stream of them must not pile up. */
-  eventBytesPerStream: bytes(4 * MiB, 4 * KiB, 'eventBytesTotal'),
+  /** The same in bytes: one large result must fit, a stream of them must not pile up. Twice `outboxBytes`: a reader that was cut off comes back for what waited, and for what came since. */
+  eventBytesPerStream: bytes(16 * MiB, 4 * KiB, 'eventBytesTotal'),
   /** All streams of all sessions together. Clients that are away must not take the memory of those that are here. */
   eventBytesTotal: bytes(256 * MiB, 4 * KiB),
 

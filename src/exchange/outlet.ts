@@ -16,6 +16,8 @@ export interface StreamEvent {
   readonly urgency: Urgency;
   /** Progress with the same key may replace what has not been sent yet. */
   readonly key?: string | undefined;
+  /** Out of the event log, which keeps it and has bounds of its own: it takes no room, and is never too much. */
+  readonly replayed?: true;
 }
 
 /** One open connection that carries events in order. Bounded; never blocks the sender. */

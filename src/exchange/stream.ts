@@ -68,7 +68,7 @@ export class Stream implements ResumableStream {
     let last = sequence;
     for (;;) {
       for (const event of events) {
-        connection.send({ id: this.#eventId(event.sequence), data: event.data, urgency: 'keep' });
+        connection.send({ id: this.#eventId(event.sequence), data: event.data, urgency: 'keep', replayed: true });
         last = event.sequence;
       }
       // What was emitted while the log was being read has to come before what is emitted from now on.

@@ -111,7 +111,7 @@ export abstract class Outbox implements Connection {
 
   #enqueue(event: StreamEvent): void {
     if (event.urgency !== 'keep' && !this.#makeRoom(event, event.urgency)) return;
-    if (this.#bytes >= this.#limits.outboxBytes) {
+    if (event.replayed !== true && this.#bytes >= this.#limits.outboxBytes) {
       this.#notes.cutOff();
       this.destroy();
       this.close();
@@ -159,5 +159,5 @@ export abstract class Outbox implements Connection {
 }
 
 function costOf(event: StreamEvent): number {
-  return event.data.byteLength + EVENT_BYTES;
+  return event.replayed === true ? EVENT_BYTES : event.data.byteLength + EVENT_BYTES;
 }

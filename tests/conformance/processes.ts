@@ -51,7 +51,7 @@ async function start([file = '', ...args]: readonly string[], logFile: string, o
       const read = (chunk: Buffer): void => {
         log.write(chunk);
         output = (output + chunk.toString()).slice(-LAST_WORDS);
-        const addresses = output.match(/http:\/\/127\.0\.0\.1:\d+\/mcp\b/g) ?? [];
+        const addresses = output.match(/http:\/\/127\.0\.0\.1:\d+\/(?:servers\/\w+\/)?mcp\b/g) ?? [];
         const address = addresses.find((candidate) => candidate !== other?.href);
         if (address === undefined) return;
         clearTimeout(timer);

@@ -6,13 +6,15 @@
  *
  * Fails unless every scenario passes through the gateway, with no warning, skipped or missing check that the direct run
  * of the same fixture does not have. Rows that need the bridge run with --bridge, and are reported only.
- * What the kit and the processes said is in results/<row>/<direct or through>/.
+ * What the kit and the processes said is in results/<row>/<direct or through>/. A run through the gateway that leaves no
+ * scenario out is a proof for the catalogue of requirements.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { type Proof, writeProofs } from '../requirements/proofs.ts';
 import type { Deviation } from './judge.ts';
 import { judgeAgainst, judgeAlone, passedScenarios } from './judge.ts';
 import type { Column } from './report.ts';
@@ -108,7 +110,17 @@ function totals(outcomes: readonly Outcome[]): { passed: number; failed: number 
   return total;
 }
 
+/** What a row that is judged shows of the requirement for its revision. */
+function proofOf({ row, deviations }: Outcome): Proof {
+  return {
+    title: `the kit for ${row.spec}, with a ${row.fixture} server behind the gateway`,
+    passed: deviations.length === 0,
+    verifies: [`gateway:conformance:kit-${row.spec}`],
+  };
+}
+
 async function main(): Promise<number> {
+  const startTime = Date.now();
   const rows = ROWS.filter(isWanted);
   if (rows.length === 0) {
     console.error(`no such row; there are ${ROWS.map(({ id }) => id).join(', ')}`);
@@ -125,6 +137,9 @@ async function main(): Promise<number> {
   printMatrices(outcomes);
   for (const outcome of outcomes) printRow(outcome);
   const judged = outcomes.filter(({ row }) => !row.isBridge);
+  if (!options.direct && scenario === undefined) {
+    await writeProofs('conformance', { file: 'tests/conformance/run.ts', startTime, proofs: judged.map(proofOf) });
+  }
   const { passed, failed } = totals(judged);
   console.log(`\n${passed} passed, ${failed} failed`);
   const hasRun = outcomes.some(({ direct }) => direct.result.size > 0);

@@ -156,11 +156,12 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
 
   #gather(headers: IncomingHttpHeaders): void {
     const { resultBytes } = this.#context.limits;
-    if (Number(headers['content-length']) > resultBytes) {
+    const announced = Number(headers['content-length'] ?? Number.NaN);
+    if (announced > resultBytes) {
       this.#failNow(new Failure('backend_too_large'));
       return;
     }
-    this.#body = new BoundedBody(resultBytes);
+    this.#body = new BoundedBody(resultBytes, announced);
     this.#phase = 'body';
   }
 

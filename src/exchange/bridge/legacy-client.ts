@@ -7,15 +7,16 @@ import { concat, type Raw } from '../../wire/compose.ts';
 import type { Notification, ResultResponse } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import type { Era, Revision } from '../../wire/revisions.ts';
-import { member, slice, stringAt, valueAt } from '../../wire/values.ts';
+import { member, slice, stringAt } from '../../wire/values.ts';
 import type { Ask, AskReply, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
 import { isWanted } from '../log-level.ts';
 import type { Session } from '../session.ts';
 import { urgencyOf } from '../urgency.ts';
+import { degrade, type Place, placeOf, withObjectSchemas } from './degrade.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
 import { type InputRequest, readInputRequired } from './inputs.ts';
-import { degrade, isOlder, withObjectSchemas } from './older.ts';
+import { isOlder } from './older.ts';
 import { errorCode, errorFor, legacyResult, resultType } from './vocabulary.ts';
 
 const HEADER_MISMATCH = -32020;
@@ -184,12 +185,14 @@ function resultFor(revision: Revision, row: MethodRow, message: ResultResponse, 
   const translated = vocabulary === 'modern' ? legacyResult(message) : undefined;
   const schemas = vocabulary === 'modern' && row.list === 'tools';
   if (!schemas && !isOlder(revision, row.method)) return translated;
-  const raw = translated ?? slice(message.bytes, message.result);
-  const bytes = concat([raw]);
-  const value = valueAt(bytes, { start: 0, end: bytes.length }) as Record<string, unknown>;
-  const wrapped = schemas ? withObjectSchemas(value) : undefined;
-  const degraded = degrade(row.method, wrapped ?? value, revision) ?? wrapped;
-  return degraded === undefined ? translated : JSON.stringify(degraded);
+  const bytes = concat([translated ?? slice(message.bytes, message.result)]);
+  const wrapped = schemas ? changedBy(withObjectSchemas, bytes) : undefined;
+  return changedBy((result) => degrade(row.method, result, revision), wrapped ?? bytes) ?? wrapped ?? translated;
+}
+
+function changedBy(change: (result: Place) => Buffer | undefined, bytes: Uint8Array): Buffer | undefined {
+  const place = placeOf(bytes);
+  return place && change(place);
 }
 
 function join(answers: ReadonlyMap<string, Raw>): Raw {

@@ -114,6 +114,17 @@ export class OpenAnswer {
     return (await this.event((event) => isMessage(event) && fits(event.json()))).json();
   }
 
+  /** Takes nothing more until `read`; what the system has taken for it by then is all that the other side gets rid of. */
+  stall(): this {
+    this.#message.pause();
+    return this;
+  }
+
+  read(): this {
+    this.#message.resume();
+    return this;
+  }
+
   /** Drops the connection. */
   close(): void {
     this.#message.destroy();

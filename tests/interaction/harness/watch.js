@@ -8,6 +8,10 @@ process.on('SIGUSR2', () => {
   globalThis.gc?.();
   const resources = {};
   for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1;
+  // For whoever has to find out what was left open: between which ports, and how much went each way.
+  const sockets = (process._getActiveHandles?.() ?? [])
+    .filter(({ remotePort }) => remotePort !== undefined)
+    .map((one) => `${one.localPort}-${one.remotePort} r${one.bytesRead} w${one.bytesWritten}`);
   const { heapUsed, external } = process.memoryUsage();
-  process.stderr.write(`WATCH ${JSON.stringify({ nth: ++times, resources, bytes: heapUsed + external })}\n`);
+  process.stderr.write(`WATCH ${JSON.stringify({ nth: ++times, resources, sockets, bytes: heapUsed + external })}\n`);
 });

@@ -139,7 +139,10 @@ describe('GET and DELETE', verifies('gateway:modern:get-delete-405'), () => {
   };
   for (const method of ['GET', 'DELETE']) {
     it(`are not allowed with the modern version: ${method}`, async () => {
+      const listens = shared.backend.of('subscriptions/listen').length;
       const { session } = await connectLegacy(shared.url);
+      // The session's own way of hearing of changes is open: from here on nothing is sent on its account.
+      await shared.backend.arrival('subscriptions/listen', listens + 1);
       const accept = { accept: 'text/event-stream' };
       await refuses(shared.url, { method, headers: { ...version, ...accept } });
       await refuses(shared.url, { method, headers: { ...version, ...accept, 'mcp-session-id': session } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { judgeAgainst, judgeAlone } from './judge.ts';
-import type { Check, CheckStatus, KitResult } from './kit.ts';
+import { judgeAgainst, judgeAlone } from '../conformance/judge.ts';
+import type { Check, CheckStatus, KitResult } from '../conformance/kit.ts';
 
 function check(id: string, status: CheckStatus): Check {
   return { id, status };
