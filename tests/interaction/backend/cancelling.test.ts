@@ -14,6 +14,7 @@ import {
   result,
   text,
 } from '../legacy/setup.ts';
+import { messagesOf } from './setup.ts';
 
 const params = { name: 'work', arguments: {} };
 
@@ -49,7 +50,7 @@ describe('a modern HTTP backend', verifies('client-transport:http:cancel-closes-
     const turn = await held.nth(1);
     expect((await client.post(cancelled(1))).status).toBe(202);
     await turn.closed;
-    expect((await running).events.filter(({ data }) => data)).toEqual([]);
+    expect(messagesOf(await running)).toEqual([]);
     await client.post({ jsonrpc: '2.0', id: 2, method: 'prompts/list' });
     expect(backend.of('notifications/cancelled')).toEqual([]);
   });

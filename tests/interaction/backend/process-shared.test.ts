@@ -5,7 +5,7 @@ import { until } from '../harness/client.ts';
 import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 import { legacyProcess, type StdioBackend, type StdioScript } from '../harness/stdio-backend.ts';
 import { call, notification, request, result, text } from '../legacy/setup.ts';
-import { startBeforeProcess } from './setup.ts';
+import { messagesOf, startBeforeProcess } from './setup.ts';
 
 const updated = (uri: string) => notification('notifications/resources/updated', { uri });
 
@@ -21,7 +21,7 @@ describe('a shared process', verifies('gateway:backend:shared-process'), () => {
     const { backend, clients } = await start({ 'tools/call': () => undefined });
     // The same id and the same token at the same time.
     const meta = { progressToken: 't' };
-    const [first, second] = await Promise.all(
+    const answers = await Promise.all(
       clients
         .map((client, at) => client.post(call(1, { at }, meta)))
         .map(async (answer, at) => {
@@ -39,8 +39,8 @@ describe('a shared process', verifies('gateway:backend:shared-process'), () => {
           return answer;
         }),
     );
-    for (const [at, answer] of [first, second].entries()) {
-      expect(answer?.events.filter(({ data }) => data).map((event) => event.json())).toEqual([
+    for (const [at, answer] of answers.entries()) {
+      expect(messagesOf(answer)).toEqual([
         notification('notifications/progress', { progressToken: 't', progress: at + 10 }),
         result(1, text(`for ${at}`)),
       ]);

@@ -4,8 +4,8 @@ import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { notification, refusal, result, text } from '../legacy/setup.ts';
-import { answered, type Pair, pairOf, unavailable } from './setup.ts';
+import { refusal, result, text } from '../legacy/setup.ts';
+import { answered, messagesOf, type Pair, pairOf, said, unavailable } from './setup.ts';
 
 /** The GETs that take up the stream of a call: those that name an event. */
 function resumptions({ backend }: Pair) {
@@ -14,8 +14,6 @@ function resumptions({ backend }: Pair) {
 
 /** In this revision a client is not sent away and told to come back: its stream stays open. */
 const stays = { revision: '2025-06-18' };
-
-const said = (data: string) => notification('notifications/message', { level: 'info', data });
 
 describe('a stream with event ids', () => {
   it(
@@ -43,11 +41,7 @@ describe('a stream with event ids', () => {
         },
       });
       const answer = await pair.ask(1);
-      expect(answer.events.filter(({ data }) => data).map((event) => event.json())).toEqual([
-        said('one'),
-        said('two'),
-        result(1, text('done')),
-      ]);
+      expect(messagesOf(answer)).toEqual([said('one'), said('two'), result(1, text('done'))]);
       const [resumed, ...more] = resumptions(pair);
       expect(more).toEqual([]);
       expect(resumed?.headers).toMatchObject({
@@ -153,10 +147,7 @@ describe('a stream without event ids', () => {
         'tools/call': (turn) => end(turn.stream().event(said('one'))),
       });
       const answer = await pair.ask(1);
-      expect(answer.events.filter(({ data }) => data).map((event) => event.json())).toEqual([
-        said('one'),
-        refusal({ ...unavailable, id: 1 }),
-      ]);
+      expect(messagesOf(answer)).toEqual([said('one'), refusal({ ...unavailable, id: 1 })]);
       expect(resumptions(pair)).toEqual([]);
       expect(pair.backend.of('tools/call')).toHaveLength(1);
     },

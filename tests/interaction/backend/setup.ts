@@ -1,11 +1,11 @@
 /** What the suites of this folder share: a client and a backend of one era with a gateway between them, and what goes wrong. */
 import type { Era } from '../../../src/wire/revisions.ts';
-import { type Answer, type Json, type OpenAnswer, open, send } from '../harness/client.ts';
+import { type Answer, type Json, type OpenAnswer, open, type StreamedEvent, send } from '../harness/client.ts';
 import { connectLegacy, type Introduction, type LegacyClient, modern } from '../harness/eras.ts';
 import { type ConfigValue, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
 import type { Script } from '../harness/http-backend.ts';
 import type { StdioBackend } from '../harness/stdio-backend.ts';
-import { type Behind, behindLegacy, behindModern, request, type Settings } from '../legacy/setup.ts';
+import { type Behind, behindLegacy, behindModern, notification, request, type Settings } from '../legacy/setup.ts';
 
 export const tool = { name: 'work', arguments: {} };
 
@@ -56,6 +56,16 @@ export function modernCaller(url: string): Caller {
     ask: (id, method = 'tools/call', params = tool) => send(url, call(id, method, params)),
     begin: (id, method = 'tools/call', params = tool) => open(url, call(id, method, params)),
   };
+}
+
+/** What stood on a stream, but for events that carry nothing. */
+export function messagesOf({ events }: { readonly events: readonly StreamedEvent[] }): readonly Json[] {
+  return events.filter(({ data }) => data).map((event) => event.json());
+}
+
+/** A log message, for order's sake: nothing else depends on what it says. */
+export function said(data: string): object {
+  return notification('notifications/message', { level: 'info', data });
 }
 
 /** The JSON-RPC answer, whether it came as JSON or at the end of a stream. */

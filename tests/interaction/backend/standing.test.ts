@@ -6,6 +6,7 @@ import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy } from '../harness/eras.ts';
 import type { ScriptedBackend, Turn } from '../harness/http-backend.ts';
 import { behindLegacy, call, echo, notification, request, result, text } from '../legacy/setup.ts';
+import { messagesOf } from './setup.ts';
 
 const updated = (uri: string) => notification('notifications/resources/updated', { uri });
 
@@ -35,7 +36,7 @@ describe('a GET stream that broke', verifies('client-transport:http:reconnect-ge
     });
     streams[1]?.event(updated('note://1'), { id: 'g1' }).event(updated('note://2'), { id: 'g2' });
     await listening.message(({ params }) => params.uri === 'note://2');
-    const heard = listening.events.filter(({ data }) => data).map((event) => event.json());
+    const heard = messagesOf(listening);
     expect(heard).toEqual([updated('note://1'), updated('note://2')]);
     expect(gets(backend)).toHaveLength(2);
   });

@@ -4,7 +4,7 @@ import { verifies } from '../../requirements/verifies.ts';
 import { eras } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
 import { Held, notification, result, text } from '../legacy/setup.ts';
-import { answered, pairOf } from './setup.ts';
+import { answered, messagesOf, pairOf } from './setup.ts';
 
 /** One, two, three and four bytes in UTF-8. */
 const words = 'aé€😀';
@@ -64,7 +64,7 @@ describe.each(eras)('in the %s era', (era) => {
       },
     });
     const answer = await pair.ask(1, 'tools/call', wanted);
-    expect(answer.events.filter(({ data }) => data).map((event) => event.json())).toEqual([
+    expect(messagesOf(answer)).toEqual([
       notification('notifications/progress', { progressToken: 'mine', progress: 1, message: 'half way' }),
       result(1, done('x')),
     ]);
@@ -114,11 +114,7 @@ describe.each(eras)('in the %s era', (era) => {
       const id = at + 1;
       const progress = (round: number) =>
         notification('notifications/progress', { progressToken: `t${id}`, progress: 1, message: `${round} of ${id}` });
-      expect(answer.events.filter(({ data }) => data).map((event) => event.json())).toEqual([
-        progress(1),
-        progress(2),
-        result(id, done(`end of ${id}`)),
-      ]);
+      expect(messagesOf(answer)).toEqual([progress(1), progress(2), result(id, done(`end of ${id}`))]);
     }
   });
 });
@@ -151,7 +147,7 @@ describe('a backend of 2025-03-26', verifies('gateway:backend:array-read'), () =
       old,
     );
     const said = await pair.ask(1, 'tools/call', { name: 'work', _meta: { progressToken: 0 } });
-    expect(said.events.filter(({ data }) => data).map((event) => event.json())).toEqual([
+    expect(messagesOf(said)).toEqual([
       notification('notifications/progress', { progressToken: 0, progress: 1 }),
       notification('notifications/message', { level: 'info', data: 'said' }),
       result(1, text('done')),

@@ -9,7 +9,7 @@ import { legacyProcess, modernProcess, type StdioTurn } from '../harness/stdio-b
 import { call, messagesOf, notification, result, text } from '../legacy/setup.ts';
 
 /** More than the gateway keeps sessions of its own for, so that they must be shared where that is possible. */
-const CLIENTS = 40;
+const CLIENTS = 72;
 const ids = Array.from({ length: CLIENTS }, (_, index) => index);
 
 /** One call that waits until all of them are there. */

@@ -111,10 +111,10 @@ describe('when work is done', verifies('gateway:faults:no-leak'), () => {
     };
     // The first round opens what is kept for the next ones: connections to backends.
     await round();
-    const before = await holding(program);
+    const { resources } = await holding(program);
     for (let n = 0; n < 5; n++) await round();
-    const after = await heldNoMore(program, before, 8000);
-    expect(after.resources.ProcessWrap).toBeUndefined();
+    // Its last process may have been gone for everybody but itself.
+    await heldNoMore(program, { ...resources, ProcessWrap: 0 }, 8000);
     program.kill('SIGTERM');
     expect(await program.end()).toEqual({ code: 0, signal: null });
     expect(program.stderr).not.toContain('unexpected failure');

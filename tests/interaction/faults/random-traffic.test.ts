@@ -68,7 +68,7 @@ it('random traffic leaves no crash, no rejection and no leak', {
   const idle = await holding(program);
 
   await traffic(target, chance, warmUpMs, ACTORS);
-  const warm = soaking ? await heldNoMore(program, idle, SETTLE_MS) : await holding(program);
+  const warm = soaking ? await heldNoMore(program, idle.resources, SETTLE_MS) : await holding(program);
   const { deeds, statuses } = await traffic(target, chance, trafficMs, ACTORS);
   console.log(`${deeds} deeds, answered with ${JSON.stringify(Object.fromEntries(statuses))}`);
   expect(program.running, program.stderr).toBe(true);
@@ -77,7 +77,7 @@ it('random traffic leaves no crash, no rejection and no leak', {
   // What went wrong was all foreseen.
   expect(program.stderr.replace(/^WATCH .*\n/gm, '')).toBe('');
 
-  const rest = await heldNoMore(program, idle, SETTLE_MS);
+  const rest = await heldNoMore(program, idle.resources, SETTLE_MS);
   expect(rest.bytes - warm.bytes, JSON.stringify({ idle, warm, rest })).toBeLessThan(SLACK_BYTES);
 
   moody.calm();

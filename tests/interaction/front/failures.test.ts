@@ -10,14 +10,14 @@ import { type Answer, send } from '../harness/client.ts';
 import { connectLegacy, eras, initialize, modern } from '../harness/eras.ts';
 import { type ConfigValue, startGateway, type TestGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
-import { expectRefused, refusal, request, text } from '../legacy/setup.ts';
+import { refusal, request, text } from '../legacy/setup.ts';
 import { withHeaders } from '../modern/setup.ts';
 import { faults } from './faults.ts';
 
 const params = { name: 'work', arguments: {} };
 
-function backendOf(era: Era, script: Script, capabilities?: object): Promise<ScriptedBackend> {
-  return (era === 'legacy' ? legacyBackend : modernBackend)(script, capabilities && { capabilities });
+function backendOf(era: Era, script: Script): Promise<ScriptedBackend> {
+  return (era === 'legacy' ? legacyBackend : modernBackend)(script);
 }
 
 function behind(...backends: readonly ScriptedBackend[]): Promise<TestGateway> {
@@ -269,89 +269,5 @@ describe('reasons', verifies('gateway:failure:closed-reasons'), () => {
   it('are documented from the table itself', async () => {
     const check = promisify(execFile)(process.execPath, ['--import', 'tsx', 'scripts/write-errors-doc.ts', '--check']);
     await expect(check).resolves.toEqual({ stdout: '', stderr: '' });
-  });
-});
-
-describe('a method whose capability the backend lacks', verifies('gateway:failure:capability-absent'), () => {
-  const methods = [
-    { method: 'prompts/list', params: {} },
-    { method: 'prompts/get', params: { name: 'x' } },
-    { method: 'resources/list', params: {} },
-    { method: 'resources/templates/list', params: {} },
-    { method: 'resources/read', params: { uri: 'file:///x' } },
-    {
-      method: 'completion/complete',
-      params: { ref: { type: 'ref/prompt', name: 'x' }, argument: { name: 'a', value: '' } },
-    },
-  ];
-  const legacyAlone = [
-    { method: 'resources/subscribe', params: { uri: 'file:///x' } },
-    { method: 'resources/unsubscribe', params: { uri: 'file:///x' } },
-    { method: 'logging/setLevel', params: { level: 'info' } },
-  ];
-
-  it.each(eras)('is none for a legacy client of a %s backend', async (era) => {
-    const backend = await backendOf(era, {}, { tools: {} });
-    const gateway = await behind(backend);
-    const client = await connectLegacy(gateway.url());
-    if (era === 'legacy') await backend.standing();
-    backend.forget();
-    for (const { method, params } of [...methods, ...legacyAlone]) {
-      const answer = await client.post(request(7, method, params));
-      const told = { code: -32601, message: 'Method not found', reason: 'method_not_found', data: { method }, id: 7 };
-      expectRefused(answer, 200, told);
-    }
-    expect(backend.bytes).toBe(0);
-  });
-
-  it.each(eras)('is none for a modern client of a %s backend', async (era) => {
-    const backend = await backendOf(
-      era,
-      { 'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }) },
-      { tools: {} },
-    );
-    const gateway = await behind(backend);
-    // From now on the backend is known.
-    await send(gateway.url(), modern({ method: 'tools/list' }));
-    if (era === 'legacy') await backend.standing();
-    backend.forget();
-    for (const { method, params } of methods) {
-      const answer = await send(gateway.url(), modern({ id: 7, method, params }));
-      const told = { code: -32601, message: 'Method not found', reason: 'method_removed', data: { method }, id: 7 };
-      expectRefused(answer, 404, told);
-    }
-    expect(backend.bytes).toBe(0);
-  });
-});
-
-describe('`resources/unsubscribe`', verifies('gateway:failure:unsubscribe-needs-resources'), () => {
-  const uri = { uri: 'file:///x' };
-  const script: Script = { 'resources/unsubscribe': (turn) => turn.result({}) };
-  const none = (method: string) => ({
-    code: -32601,
-    message: 'Method not found',
-    reason: 'method_not_found',
-    data: { method },
-    id: 7,
-  });
-
-  it('needs `resources`, and not `subscribe`', async () => {
-    const backend = await legacyBackend(script, { capabilities: { resources: {} } });
-    const client = await connectLegacy((await behind(backend)).url());
-    expect((await client.post(request(7, 'resources/unsubscribe', uri))).json()).toEqual({
-      jsonrpc: '2.0',
-      id: 7,
-      result: {},
-    });
-    expect(backend.of('resources/unsubscribe')[0]?.message.params).toEqual(uri);
-    expectRefused(await client.post(request(7, 'resources/subscribe', uri)), 200, none('resources/subscribe'));
-    expect(backend.of('resources/subscribe')).toEqual([]);
-  });
-
-  it('is none without `resources`', async () => {
-    const backend = await legacyBackend(script, { capabilities: { tools: {} } });
-    const client = await connectLegacy((await behind(backend)).url());
-    expectRefused(await client.post(request(7, 'resources/unsubscribe', uri)), 200, none('resources/unsubscribe'));
-    expect(backend.of('resources/unsubscribe')).toEqual([]);
   });
 });

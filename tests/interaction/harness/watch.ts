@@ -29,14 +29,14 @@ export async function holding(program: Program): Promise<Holding> {
   return JSON.parse(found);
 }
 
-/** Waits until nothing is held that was not held before. Answers what is held then. */
-export async function heldNoMore(program: Program, before: Holding, withinMs: number): Promise<Holding> {
+/** Waits until no more of anything is held than that. Answers what is held then. */
+export async function heldNoMore(program: Program, most: Holding['resources'], withinMs: number): Promise<Holding> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const now = await holding(program);
-    const more = Object.entries(now.resources).filter(([kind, count]) => count > (before.resources[kind] ?? 0));
+    const more = Object.entries(now.resources).filter(([kind, count]) => count > (most[kind] ?? 0));
     if (more.length === 0) return now;
-    if (Date.now() > deadline) throw new Error(`still held: ${JSON.stringify({ before, now })}`);
+    if (Date.now() > deadline) throw new Error(`still held: ${JSON.stringify({ most, now })}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -7,7 +7,7 @@ import { verifies } from '../../requirements/verifies.ts';
 import { begin, open, send, until } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
-import { legacyBackend, modernBackend, type ScriptedBackend } from '../harness/http-backend.ts';
+import { legacyBackend, modernBackend, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
 import { Held, text } from '../legacy/setup.ts';
 
@@ -30,6 +30,17 @@ async function expectUnharmed(gateway: TestGateway): Promise<void> {
   expect(gateway.log.filter(({ level }) => level === 'error')).toEqual([]);
 }
 
+/** A call whose client has begun to read, and then closes its stream. */
+async function closedMidway(gateway: TestGateway, held: Held): Promise<Turn> {
+  const opening = open(gateway.url('b'), call);
+  const turn = await held.nth(1);
+  turn.stream().event(progress(turn.message.id, 1));
+  const stream = await opening;
+  await stream.message(({ method }) => method === 'notifications/progress');
+  stream.close();
+  return turn;
+}
+
 describe('a client that closes its stream', verifies('gateway:modern:close-cancels'), () => {
   it('has its call ended at a modern backend: its stream is closed, too', async () => {
     const held = new Held();
@@ -38,12 +49,7 @@ describe('a client that closes its stream', verifies('gateway:modern:close-cance
       'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }),
     });
     const gateway = await behind(backend);
-    const opening = open(gateway.url('b'), call);
-    const turn = await held.nth(1);
-    turn.stream().event(progress(turn.message.id, 1));
-    const stream = await opening;
-    await stream.message(({ method }) => method === 'notifications/progress');
-    stream.close();
+    const turn = await closedMidway(gateway, held);
     await turn.closed;
     turn.event(progress(turn.message.id, 2));
     await expectUnharmed(gateway);
@@ -57,12 +63,7 @@ describe('a client that closes its stream', verifies('gateway:modern:close-cance
       'tools/list': (turn) => turn.result({ tools: [] }),
     });
     const gateway = await behind(backend);
-    const opening = open(gateway.url('b'), call);
-    const turn = await held.nth(1);
-    turn.stream().event(progress(turn.message.id, 1));
-    const stream = await opening;
-    await stream.message(({ method }) => method === 'notifications/progress');
-    stream.close();
+    const turn = await closedMidway(gateway, held);
     await turn.closed;
     const told = await backend.arrival('notifications/cancelled');
     expect(told.message.params.requestId).toBe(turn.message.id);

@@ -1,14 +1,14 @@
 /** Streamable HTTP towards clients: whole stories on the wire, and what each kind of client can be told. */
 import { describe, expect, it } from 'vitest';
-import { diverges, verifies } from '../../requirements/verifies.ts';
-import { type OpenAnswer, type StreamedEvent, send, until } from '../harness/client.ts';
+import { verifies } from '../../requirements/verifies.ts';
+import { messagesOf, said } from '../backend/setup.ts';
+import { type OpenAnswer, send, until } from '../harness/client.ts';
 import { connectLegacy, eras, initialize, modern } from '../harness/eras.ts';
-import { everyCapability, type Turn } from '../harness/http-backend.ts';
+import { everyCapability } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
   call,
-  cancelled,
   echo,
   expectRefused,
   Held,
@@ -21,11 +21,7 @@ import {
   text,
 } from '../legacy/setup.ts';
 
-const jsonAlone = { accept: 'application/json' };
 const form = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };
-const said = (data: string) => notification('notifications/message', { level: 'info', data });
-const messages = ({ events }: { events: readonly StreamedEvent[] }) =>
-  events.filter(({ data }) => data).map((event) => event.json());
 
 describe('a session', verifies('transport:streamable-http:stateful'), () => {
   it.each(legacyRevisions)('of %s works from initialize to DELETE, answered in event streams', async (revision) => {
@@ -49,185 +45,13 @@ describe('a session', verifies('transport:streamable-http:stateful'), () => {
         status: 200,
         type: 'text/event-stream',
       });
-      expect(messages(answer)).toEqual([result(n, text(`{"n":${n}}`))]);
+      expect(messagesOf(answer)).toEqual([result(n, text(`{"n":${n}}`))]);
     }
-    expect(messages(await post(request('p', 'ping')))).toEqual([result('p', {})]);
+    expect(messagesOf(await post(request('p', 'ping')))).toEqual([result('p', {})]);
     expect(await send(url, { method: 'DELETE', headers })).toMatchObject({ status: 204, body: '' });
     expectRefused(await post(call(3)), 404, { ...sessionNotFound, id: 3 });
     expect(backend.of('tools/call')).toHaveLength(2);
   });
-});
-
-describe('a client that accepts JSON alone', () => {
-  it.each(eras)(
-    'is answered in JSON, however long it takes and whatever happens before, %s',
-    verifies('transport:streamable-http:json-response'),
-    async (era) => {
-      const held = new Held();
-      const script = {
-        'tools/call': held.take,
-        'tools/list': (turn: Turn) => turn.result({ resultType: 'complete', tools: [] }),
-      };
-      const { url } = await (era === 'legacy' ? behindLegacy : behindModern)(script, { limits: streaming });
-      const work = { name: 'work', arguments: {} };
-      const running =
-        era === 'legacy'
-          ? (await connectLegacy(url)).post(call(1), jsonAlone)
-          : send(url, modern({ id: 1, method: 'tools/call', params: work, headers: jsonAlone }));
-      const turn = (await held.nth(1)).stream().event(said('something'));
-      const done = { ...(era === 'modern' && { resultType: 'complete' }), ...text('done') };
-      turn.event(result(turn.message.id, done)).end();
-      const answer = await running;
-      expect(answer.headers['content-type']).toBe('application/json');
-      expect(answer.json()).toEqual(result(1, done));
-    },
-  );
-
-  const asking = (held: Held) => ({
-    'tools/call': (turn: Turn) => {
-      held.take(turn);
-      turn
-        .stream()
-        .event(said('before'))
-        .event(request('q', 'elicitation/create', form));
-    },
-    POST: (turn: Turn) => {
-      turn.raw(202, {});
-      const { error, result: given } = turn.message;
-      const [asked] = held.turns;
-      asked?.event(result(asked.message.id, text(JSON.stringify(error?.code ?? given)))).end();
-    },
-  });
-  const capabilities = { elicitation: {} };
-
-  it(
-    'cannot be asked in the middle of its call: the question fails at once, and notifications are dropped',
-    verifies('transport:streamable-http:json-response-restrictions'),
-    async () => {
-      const { url, backend } = await behindLegacy(asking(new Held()));
-      const client = await connectLegacy(url, { capabilities });
-      const answer = await client.post(call(1), jsonAlone);
-      expect(answer.headers['content-type']).toBe('application/json');
-      expect(answer.json()).toEqual(result(1, text('-32602')));
-      const refused = backend.received.find(({ message }) => message?.id === 'q');
-      expect(refused?.message.error.data).toEqual({ reason: 'ask_not_supported' });
-    },
-  );
-
-  it(
-    'is asked on its GET stream where it has one',
-    verifies('transport:streamable-http:json-response-restrictions'),
-    async () => {
-      const { url } = await behindLegacy(asking(new Held()));
-      const client = await connectLegacy(url, { capabilities });
-      const listening = await client.listen();
-      const running = client.post(call(1), jsonAlone);
-      const ask = await listening.message(({ method }) => method === 'elicitation/create');
-      expect(ask.params).toEqual(form);
-      expect((await client.post(result(ask.id, { action: 'decline' }))).status).toBe(202);
-      expect((await running).json()).toEqual(result(1, text('{"action":"decline"}')));
-      expect(messages(listening)).toEqual([ask]);
-    },
-  );
-});
-
-describe('the POST of a cancelled request', diverges('transport:streamable-http:cancelled-request-terminated'), () => {
-  it('ends without a response where it is a stream', async () => {
-    const held = new Held();
-    const { url } = await behindLegacy({ 'tools/call': held.take }, { limits: streaming });
-    const client = await connectLegacy(url);
-    const stream = await client.stream(call(1));
-    await held.nth(1);
-    await client.post(cancelled(1));
-    await stream.ended;
-    expect({ status: stream.status, said: messages(stream) }).toEqual({ status: 200, said: [] });
-  });
-
-  it('is an empty stream where nothing was sent yet', async () => {
-    const held = new Held();
-    const { url } = await behindLegacy({ 'tools/call': held.take });
-    const client = await connectLegacy(url);
-    const running = client.post(call(1));
-    await held.nth(1);
-    await client.post(cancelled(1));
-    const answer = await running;
-    expect(answer).toMatchObject({ status: 200, body: '' });
-    expect(answer.headers['content-type']).toBe('text/event-stream');
-  });
-
-  it('is 204 for a client that accepts JSON alone', async () => {
-    const held = new Held();
-    const { url } = await behindLegacy({ 'tools/call': held.take });
-    const client = await connectLegacy(url);
-    const running = client.post(call(1), jsonAlone);
-    await held.nth(1);
-    await client.post(cancelled(1));
-    expect(await running).toMatchObject({ status: 204, body: '' });
-  });
-});
-
-describe('requests without a session', () => {
-  it(
-    'are served in the modern era, and no session id is given out',
-    verifies('transport:streamable-http:stateless'),
-    async () => {
-      const { url } = await behindModern({
-        'prompts/list': (turn) => turn.result({ resultType: 'complete', prompts: [], ttlMs: 0, cacheScope: 'private' }),
-      });
-      for (const id of [1, 2]) {
-        const answer = await send(url, modern({ id, method: 'prompts/list' }));
-        expect(answer.json()).toMatchObject({ id, result: { prompts: [] } });
-        expect(answer.headers['mcp-session-id']).toBeUndefined();
-      }
-    },
-  );
-
-  it(
-    'are served in the legacy era where the endpoint allows it',
-    verifies('transport:streamable-http:stateless'),
-    async () => {
-      const { url } = await behindLegacy(echo, { endpoint: { sessions: 'optional' } });
-      for (const n of [1, 2]) {
-        const answer = await send(url, { body: call(n, { n }) });
-        expect(answer.json()).toEqual(result(n, text(`{"n":${n}}`)));
-        expect(answer.headers['mcp-session-id']).toBeUndefined();
-      }
-    },
-  );
-
-  it(
-    'cannot be asked: the backend is refused, and nothing hangs',
-    verifies('transport:streamable-http:stateless-restrictions'),
-    async () => {
-      const codes: number[] = [];
-      const questions = [
-        { method: 'elicitation/create', params: form, code: -32602 },
-        { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 }, code: -32600 },
-        { method: 'roots/list', params: {}, code: -32601 },
-      ];
-      const held = new Held();
-      const { url } = await behindLegacy(
-        {
-          'tools/call': (turn) => {
-            held.take(turn);
-            turn.stream();
-            for (const { method, params } of questions) turn.event(request(method, method, params));
-          },
-          POST: (turn) => {
-            turn.raw(202, {});
-            codes[questions.findIndex(({ method }) => method === turn.message.id)] = turn.message.error.code;
-            const [asked] = held.turns;
-            if (Object.keys(codes).length === questions.length)
-              asked?.event(result(asked.message.id, text('done'))).end();
-          },
-        },
-        { endpoint: { sessions: 'optional' } },
-      );
-      const answer = await send(url, { body: call(1) });
-      expect(answer.json()).toEqual(result(1, text('done')));
-      expect(codes).toEqual(questions.map(({ code }) => code));
-    },
-  );
 });
 
 describe('what a call says', verifies('transport:streamable-http:notifications'), () => {
@@ -267,9 +91,9 @@ describe('what a call says', verifies('transport:streamable-http:notifications')
     }
     for (const turn of held.turns) turn.end();
     for (const [at, answer] of (await Promise.all(running)).entries()) {
-      expect(messages(answer)).toEqual(storyOf(at + 1, at + 1, at + 1));
+      expect(messagesOf(answer)).toEqual(storyOf(at + 1, at + 1, at + 1));
     }
-    expect(listening === undefined ? [] : messages(listening)).toEqual([]);
+    expect(listening === undefined ? [] : messagesOf(listening)).toEqual([]);
   });
 });
 
@@ -291,8 +115,8 @@ describe('what belongs to no call', verifies('transport:streamable-http:unrelate
     await listening.message(({ params }) => params?.data === 'by the way');
     turn.result(text('done'));
     await stream.ended;
-    expect(messages(listening)).toEqual(news);
-    expect(messages(stream)).toEqual([result(1, text('done'))]);
+    expect(messagesOf(listening)).toEqual(news);
+    expect(messagesOf(stream)).toEqual([result(1, text('done'))]);
   });
 });
 
@@ -328,12 +152,12 @@ describe('an ask', verifies('transport:streamable-http:server-to-client'), () =>
     }
     turn.event(result(turn.message.id, text('done'))).end();
     await (await stream).ended;
-    expect(messages(await stream).map(({ method, id }) => method ?? id)).toEqual([
+    expect(messagesOf(await stream).map(({ method, id }) => method ?? id)).toEqual([
       'elicitation/create',
       'sampling/createMessage',
       1,
     ]);
-    expect(messages(listening)).toEqual([]);
+    expect(messagesOf(listening)).toEqual([]);
   });
 });
 
@@ -353,11 +177,11 @@ describe('a client that comes back', verifies('transport:streamable-http:resumab
     await back.message(({ params }) => params?.data === 'three');
     turn.event(result(turn.message.id, text('done'))).end();
     await back.ended;
-    expect(messages(back)).toEqual([said('two'), said('three'), result(1, text('done'))]);
+    expect(messagesOf(back)).toEqual([said('two'), said('three'), result(1, text('done'))]);
     // And again, after the end, from where it was first lost.
     const late = await client.listen({ 'last-event-id': lastId(stream) });
     await late.ended;
-    expect(messages(late)).toEqual(messages(back));
+    expect(messagesOf(late)).toEqual(messagesOf(back));
   });
 
   it('gets what it missed of its GET stream', async () => {
@@ -373,7 +197,7 @@ describe('a client that comes back', verifies('transport:streamable-http:resumab
     await second.message(({ params }) => params?.data === 'two');
     standing.event(said('three'));
     await second.message(({ params }) => params?.data === 'three');
-    expect(messages(second)).toEqual([said('two'), said('three')]);
+    expect(messagesOf(second)).toEqual([said('two'), said('three')]);
   });
 });
 
