@@ -81,7 +81,15 @@ export class Spine implements Gateway {
     if (this.#draining) return new Failure('shutting_down');
     const principal = identify(credentials);
     const inflight = new Inflight();
-    const line: LineState = { via, connection, inflight, era: undefined, opening: false, session: undefined };
+    const line: LineState = {
+      via,
+      connection,
+      inflight,
+      era: undefined,
+      opening: undefined,
+      session: undefined,
+      closed: false,
+    };
     this.#lines.add(line);
     return {
       receive: (message) => {
@@ -92,6 +100,7 @@ export class Spine implements Gateway {
         this.#take(era, () => turn, turn);
       },
       close: () => {
+        line.closed = true;
         this.#lines.delete(line);
         for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
         line.session?.end(new Failure('session_ended'));

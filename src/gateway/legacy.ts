@@ -23,7 +23,7 @@ import { idAt, member, stringAt } from '../wire/values.ts';
 import { absorb, beginListening } from './absorb.ts';
 import type { Rooms } from './rooms.ts';
 import { listTools } from './tools.ts';
-import type { Turn } from './turn.ts';
+import type { LineState, Opening, Turn } from './turn.ts';
 
 /** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
 const STREAM_TAG_CHARACTERS = 8;
@@ -43,6 +43,7 @@ export class LegacyFront {
       reply.respond(resultBytes(message.id.raw, '{}'));
       return;
     }
+    if (turn.line?.opening !== undefined) return this.#afterOpening(turn, turn.line.opening);
     const session = this.#isOneOff(turn) ? this.#stranger(turn) : this.session(turn);
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
@@ -68,6 +69,14 @@ export class LegacyFront {
     return session;
   }
 
+  /** A client on a line need not wait for the answer to `initialize`: what it says meanwhile is heard afterwards, in order. */
+  async #afterOpening(turn: Turn, opening: Opening): Promise<void> {
+    if (opening.waiting >= this.#rooms.limits.inFlightPerSession) throw new Failure('too_many_requests');
+    opening.waiting += 1;
+    await opening.answered;
+    return this.receive(turn);
+  }
+
   /** There are clients that never send the id back; an endpoint may serve them all the same. */
   #isOneOff({ endpoint, header, line }: Turn): boolean {
     return endpoint.sessions === 'optional' && line === undefined && header?.('mcp-session-id') === undefined;
@@ -84,7 +93,7 @@ export class LegacyFront {
     const { endpoint, principal, reply, line } = turn;
     // A second one is refused and harmless; a session id that nobody knows is answered as such.
     if (
-      line !== undefined ? line.opening || line.session !== undefined : turn.header?.('mcp-session-id') !== undefined
+      line !== undefined ? (line.opening ?? line.session) !== undefined : turn.header?.('mcp-session-id') !== undefined
     ) {
       if (line === undefined) this.session(turn);
       throw new Failure('session_exists');
@@ -98,10 +107,15 @@ export class LegacyFront {
     const session = new Session({ id, principal, endpoint, client }, downstream, this.#rooms.limits, this.#rooms.clock);
     const { sessions } = this.#rooms;
     sessions.reserve(principal);
-    if (line !== undefined) line.opening = true;
+    const opened = line === undefined ? undefined : open(line);
     let added = false;
     try {
       const lane = await this.#lane(session, backend, permit);
+      // It went away before its session was there to be ended.
+      if (line?.closed === true) {
+        session.end(new Failure('session_ended'));
+        return;
+      }
       if (line === undefined) {
         sessions.add(session);
         added = true;
@@ -110,7 +124,7 @@ export class LegacyFront {
       reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
     } finally {
       if (!added) sessions.giveUp(principal);
-      if (line !== undefined) line.opening = false;
+      opened?.();
     }
   }
 
@@ -241,6 +255,19 @@ export class LegacyFront {
         this.#rooms.sessions.end(session, new Failure('session_not_found'));
     });
   }
+}
+
+/** Returns what to call when `initialize` was answered, one way or the other. */
+function open(line: LineState): () => void {
+  let done: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  line.opening = { answered, waiting: 0 };
+  return () => {
+    line.opening = undefined;
+    done();
+  };
 }
 
 function rowOf(method: string) {

@@ -28,7 +28,15 @@ export interface LineState {
   readonly inflight: Inflight;
   /** In which the client began: what does not say its era is of this one. */
   era: Era | undefined;
-  /** Set while `initialize` is being answered, so that a second one is seen. */
-  opening: boolean;
+  /** Set while `initialize` is being answered. */
+  opening: Opening | undefined;
   session: Session | undefined;
+  /** The client is gone. */
+  closed: boolean;
+}
+
+export interface Opening {
+  readonly answered: Promise<void>;
+  /** Messages that wait for it. */
+  waiting: number;
 }
