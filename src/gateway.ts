@@ -103,7 +103,10 @@ export class Spine implements Gateway {
         line.closed = true;
         this.#lines.delete(line);
         for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
-        line.session?.end(new Failure('session_ended'));
+        if (line.session !== undefined) {
+          this.#rooms.sessions.end(line.session);
+          line.session.end(new Failure('session_ended'));
+        }
       },
     };
   }

@@ -16,6 +16,8 @@ const FLUSH_MS = 1_000;
 export async function serve({ config, notices }: Loaded): Promise<void> {
   const log = createLog(config.log.level);
   const counters = new Counters();
+  // Whoever started us may stop reading what we say; that is no reason to stop serving.
+  process.stdout.on('error', () => undefined);
   const say = (text: string) => process.stdout.write(`${text}\n`);
   let greeted = false;
   const early: string[] = [];

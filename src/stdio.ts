@@ -19,11 +19,7 @@ export async function serveOverStdio({ config, notices }: Loaded): Promise<void>
   }
   const assembled = assemble(config, { log, counters });
   const stop = new AbortController();
-  stopOnSignal(config.limits, async () => {
-    await assembled.gateway.drain(0);
-    stop.abort();
-  });
-  await serveStdio({
+  const served = serveStdio({
     input: process.stdin,
     output: process.stdout,
     gateway: assembled.gateway,
@@ -32,7 +28,13 @@ export async function serveOverStdio({ config, notices }: Loaded): Promise<void>
     notes: ingressNotes(log, counters),
     signal: stop.signal,
   });
-  // The client is gone: nobody is left to finish anything for.
-  await assembled.close(0);
+  // When the client is gone, nobody is left to finish anything for; children are ended in order all the same.
+  const ended = served.finally(() => assembled.close(0));
+  stopOnSignal(config.limits, async () => {
+    await assembled.gateway.drain(0);
+    stop.abort();
+    await ended;
+  });
+  await ended;
   process.exit();
 }

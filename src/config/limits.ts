@@ -73,7 +73,7 @@ export const limitTable = {
   sessionsTotal: count(10_000, 1, 1_000_000),
   /** Events kept for a client that comes back with `Last-Event-ID`; progress reports dominate. */
   eventsPerStream: count(1000, 1, 1_000_000),
-  /** The same in bytes: one large result must fit, a stream of them must not pile up. Twice `outboxBytes`: a reader that was cut off comes back for what waited, and for what came since. */
+  /** The same in bytes: a result of several megabytes must fit, a stream of them must not pile up; a larger one cannot be resumed. Twice `outboxBytes`: a reader that was cut off comes back for what waited, and for what came since. */
   eventBytesPerStream: bytes(16 * MiB, 4 * KiB, 'eventBytesTotal'),
   /** All streams of all sessions together. Clients that are away must not take the memory of those that are here. */
   eventBytesTotal: bytes(256 * MiB, 4 * KiB),
@@ -123,6 +123,8 @@ export const limitTable = {
   parkedMs: time(5 * min, 100),
   /** One principal must not take all the parking. */
   parkedPerPrincipal: count(32, 1, 1_000_000, 'parkedTotal'),
+  /** Upstream sessions at one legacy backend that the requests of one principal without a session share. At stdio backends each is a process. */
+  pooledPerPrincipal: count(32, 1, 100_000),
   /** Each holds an upstream stream, or a process. */
   parkedTotal: count(1000, 1, 1_000_000),
 } as const satisfies Readonly<Record<string, LimitRow>>;

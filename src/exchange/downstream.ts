@@ -6,6 +6,9 @@ import type { EventLog } from '../store/ports.ts';
 import type { Connection, Urgency } from './outlet.ts';
 import { parseEventId, Stream } from './stream.ts';
 
+/** Marks a question among the messages that are kept. */
+export const questionKey = 'question';
+
 /** Where messages go that no request of the client asked for. */
 export interface Downstream {
   deliver(message: Uint8Array, urgency: Urgency, key?: string): void;
@@ -138,10 +141,11 @@ export class StreamsDownstream implements Downstream {
     this.#waitingBytes = 0;
   }
 
-  /** The oldest of those that nobody misses, or the oldest of all. */
+  /** The oldest of those that nobody misses, else the oldest that is no question: those are few, and somebody waits for each. */
   #dropWaiting(): void {
     const expendable = this.#waiting.findIndex((waiting) => waiting.urgency !== 'keep');
-    const [dropped] = this.#waiting.splice(Math.max(expendable, 0), 1);
+    const oldest = expendable === -1 ? this.#waiting.findIndex((waiting) => waiting.key !== questionKey) : expendable;
+    const [dropped] = this.#waiting.splice(Math.max(oldest, 0), 1);
     this.#waitingBytes -= dropped?.message.byteLength ?? 0;
   }
 

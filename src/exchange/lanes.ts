@@ -17,8 +17,8 @@ import { type OpenedLane, PooledCall } from './pooled-call.ts';
 import type { Session } from './session.ts';
 
 export interface LaneLimits {
-  /** Pooled upstream sessions of one principal at one backend; each may be a process. */
-  readonly parkedPerPrincipal: number;
+  /** Pooled upstream sessions of one principal at one backend, whatever its requests declare; each may be a process. */
+  readonly pooledPerPrincipal: number;
   /** A pooled session that nobody used for so long is ended. */
   readonly processIdleMs: number;
 }
@@ -27,9 +27,13 @@ export interface LaneLimits {
 export interface HeldLane extends Pick<Lane, 'call' | 'discovery' | 'era'> {
   /** Gives it back without having called. */
   release?(): void;
+  /** A call of the gateway's own, beside the one that the lane is held for. `call` itself where the lane is everybody's. */
+  aside?: Lane['call'];
 }
 
 interface Pooled {
+  /** Backend and principal: all that they have counts together. */
+  readonly owner: string;
   readonly opening: Promise<Lane>;
   users: number;
   /** A call that may ask is alone on a lane where nothing says which call an ask belongs to. */
@@ -48,6 +52,8 @@ export class Lanes {
   readonly #limits: LaneLimits;
   readonly #clock: Clock;
   readonly #pools = new Map<string, Set<Pooled>>();
+  /** By backend: whether asks say which call they belong to. Known once a session was opened. */
+  readonly #attributing = new Map<string, boolean>();
   #stopSweeping: () => void;
 
   constructor(backends: ReadonlyMap<string, Backend>, limits: LaneLimits, clock: Clock) {
@@ -99,25 +105,26 @@ export class Lanes {
     row: MethodRow,
   ): Promise<HeldLane> {
     const pool = this.#pool(name, principal, client);
-    const held = await this.#hold(permit, name, client, row, pool);
+    const held = await this.#hold(permit, name, principal, client, row);
     const { lane, release } = held;
     const reopen = (given: Permit) => {
       // The next one to look would find it, too, before it hears that it is lost.
       pool.delete(held.entry);
-      return this.#hold(given, name, client, row, this.#pool(name, principal, client));
+      return this.#hold(given, name, principal, client, row);
     };
     return {
       era: lane.era,
       discovery: lane.discovery,
       call: (given, request, sink) => new PooledCall(request, sink, () => reopen(given)).begin(lane, given, release),
       release,
+      aside: (given, request, sink) => lane.call(given, request, sink),
     };
   }
 
   /** A pooled session to listen to. Its calls are none of the watcher's business, so they share it. */
   async watch(permit: Permit, name: string, principal: Principal, client: ClientFacts): Promise<Watched> {
     const pool = this.#pool(name, principal, client);
-    const [entry = this.#grow(permit, name, client, pool)] = pool;
+    const [entry = this.#grow(permit, name, principal, client)] = pool;
     entry.users += 1;
     try {
       return entry.audience.watch(await entry.opening, permit);
@@ -163,14 +170,22 @@ export class Lanes {
     return pool;
   }
 
-  async #hold(permit: Permit, name: string, client: ClientFacts, row: MethodRow, pool: Set<Pooled>): Promise<Held> {
+  async #hold(permit: Permit, name: string, principal: Principal, client: ClientFacts, row: MethodRow): Promise<Held> {
     // Who can answer nothing is asked nothing: the pool is one of such clients alone.
     const mayAsk = row.mayAsk === true && mayBeAsked(client.capabilities);
-    const entry =
-      [...pool].find((pooled) => !pooled.exclusive && (pooled.users === 0 || !mayAsk)) ??
-      this.#grow(permit, name, client, pool);
+    const alone = () => mayAsk && this.#attributing.get(name) !== true;
+    const free = () =>
+      [...this.#pool(name, principal, client)].find((pooled) => !pooled.exclusive && (pooled.users === 0 || !alone()));
+    let entry = free();
+    const [first] = this.#pool(name, principal, client);
+    if (entry === undefined && first !== undefined && !this.#attributing.has(name)) {
+      // Perhaps the session that is being opened can be shared: that is known when it stands.
+      await first.opening.catch(() => undefined);
+      entry = free();
+    }
+    entry ??= this.#grow(permit, name, principal, client);
     entry.users += 1;
-    entry.exclusive = mayAsk;
+    entry.exclusive = alone();
     let held = true;
     const release = () => {
       if (!held) return;
@@ -181,6 +196,7 @@ export class Lanes {
     };
     try {
       const lane = await entry.opening;
+      this.#attributing.set(name, lane.attributesAsks);
       // Where the stream tells whose ask it is, calls share the lane.
       if (lane.attributesAsks) entry.exclusive = false;
       return { entry, lane, release };
@@ -190,8 +206,10 @@ export class Lanes {
     }
   }
 
-  #grow(permit: Permit, name: string, client: ClientFacts, pool: Set<Pooled>): Pooled {
-    if (pool.size >= this.#limits.parkedPerPrincipal) throw new Failure('backend_busy');
+  #grow(permit: Permit, name: string, principal: Principal, client: ClientFacts): Pooled {
+    const owner = JSON.stringify([name, principal.key]);
+    this.#makeRoom(owner);
+    const pool = this.#pool(name, principal, client);
     const audience = new Audience();
     const opening = this.#backend(name).open(permit, 'legacy', client, {
       ...silent,
@@ -201,10 +219,24 @@ export class Lanes {
         audience.lost(failure);
       },
     });
-    const entry: Pooled = { opening, users: 0, exclusive: false, idleSince: this.#clock.now(), audience };
+    const entry: Pooled = { owner, opening, users: 0, exclusive: false, idleSince: this.#clock.now(), audience };
     opening.catch(() => pool.delete(entry));
     pool.add(entry);
     return entry;
+  }
+
+  /** What a request declares is up to its sender: it must not be able to open sessions without end. The longest idle one goes. */
+  #makeRoom(owner: string): void {
+    const owned = [...this.#pools.values()].flatMap((pool) =>
+      [...pool].filter((entry) => entry.owner === owner).map((entry) => ({ pool, entry })),
+    );
+    if (owned.length < this.#limits.pooledPerPrincipal) return;
+    const [idle] = owned
+      .filter(({ entry }) => entry.users === 0 && entry.audience.size === 0)
+      .sort((a, b) => a.entry.idleSince - b.entry.idleSince);
+    if (idle === undefined) throw new Failure('backend_busy');
+    idle.pool.delete(idle.entry);
+    closeWhenOpen(idle.entry);
   }
 
   #sweep(): void {

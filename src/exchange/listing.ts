@@ -8,18 +8,13 @@ import { callOnce, ownRequest } from './own-call.ts';
 
 /** Pages of one list: beyond that a backend pages in circles. */
 const PAGES = 1_000;
-export async function listAll(
-  permit: Permit,
-  method: 'tools/list',
-  lane: (row: MethodRow) => Promise<HeldLane>,
-): Promise<readonly unknown[]> {
+export async function listAll(permit: Permit, method: 'tools/list', lane: HeldLane): Promise<readonly unknown[]> {
   const row = methodRow(method) as MethodRow;
   const entries: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < PAGES; page++) {
-    const held = await lane(row);
     const request = ownRequest(method, cursor === undefined ? {} : { cursor });
-    const result = await callOnce((sink) => held.call(permit, request, sink));
+    const result = await callOnce((sink) => (lane.aside ?? lane.call.bind(lane))(permit, request, sink));
     const list = row.list === undefined ? undefined : member(result.result, row.list);
     const values = list && valueAt(result.bytes, list);
     if (!Array.isArray(values)) throw new Failure('backend_invalid', { message: `${method} gave no list` });

@@ -10,7 +10,7 @@ import { type AskLimits, Asks } from './asks.ts';
 import type { Listening } from './bridge/listening.ts';
 import type { Ask, ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
-import type { Downstream } from './downstream.ts';
+import { type Downstream, questionKey } from './downstream.ts';
 import { Inflight } from './exchange.ts';
 import type { Lane, LaneSink } from './lane.ts';
 import { isWanted } from './log-level.ts';
@@ -79,7 +79,7 @@ export class Session {
       },
       ask: (ask: Ask) => {
         if (this.#ended) ask.answer({ failure: new Failure('ask_not_supported') });
-        else this.asks.relay(ask, (message) => this.downstream.deliver(message, 'keep'));
+        else this.asks.relay(ask, (message) => this.downstream.deliver(message, 'keep', questionKey));
       },
       lost,
     };

@@ -3,7 +3,7 @@
  * annotations break the rules is not offered.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters
  */
-import type { Failure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { elementsAt } from '../wire/array.ts';
 import { concat, spliceMessage } from '../wire/compose.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
@@ -72,14 +72,22 @@ export class ToolHeaders {
     return age > KNOWN_MS || (!known.tools.has(tool) && age > RECENT_MS);
   }
 
+  /** What was known is still the best guess. A backend that refuses to list its tools has told no client of an annotation. */
+  #otherwise(backend: string, error: unknown): Known['tools'] {
+    const known = this.#known.get(backend);
+    if (known !== undefined) return known.tools;
+    if (error instanceof Failure && error.reason === 'backend_invalid') return new Map();
+    throw error;
+  }
+
   #read(backend: string, list: ListTools): Promise<Known> {
     const reading = this.#reading.get(backend);
     if (reading !== undefined) return reading;
     const fresh = list()
-      // A backend that cannot say what its tools are has told no client of an annotation either.
-      .catch((): readonly unknown[] => [])
+      .then((tools) => new Map(tools.flatMap(entryOf)))
+      .catch((error: unknown) => this.#otherwise(backend, error))
       .then((tools) => {
-        const known = { tools: new Map(tools.flatMap(entryOf)), at: this.#clock.now() };
+        const known = { tools, at: this.#clock.now() };
         this.#known.set(backend, known);
         return known;
       })

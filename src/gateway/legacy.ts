@@ -107,6 +107,7 @@ export class LegacyFront {
     const session = new Session({ id, principal, endpoint, client }, downstream, this.#rooms.limits, this.#rooms.clock);
     const { sessions } = this.#rooms;
     sessions.reserve(principal);
+    this.#rooms.work.begin();
     const opened = line === undefined ? undefined : open(line);
     let added = false;
     try {
@@ -116,14 +117,17 @@ export class LegacyFront {
         session.end(new Failure('session_ended'));
         return;
       }
-      if (line === undefined) {
+      if (line !== undefined) line.session = session;
+      // The one client of stdio may stay for as long as it likes; all others count.
+      if (line?.via !== 'stdio') {
         sessions.add(session);
         added = true;
-      } else line.session = session;
+      }
       const result = resultBytes(request.id.raw, initializeResult(client.revision, lane.discovery));
       reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
     } finally {
       if (!added) sessions.giveUp(principal);
+      this.#rooms.work.end();
       opened?.();
     }
   }
@@ -205,8 +209,7 @@ export class LegacyFront {
     };
     const paramHeaders =
       lane.era === 'modern' && row.method === 'tools/call'
-        ? (again: boolean) =>
-            this.#rooms.toolHeaders.valuesFor(backend, message, listTools(this.#rooms, backend), again)
+        ? (again: boolean) => this.#rooms.toolHeaders.valuesFor(backend, message, listTools(lane), again)
         : undefined;
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
     new LegacyDrive(context, exchange, request, (next, sink) => lane.call(permit, next, sink)).begin();

@@ -38,6 +38,8 @@ export class ModernFront {
   /** Open `subscriptions/listen` requests, each with the line that it came on, if any: they are told when the gateway stops. */
   readonly #listening = new Map<Exchange, LineState | undefined>();
   readonly #running = new Set<Exchange>();
+  /** How many subscriptions a principal has open. */
+  readonly #listensOf = new Map<string, number>();
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -77,16 +79,19 @@ export class ModernFront {
     const permit = decide({ principal, row, endpoint: endpoint.path, backend });
     if (row.method === 'server/discover') return this.#discover(turn, message, backend);
 
+    if (row.longLived) this.#admitListen(principal);
     const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
     if (outlet === undefined) return;
     const exchange = new Exchange(message, row, outlet, (settled) => {
       line?.inflight.remove(settled);
-      this.#listening.delete(settled);
+      if (this.#listening.delete(settled)) this.#listens(principal, -1);
       if (this.#running.delete(settled)) this.#rooms.work.end();
     });
     line?.inflight.add(exchange);
-    if (row.longLived) this.#listening.set(exchange, line);
-    else {
+    if (row.longLived) {
+      this.#listening.set(exchange, line);
+      this.#listens(principal, 1);
+    } else {
       this.#running.add(exchange);
       this.#rooms.work.begin();
     }
@@ -106,8 +111,22 @@ export class ModernFront {
     else this.#findLane(admitted).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
   }
 
+  #admitListen(principal: Principal): void {
+    const open = this.#listensOf.get(principal.key) ?? 0;
+    if (open >= this.#rooms.limits.listenStreams)
+      throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
+  }
+
+  #listens(principal: Principal, change: 1 | -1): void {
+    const open = (this.#listensOf.get(principal.key) ?? 0) + change;
+    if (open === 0) this.#listensOf.delete(principal.key);
+    else this.#listensOf.set(principal.key, open);
+  }
+
   async #discover(turn: Turn, message: Request, backend: string): Promise<void> {
-    const discovery = await this.#rooms.lanes.discover(backend);
+    const { lanes, work } = this.#rooms;
+    work.begin();
+    const discovery = await lanes.discover(backend).finally(() => work.end());
     turn.reply.respond(resultBytes(message.id.raw, discoverResult(turn.endpoint.profile, discovery)));
   }
 
@@ -137,9 +156,14 @@ export class ModernFront {
       lane.release?.();
       return;
     }
-    const mismatch = this.#paramMismatch(admitted);
+    const mismatch = this.#paramMismatch(admitted, lane);
     if (mismatch === undefined) this.#call(admitted, lane);
-    else this.#callUnless(mismatch, admitted, lane).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+    else {
+      this.#callUnless(mismatch, admitted, lane).catch((error: unknown) => {
+        lane.release?.();
+        exchange.fail(this.#rooms.fault(error));
+      });
+    }
   }
 
   async #callUnless(
@@ -160,8 +184,11 @@ export class ModernFront {
   }
 
   /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
-  #paramMismatch({ backend, request, header }: Admitted): Failure | undefined | Promise<Failure | undefined> {
+  #paramMismatch(
+    { backend, request, header }: Admitted,
+    lane: HeldLane,
+  ): Failure | undefined | Promise<Failure | undefined> {
     if (header === undefined || request.row.method !== 'tools/call') return undefined;
-    return this.#rooms.toolHeaders.check(backend, request.message, header, listTools(this.#rooms, backend));
+    return this.#rooms.toolHeaders.check(backend, request.message, header, listTools(lane));
   }
 }

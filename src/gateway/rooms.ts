@@ -1,4 +1,4 @@
-/** What the spine is built from. Made in main.ts, and in tests. */
+/** What the spine is built from. Made in assemble.ts. */
 import type { Config } from '../config/config.ts';
 import type { Fault, Warn } from '../exchange/bridge/drive.ts';
 import type { Parking } from '../exchange/bridge/parking.ts';

@@ -8,7 +8,10 @@ export type Log = Readonly<Record<LogLevel, (facts: Readonly<Record<string, unkn
 const STDERR = 2;
 
 export function createLog(level: LogLevel): Log {
-  const logger = pino({ level, base: null }, destination({ dest: STDERR, sync: true }));
+  const stderr = destination({ dest: STDERR, sync: true });
+  // A log that nobody reads any more must not end what it is about.
+  stderr.on('error', () => undefined);
+  const logger = pino({ level, base: null }, stderr);
   return {
     debug: (facts, text) => logger.debug(facts, text),
     info: (facts, text) => logger.info(facts, text),

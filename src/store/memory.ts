@@ -100,8 +100,8 @@ export class MemoryLease implements Lease {
   }
 
   async take(name: string, ttlMs: number): Promise<HeldLease | undefined> {
-    const current = this.#held.get(name);
-    if (current !== undefined && current.until > this.#now()) return undefined;
+    this.#dropExpired();
+    if (this.#held.has(name)) return undefined;
     const mine = { until: this.#now() + ttlMs };
     this.#held.set(name, mine);
     return {
@@ -109,5 +109,15 @@ export class MemoryLease implements Lease {
         if (this.#held.get(name) === mine) this.#held.delete(name);
       },
     };
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Many leases are never given back: what they were for is done. They are taken seldom, so looking at all of them is cheap. */
+  #dropExpired(): void {
+    const now = this.#now();
+    for (const [name, { until }] of this.#held) if (until <= now) this.#held.delete(name);
   }
 }

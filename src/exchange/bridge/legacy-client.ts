@@ -128,13 +128,20 @@ export class LegacyDrive implements CallSink {
       again();
       return;
     }
+    // While they are out, a cancellation takes them back: their call is over, and nobody else would.
+    const withdrawals: (() => void)[] = [];
+    const takeBack = () => {
+      for (const withdraw of withdrawals) withdraw();
+    };
+    this.#exchange.drivenBy({ cancel: takeBack });
     for (const request of requests) {
       this.ask(
-        askOf(request, (reply) => {
+        askOf(request, withdrawals, (reply) => {
           if (this.#exchange.settled) return;
           const answer = inputResponse(request, reply);
           if (answer instanceof Failure) {
             this.#exchange.fail(answer);
+            takeBack();
             return;
           }
           answers.set(request.key, answer);
@@ -200,9 +207,9 @@ function join(answers: ReadonlyMap<string, Raw>): Raw {
   return concat(['{', ...members.slice(1), '}']);
 }
 
-/** An input request as a question that can be relayed. It cannot be taken back: its call is over. */
-function askOf(input: InputRequest, answer: (reply: AskReply) => void): Ask {
-  return { row: input.row, message: input.message, answer, onWithdrawn: () => undefined };
+/** An input request as a question that can be relayed, and taken back. */
+function askOf(input: InputRequest, withdrawals: (() => void)[], answer: (reply: AskReply) => void): Ask {
+  return { row: input.row, message: input.message, answer, onWithdrawn: (listener) => void withdrawals.push(listener) };
 }
 
 /**

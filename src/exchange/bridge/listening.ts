@@ -29,12 +29,16 @@ interface Standing {
   readonly wanted: Wanted;
   call: Call | undefined;
   acknowledged: boolean;
+  /** Tells whoever waits for the acknowledgement that there will be none. */
+  giveUp(failure: Failure): void;
 }
 
 export class Listening {
   readonly #options: ListeningOptions;
   #wanted: Wanted;
   #current: Standing | undefined;
+  /** All that are open upstream: the current one, and older ones until it is acknowledged. */
+  readonly #standing = new Set<Standing>();
   #failures = 0;
   #stopWaiting: (() => void) | undefined;
   #closed = false;
@@ -48,17 +52,22 @@ export class Listening {
 
   /** Resolves when the backend has agreed to tell of it. Rejects with a Failure. */
   async subscribe(uri: string): Promise<void> {
-    if (this.#wanted.resourceSubscriptions.includes(uri)) return;
-    this.#want([...this.#wanted.resourceSubscriptions, uri]);
-    const agreed = await this.#open();
-    if (agreed.resourceSubscriptions.includes(uri)) return;
-    this.#want(this.#wanted.resourceSubscriptions.filter((other) => other !== uri));
+    if (this.#current?.acknowledged === true && this.#current.wanted.resourceSubscriptions.includes(uri)) return;
+    this.#want([...new Set([...this.#wanted.resourceSubscriptions, uri])]);
+    try {
+      const agreed = await this.#open();
+      if (agreed.resourceSubscriptions.includes(uri)) return;
+    } catch (failure) {
+      this.#forget(uri);
+      throw failure;
+    }
+    this.#forget(uri);
     throw new Failure('resource_not_found', { message: 'The backend does not tell of this resource', data: { uri } });
   }
 
   unsubscribe(uri: string): void {
     if (!this.#wanted.resourceSubscriptions.includes(uri)) return;
-    this.#want(this.#wanted.resourceSubscriptions.filter((other) => other !== uri));
+    this.#forget(uri);
     if (isEmpty(this.#wanted)) this.#leave();
     else this.#open().catch(() => undefined);
   }
@@ -69,21 +78,35 @@ export class Listening {
     this.#leave();
   }
 
+  #forget(uri: string): void {
+    this.#want(this.#wanted.resourceSubscriptions.filter((other) => other !== uri));
+  }
+
   #want(resourceSubscriptions: readonly string[]): void {
     this.#wanted = { ...this.#wanted, resourceSubscriptions };
   }
 
   #leave(): void {
-    this.#current?.call?.cancel();
     this.#current = undefined;
+    this.#end([...this.#standing]);
+  }
+
+  /** Who waits for one of them to be acknowledged hears that it will not be. */
+  #end(standings: readonly Standing[]): void {
+    for (const standing of standings) {
+      this.#standing.delete(standing);
+      standing.call?.cancel();
+      standing.giveUp(new Failure('backend_unavailable', { message: 'The subscription was ended' }));
+    }
   }
 
   /** Resolves with what the backend agreed to. */
   #open(): Promise<Wanted> {
-    const previous = this.#current;
-    const standing: Standing = { wanted: this.#wanted, call: undefined, acknowledged: false };
-    this.#current = standing;
     return new Promise((resolve, reject) => {
+      const standing: Standing = { wanted: this.#wanted, call: undefined, acknowledged: false, giveUp: reject };
+      const older = [...this.#standing];
+      this.#standing.add(standing);
+      this.#current = standing;
       const request = ownRequest(
         'subscriptions/listen',
         { notifications: filterOf(standing.wanted) },
@@ -95,14 +118,14 @@ export class Listening {
           else {
             standing.acknowledged = true;
             this.#failures = 0;
-            previous?.call?.cancel();
+            this.#end(older.filter((other) => this.#standing.has(other)));
             resolve(readFilter(notification) ?? standing.wanted);
           }
         },
         ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),
         pause: () => undefined,
         settle: (outcome) => {
-          standing.call = undefined;
+          this.#standing.delete(standing);
           reject(outcome.kind === 'failure' ? outcome.failure : new Failure('backend_unavailable'));
           if (this.#current === standing) this.#later();
         },

@@ -32,7 +32,7 @@ export interface Parties {
 
 export interface ModernContext {
   readonly parking: Parking;
-  readonly limits: DriveLimits & { readonly eventsPerStream: number };
+  readonly limits: DriveLimits & { readonly eventsPerStream: number; readonly eventBytesPerStream: number };
   readonly clock: Clock;
   readonly fault: Fault;
   readonly warn: Warn;
@@ -52,6 +52,7 @@ export class ModernDrive implements CallSink {
   #call: Call | undefined;
   /** What the backend said while nobody listened. */
   #buffered: Notification[] = [];
+  #bufferedBytes = 0;
   #outcome: Outcome | undefined;
   readonly #asks = new Map<string, Ask>();
   #asked = 0;
@@ -75,7 +76,18 @@ export class ModernDrive implements CallSink {
 
   notify(notification: Notification): void {
     if (this.#exchange !== undefined) this.#send(this.#exchange, notification);
-    else if (this.#buffered.length < this.#context.limits.eventsPerStream) this.#buffered.push(notification);
+    else this.#keep(notification);
+  }
+
+  #keep(notification: Notification): void {
+    const { eventsPerStream, eventBytesPerStream } = this.#context.limits;
+    const size = notification.bytes.byteLength;
+    if (this.#buffered.length >= eventsPerStream || this.#bufferedBytes + size > eventBytesPerStream) {
+      this.#context.count('exchange.parked_notification_dropped');
+      return;
+    }
+    this.#buffered.push(notification);
+    this.#bufferedBytes += size;
   }
 
   pause(): void {
@@ -119,6 +131,7 @@ export class ModernDrive implements CallSink {
     }
     this.#exchange = exchange;
     exchange.drivenBy(this.#call);
+    this.#bufferedBytes = 0;
     for (const notification of this.#buffered.splice(0)) this.#send(exchange, notification);
     if (this.#outcome !== undefined) {
       this.settle(this.#outcome);

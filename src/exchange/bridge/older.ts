@@ -1,6 +1,5 @@
 /**
- * What a revision does not know, and what it gets instead. One table, read by the code and printed into docs/bridging.md;
- * degrade.ts applies it to results.
+ * What a revision does not know, and what it gets instead. One table; degrade.ts applies it to results.
  */
 import type { Revision } from '../../wire/revisions.ts';
 

@@ -34,7 +34,7 @@ export function legacyResult(message: ResultResponse): Raw {
       ...(keepsMeta && message.meta
         ? { _meta: rewrite(message.bytes, message.meta, { drop: (key) => key === serverInfo }) }
         : {}),
-      // Legacy structured output is an object; older.ts wraps the schema in the same way.
+      // Legacy structured output is an object; degrade.ts wraps the schema in the same way.
       ...(bare ? { structuredContent: concat(['{"result":', slice(message.bytes, structured), '}']) } : {}),
     },
   });

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../../errors.ts';
 import { notificationBytes } from '../../wire/compose.ts';
-import type { Notification, ResultResponse } from '../../wire/message.ts';
+import type { Notification } from '../../wire/message.ts';
 import { skimMessage } from '../../wire/skim.ts';
 import type { Call, CallRequest } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
@@ -29,7 +29,8 @@ export interface Watched {
   hear(listener: (notification: Notification) => void, lost: (failure: Failure) => void): () => void;
 }
 
-export type OwnCall = (request: CallRequest) => Promise<ResultResponse>;
+/** Changes between the request and its acknowledgement; more of the same would say no more. */
+const EARLY = 100;
 
 export class Watching implements Call {
   readonly #exchange: Exchange;
@@ -46,17 +47,23 @@ export class Watching implements Call {
   async begin(): Promise<void> {
     const wanted = readFilter(this.#exchange.request);
     if (wanted === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    // The client may have gone while the session was being opened.
+    if (this.#exchange.settled) return;
     this.#exchange.drivenBy(this);
     // Heard from now on, told once it was acknowledged.
     const early: Notification[] = [];
     this.#stop = this.#watched.hear(
-      (notification) => (this.#granted === undefined ? early.push(notification) : this.#tell(notification)),
+      (notification) => {
+        if (this.#granted !== undefined) this.#tell(notification);
+        else if (early.length < EARLY) early.push(notification);
+      },
       (failure) => this.#exchange.fail(failure),
     );
     const { capabilities } = this.#watched.discovery;
     const subscribed = offersSubscriptions(capabilities) ? await this.#subscribe(wanted.resourceSubscriptions) : [];
     const granted = honoured(wanted, { ...offeredLists(capabilities), resourceSubscriptions: subscribed });
     if (this.#exchange.settled) {
+      this.#stop();
       for (const uri of subscribed) this.#watched.unsubscribe(uri);
       return;
     }

@@ -73,6 +73,8 @@ describe('the envelope of a legacy request at a modern backend', verifies('gatew
       [`${core}clientCapabilities`]: {},
       progressToken: call?.message.id,
     });
+    // Each of them once: two readers must not find two things.
+    for (const key of [...Object.keys(envelope), 'progressToken']) expect(call?.text.split(`"${key}"`)).toHaveLength(2);
   });
 
   it('names nobody for a client that did not name itself', async () => {

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { DEADLINE_MS, type Json, until, within } from './client.ts';
 
+/** Enough for a stack trace. */
+const LAST_WORDS = 4000;
+
 export interface ProgramOptions {
   /** Files of the working directory, by name. It has no others. */
   readonly files?: Readonly<Record<string, string>>;
@@ -59,6 +62,11 @@ export class Program {
     return this.#exit === undefined;
   }
 
+  /** How it ended, and what it said last: for whoever did not expect that. */
+  get obituary(): string {
+    return `${JSON.stringify(this.#exit)} ${this.#stdout.slice(-LAST_WORDS)}${this.#stderr.slice(-LAST_WORDS)}`;
+  }
+
   write(bytes: string | Uint8Array): void {
     this.#child.stdin.write(bytes);
   }
@@ -73,15 +81,15 @@ export class Program {
 
   /** Waits for it to be said on stdout. */
   async says(text: RegExp): Promise<RegExpExecArray> {
-    await until(() => text.test(this.#stdout) || !this.running, `${text} is said in: ${this.#stdout}${this.#stderr}`);
+    await until(() => text.test(this.#stdout) || !this.running, `${text} is said in: ${this.obituary}`);
     const found = text.exec(this.#stdout);
-    if (found === null) throw new Error(`it ended without ${text}: ${this.#stdout}${this.#stderr}`);
+    if (found === null) throw new Error(`it ended without ${text}: ${this.obituary}`);
     return found;
   }
 
   /** Waits for its end. */
   end(): Promise<Exit> {
-    return within(this.exited, () => `it does not end: ${this.#stdout}${this.#stderr}`);
+    return within(this.exited, () => `it does not end: ${this.obituary}`);
   }
 }
 
@@ -159,8 +167,7 @@ export class StdioClient {
     for (;;) {
       const found = this.heard.find(fits);
       if (found !== undefined) return found;
-      if (!this.program.running || Date.now() > deadline)
-        throw new Error(`no such message in: ${this.program.stdout}${this.program.stderr}`);
+      if (!this.program.running || Date.now() > deadline) throw new Error(`no such message: ${this.program.obituary}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }

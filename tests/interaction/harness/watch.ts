@@ -25,7 +25,7 @@ export async function holding(program: Program): Promise<Holding> {
   const told = new RegExp(`^WATCH (\\{"nth":${nth},.*\\})$`, 'm');
   await until(() => told.test(program.stderr) || !program.running, 'the program says what it holds');
   const found = told.exec(program.stderr)?.[1];
-  if (found === undefined) throw new Error(`it ended: ${program.stderr.slice(-4000)}`);
+  if (found === undefined) throw new Error(`it ended: ${program.obituary}`);
   return JSON.parse(found);
 }
 

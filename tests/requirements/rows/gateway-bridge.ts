@@ -121,13 +121,13 @@ export const gatewayBridge = {
     revisions: 'legacy',
     behaviour: 'Any other result type is `backend_invalid`.',
   }),
-  'gateway:bridge:subscribe-to-listen': deferred('bridge', {
+  'gateway:bridge:subscribe-to-listen': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour:
       'Subscriptions and list changes of a legacy session live on one `subscriptions/listen` at its modern backend.',
   }),
-  'gateway:bridge:listen-to-subscribe': deferred('bridge', {
+  'gateway:bridge:listen-to-subscribe': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour:
