@@ -9,6 +9,7 @@
 import { Failure } from './errors.ts';
 import { checkVersionHeader, eraOf } from './exchange/admit.ts';
 import type { Arrival, Endpoint, Gateway, Line, SessionRequest } from './exchange/arrival.ts';
+import { readCancelled } from './exchange/cancelled.ts';
 import { StreamsDownstream } from './exchange/downstream.ts';
 import { Inflight } from './exchange/exchange.ts';
 import { LineReply } from './exchange/line.ts';
@@ -22,7 +23,6 @@ import { identify } from './identity/identify.ts';
 import type { Credentials } from './identity/principal.ts';
 import type { Batch, Message } from './wire/message.ts';
 import type { Era } from './wire/revisions.ts';
-import { idAt, member, stringAt } from './wire/values.ts';
 
 export class Spine implements Gateway {
   readonly #rooms: Rooms;
@@ -177,8 +177,6 @@ function eraOn(line: LineState, message: Message | Batch): Era {
 /** On a line both eras cancel by name; a legacy session looks for the id itself. */
 function cancelOn(line: LineState, { message }: Turn): void {
   if (message.kind !== 'notification') return;
-  const id = member(message.params, 'requestId');
-  const named = id && idAt(message.bytes, id);
-  const reason = member(message.params, 'reason');
-  if (named !== undefined) line.inflight.only(named)?.cancel(reason && stringAt(message.bytes, reason));
+  const cancelled = readCancelled(message);
+  if (cancelled !== undefined) line.inflight.only(cancelled.id)?.cancel(cancelled.reason);
 }

@@ -2,9 +2,9 @@
 import { Failure } from '../errors.ts';
 import type { Discovery } from '../exchange/lane.ts';
 import type { ResultResponse } from '../wire/message.ts';
+import { metaKeys } from '../wire/meta.ts';
 import { type Era, era, isRevision, newest, type Revision } from '../wire/revisions.ts';
 import { valueAt } from '../wire/values.ts';
-import { metaKeys } from './envelope.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -7,19 +7,9 @@ import type { CallRequest } from '../exchange/call.ts';
 import { forUpstream } from '../wire/capabilities.ts';
 import { concat, type Raw, rewrite, spliceMessage, withId } from '../wire/compose.ts';
 import type { Request, Span } from '../wire/message.ts';
+import { metaKeys } from '../wire/meta.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { member } from '../wire/values.ts';
-
-const CORE = 'io.modelcontextprotocol/';
-
-export const metaKeys = {
-  protocolVersion: `${CORE}protocolVersion`,
-  clientInfo: `${CORE}clientInfo`,
-  clientCapabilities: `${CORE}clientCapabilities`,
-  logLevel: `${CORE}logLevel`,
-  subscriptionId: `${CORE}subscriptionId`,
-  serverInfo: `${CORE}serverInfo`,
-} as const;
 
 /** Keys whose values are true on one hop only. */
 const ofOneHop: ReadonlySet<string> = new Set(['progressToken', ...Object.values(metaKeys)]);

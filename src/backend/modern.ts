@@ -7,13 +7,14 @@ import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
 import type { Discovery, Lane } from '../exchange/lane.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Id, Notification, Request, Response, Span } from '../wire/message.ts';
+import { metaKeys } from '../wire/meta.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
 import { cancelledBytes } from './cancelled.ts';
 import type { Channel, ChannelSink, HttpFacts } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
-import { metaKeys, modernRequest } from './envelope.ts';
+import { modernRequest } from './envelope.ts';
 import type { BackendNotes } from './notes.ts';
 import { asFailure, type CallHost, type Ending, type Ids, RunningCall } from './running.ts';
 

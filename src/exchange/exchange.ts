@@ -13,13 +13,14 @@ import {
   withResult,
 } from '../wire/compose.ts';
 import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } from '../wire/message.ts';
+import { metaKeys } from '../wire/meta.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { idAt, member } from '../wire/values.ts';
 import type { Call } from './call.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
-const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
+const { subscriptionId } = metaKeys;
 
 export class Exchange {
   readonly request: Request;

@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts';
 import { admitLegacy, checkVersionHeader, unknownMethod } from '../exchange/admit.ts';
 import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
 import type { CallRequest } from '../exchange/call.ts';
+import { readCancelled } from '../exchange/cancelled.ts';
 import { LineDownstream, nowhere, StreamsDownstream } from '../exchange/downstream.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { initializeResult, readInitialize, readStranger } from '../exchange/handshake.ts';
@@ -18,8 +19,7 @@ import { readBatch } from '../wire/batch.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { atLeast, type Revision } from '../wire/revisions.ts';
-import { idAt, member, stringAt } from '../wire/values.ts';
+import { hasPolling, type Revision } from '../wire/revisions.ts';
 import { absorb, beginListening } from './absorb.ts';
 import type { Rooms } from './rooms.ts';
 import { listTools } from './tools.ts';
@@ -135,7 +135,7 @@ export class LegacyFront {
   #streams(sessionId: string, revision: Revision): StreamsDownstream {
     const { newId, events, limits } = this.#rooms;
     const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
-    return new StreamsDownstream({ sessionId, tag, polls: atLeast(revision, '2025-11-25') }, events, limits);
+    return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision) }, events, limits);
   }
 
   /** 2025-03-26 alone: every member is decided before any of them is done, and one denial denies all. */
@@ -225,10 +225,8 @@ export class LegacyFront {
     const row = methodRow(message.method);
     if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
     if (row.method === 'notifications/cancelled') {
-      const id = member(message.params, 'requestId');
-      const named = id && idAt(message.bytes, id);
-      const reason = member(message.params, 'reason');
-      if (named !== undefined) session.cancel(named, reason && stringAt(message.bytes, reason));
+      const cancelled = readCancelled(message);
+      if (cancelled !== undefined) session.cancel(cancelled.id, cancelled.reason);
       return;
     }
     if (row.method === 'notifications/initialized') session.initialized = message;

@@ -26,6 +26,16 @@ export function atLeast(revision: Revision, other: Revision): boolean {
   return revision >= other;
 }
 
+/** 2025-03-26 alone has batches, and must receive them. */
+export function hasBatches(revision: Revision): boolean {
+  return revision === '2025-03-26';
+}
+
+/** Streams begin with an event to resume from, and a server may close one and be polled. */
+export function hasPolling(revision: Revision): boolean {
+  return revision === '2025-11-25';
+}
+
 export function newest(among: readonly Revision[], of?: Era): Revision | undefined {
   return among
     .filter((revision) => of === undefined || era(revision) === of)

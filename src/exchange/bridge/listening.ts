@@ -5,6 +5,7 @@
 import { Failure } from '../../errors.ts';
 import { notificationBytes, rewrite } from '../../wire/compose.ts';
 import type { Notification } from '../../wire/message.ts';
+import { metaKeys } from '../../wire/meta.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { ownRequest } from '../own-call.ts';
@@ -14,7 +15,7 @@ import { admits, filterOf, isEmpty, readFilter, type Wanted } from './subscripti
 const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
 
 const acknowledged = 'notifications/subscriptions/acknowledged';
-const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
+const { subscriptionId } = metaKeys;
 
 export interface ListeningOptions {
   readonly client: ClientFacts;

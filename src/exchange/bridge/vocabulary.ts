@@ -4,13 +4,14 @@
  */
 import { concat, type Raw, rewrite, spliceMessage } from '../../wire/compose.ts';
 import type { ErrorResponse, ResultResponse } from '../../wire/message.ts';
+import { metaKeys } from '../../wire/meta.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import type { Era } from '../../wire/revisions.ts';
 import { skimMessage } from '../../wire/skim.ts';
 import { member, slice, stringAt, textAt, valueAt } from '../../wire/values.ts';
 
 const OPEN_BRACE = 0x7b;
-const serverInfo = 'io.modelcontextprotocol/serverInfo';
+const { serverInfo } = metaKeys;
 const cacheHints: ReadonlySet<string> = new Set(['ttlMs', 'cacheScope']);
 const modernMembers: ReadonlySet<string> = new Set(['resultType', ...cacheHints]);
 
