@@ -9,6 +9,7 @@ import { buildPrograms, resultsDirectory } from './build.ts';
 import { bascule, basculeStdio } from './contestants/bascule.ts';
 import type { Contestant, Group, Target } from './contestants/contestant.ts';
 import { direct } from './contestants/direct.ts';
+import { basculeAmong, basculeLists, fromMemory, oneBackend } from './contestants/many.ts';
 import { mcpProxy } from './contestants/mcp-proxy.ts';
 import { bridge, passThrough } from './contestants/pass-through.ts';
 import { type Options, readOptions, usage } from './options.ts';
@@ -20,8 +21,19 @@ import { measureIdle } from './workloads/idle.ts';
 import { measureStarts } from './workloads/startup.ts';
 import { type Entrant, takeTurns } from './workloads/turns.ts';
 
-const contestants: readonly Contestant[] = [direct, passThrough, bascule, bridge, basculeStdio, mcpProxy];
-const groups: readonly Group[] = ['http', 'stdio'];
+const contestants: readonly Contestant[] = [
+  direct,
+  passThrough,
+  bascule,
+  bridge,
+  basculeStdio,
+  mcpProxy,
+  fromMemory,
+  basculeLists,
+  oneBackend,
+  basculeAmong,
+];
+const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among'];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -82,13 +94,15 @@ async function run(options: Options): Promise<Results> {
       )),
     );
   }
+  // What stands behind a contestant of the other groups says nothing new here.
+  const single = present.filter(({ group }) => group === 'http' || group === 'stdio');
   const idle: IdleRow[] = [];
   if (isWanted('idle')) {
     say('idle ...');
-    for (const contestant of present) idle.push(await measureIdle(contestant, options.sessions));
+    for (const contestant of single) idle.push(await measureIdle(contestant, options.sessions));
   }
   if (isWanted('start')) say('start ...');
-  const starts = isWanted('start') ? await measureStarts(present, options.starts) : undefined;
+  const starts = isWanted('start') ? await measureStarts(single, options.starts) : undefined;
   return {
     node: process.versions.node,
     cores,

@@ -1,17 +1,31 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { about } from './about.ts';
 import { createBackend } from './backend/create.ts';
+import { createCursors } from './catalog/cursors.ts';
+import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
+import type { Warn } from './exchange/bridge/drive.ts';
 import { Parking } from './exchange/bridge/parking.ts';
 import type { Clock } from './exchange/clock.ts';
 import type { Backend, BackendState } from './exchange/lane.ts';
 import { Lanes } from './exchange/lanes.ts';
 import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
+import { Hub } from './gateway/hub.ts';
+import { Lists } from './gateway/lists.ts';
+import type { Digest } from './gateway/merged.ts';
+import { outdating } from './gateway/reading.ts';
+import { Targets } from './gateway/targets.ts';
+import { Tenure } from './gateway/tenure.ts';
 import { Work } from './gateway/work.ts';
 import { Spine } from './gateway.ts';
+import { createIdentity } from './identity/create.ts';
+import { Door } from './identity/door.ts';
+import type { Fetch } from './identity/ports.ts';
+import { pathsOf, routesOf } from './ingress/routes.ts';
+import { keyFileAt } from './key-files.ts';
 import type { Counters } from './observe/counters.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
@@ -22,6 +36,9 @@ import { createSeal } from './store/seal.ts';
 
 export interface Assembled {
   readonly gateway: Spine;
+  readonly door: Door;
+  /** Lets people in, once it is known where we listen; nobody comes in before. */
+  open(url: string): void;
   readonly backends: ReadonlyMap<string, Backend>;
   /** Lets work finish for so long, then ends everything, processes included. */
   close(drainMs: number): Promise<void>;
@@ -35,10 +52,26 @@ export interface AssembleOptions {
   readonly clock?: Clock;
   /** In this process's memory unless another is handed in. */
   readonly events?: EventLog;
+  /** Milliseconds since 1970. */
+  readonly timeOfDay?: () => number;
+  readonly fetch?: Fetch;
 }
 
 /** 192 bits, in characters that may stand in a header. */
 const newId = () => randomBytes(24).toString('base64url');
+
+/** A person who does not answer must not keep everybody else from the backend. */
+function parkingRoom({ backends, limits }: Config, name: string): number {
+  const backend = backends.find((candidate) => candidate.name === name);
+  const hasProcesses = backend?.kind === 'stdio' && !backend.share;
+  return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
+}
+
+const digest: Digest = (...parts) => {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
+};
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;
@@ -51,20 +84,43 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
         clock,
         version: about.version,
         notes: backendNotes(backend.name, log, counters),
-        onState: (state) => options.onBackendState?.(backend.name, state),
       }),
     ]),
   );
+  for (const backend of backends.values()) {
+    backend.onChange((state) => options.onBackendState?.(backend.name, state));
+  }
+  const room = createIdentity(config.identity, {
+    // Expiry is about the time of day, which the gateway's own clock need not know.
+    time: { now: options.timeOfDay ?? Date.now, after: (ms, action) => clock.after(ms, action) },
+    fetch: options.fetch ?? fetch,
+    keyFileAt,
+    warn: (text, facts) => log.warn(facts, text),
+  });
+  const door = new Door(room);
+  const seal = createSeal(config.seal.key);
+  const warn: Warn = (text, facts) => log.warn(facts, text);
+  const shelf = new Shelf(limits, () => clock.now());
+  const hub = new Hub(backends, shelf, clock);
+  const watch = (backend: string) => hub.watch(backend);
+  const lists = new Lists({ backends, shelf, watch, cursors: createCursors(seal), clock, limits, digest, warn });
   const gateway = new Spine({
     limits,
     backends,
-    lanes: new Lanes(backends, limits, clock),
+    door,
+    tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
+    shelf,
+    lists,
+    targets: new Targets(backends, lists),
+    hub,
+    lanes: new Lanes(backends, limits, clock, outdating(shelf)),
     sessions: new Sessions(limits, clock, new MemoryBus()),
     parking: new Parking(limits, {
       clock,
-      seal: createSeal(config.seal.key),
+      seal,
       lease: new MemoryLease(() => clock.now()),
       newId,
+      roomAt: (name) => parkingRoom(config, name),
     }),
     toolHeaders: new ToolHeaders(clock),
     events,
@@ -72,14 +128,24 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     clock,
     newId,
     fault: createFault(log, newId),
-    warn: (text, facts) => log.warn(facts, text),
+    warn,
     count: (name) => counters.count(name),
   });
   return {
     gateway,
+    door,
+    open: (url) => {
+      const routes = routesOf(config.endpoints);
+      const entrances = config.endpoints.map((endpoint) => ({
+        paths: pathsOf(routes, endpoint),
+        identity: endpoint.identity,
+      }));
+      door.open(config.identity, entrances, url);
+    },
     backends,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
+      door.close();
       await Promise.all([...backends.values()].map((backend) => backend.close()));
     },
   };

@@ -31,16 +31,16 @@ export function backendLine(name: string, state: BackendState): string {
   return `  ${name}  ready: ${eras.join(' and ')}, ${revision},${who}`.replace(/,$/, '');
 }
 
-/** Where clients are sent: the merged endpoint where it serves, else the first backend's own. */
+/** Where clients are sent: the first endpoint, which is the one with everything unless the config says otherwise. */
 function mainPath(config: Config): string {
-  const serving = config.endpoints.find((endpoint) => endpoint.backends.length === 1);
-  return (serving ?? config.endpoints[0])?.path ?? '/mcp';
+  return config.endpoints[0]?.path ?? '/mcp';
 }
 
 function severalBackends(config: Config, url: string): string[] {
   const own = config.endpoints.filter((endpoint) => endpoint.backends.length === 1);
+  if (own.length === 0) return [];
   return [
-    'Each backend has an address of its own:',
+    'Everything is there under one address; each backend also has one of its own:',
     ...own.map(({ path, backends }) => `  ${backends[0]}  ${url}${path}`),
     '',
   ];

@@ -25,6 +25,8 @@ const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 const INTERNAL = -32603;
 const SESSION_NOT_FOUND = -32001;
+/** What servers in the wild say to legacy clients; the same number as above, and HTTP's status tells the two apart. */
+const UNAUTHORIZED = { legacy: -32001, modern: 401 };
 const RESOURCE_NOT_FOUND = -32002;
 const HEADER_MISMATCH = -32020;
 const MISSING_CAPABILITY = -32021;
@@ -249,12 +251,27 @@ export const failures = {
     'Resource not found',
     'No backend behind the endpoint has that resource.',
   ),
-  endpoint_needs_one_backend: row(
+  // What several backends have, or what a merged list was asked for.
+  name_collision: row(
+    'gateway',
+    200,
+    INVALID_PARAMS,
+    'More than one backend has something of this name',
+    'The endpoint renames nothing (`names: never`) and several of its backends have the name; `data.backends` lists them. Choose other names for the endpoint, or use the backends’ own addresses.',
+  ),
+  resource_ambiguous: row(
     'client',
-    404,
-    INVALID_REQUEST,
-    'Several backends here: use one of their own addresses',
-    'Several backends stand behind this path and are not merged yet; each has an address of its own under /servers/.',
+    200,
+    INVALID_PARAMS,
+    'More than one backend has this resource',
+    'The URI fits resources or templates of several backends, which `data.backends` lists. `resources/list` has it in forms that name the backend.',
+  ),
+  invalid_cursor: row(
+    'client',
+    200,
+    INVALID_PARAMS,
+    'Invalid cursor',
+    'The cursor was changed, is of another list, endpoint or principal, or the list has changed since. Begin the list again.',
   ),
   tasks_not_supported: row(
     'client',
@@ -293,6 +310,20 @@ export const failures = {
     'The client answered with an error',
     'An ask that the call cannot go on without was answered with an error.',
   ),
+  ask_declined: row(
+    'client',
+    200,
+    INTERNAL,
+    'The person declined what the backend needs',
+    'A backend cannot begin before a page was visited, the person declined, and the backend still cannot begin.',
+  ),
+  revision_too_old: row(
+    'client',
+    200,
+    INVALID_REQUEST,
+    'The client’s revision does not have this',
+    'A backend needs something that is younger than the revision which the client speaks; `data` has what it is, since when there is such a thing, and the client’s revision.',
+  ),
   too_many_asks: row(
     'backend',
     200,
@@ -307,12 +338,85 @@ export const failures = {
     'Too many rounds of input',
     'A backend keeps asking for input beyond the limit.',
   ),
+  round_too_large: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Too many bytes in one round of input',
+    'The questions of one round, or the answers to them, are over the limit.',
+  ),
   too_many_parked: row(
     'client',
     200,
     INTERNAL,
     'Too many calls wait for input',
     'As many calls as the limit allows wait for their clients’ answers.',
+  ),
+
+  // Identity. Who presents what, and why it does not do. `WWW-Authenticate` says the same to clients that read it.
+  credentials_missing: row(
+    'client',
+    401,
+    UNAUTHORIZED,
+    'Authentication required',
+    'Neither a token nor a key came with the request. Where an authorization server is configured, `resource_metadata` in `WWW-Authenticate` leads to it.',
+  ),
+  credentials_ambiguous: row(
+    'client',
+    400,
+    { legacy: INVALID_REQUEST, modern: INVALID_REQUEST },
+    'Credentials came in more than one way',
+    'A repeated header, or two of `Authorization`, the key header and the key parameter at once. Nobody guesses which one is meant.',
+  ),
+  token_invalid: row(
+    'client',
+    401,
+    UNAUTHORIZED,
+    'The token is not valid',
+    'Malformed, of an issuer that is not configured, not signed by it, or not active. The message says which.',
+  ),
+  token_expired: row(
+    'client',
+    401,
+    UNAUTHORIZED,
+    'The token has expired',
+    'Get a new one; clients refresh by themselves.',
+  ),
+  audience_missing: row(
+    'client',
+    401,
+    UNAUTHORIZED,
+    'The token names no audience',
+    'A token for anybody is a token for nobody. Have the issuer put the address of the endpoint into `aud`; where it checks that itself and cannot show it, `audienceCheckedByVerifier: true`.',
+  ),
+  audience_mismatch: row(
+    'client',
+    401,
+    UNAUTHORIZED,
+    'The token is for another audience',
+    'None of the audiences of the token is the address of this endpoint, or one of `identity.audiences`.',
+  ),
+  key_unknown: row(
+    'client',
+    401,
+    UNAUTHORIZED,
+    'The key is not known',
+    'It was never made here, or it was revoked. `bascule key list` shows those that there are.',
+  ),
+  key_expired: row('client', 401, UNAUTHORIZED, 'The key has expired', '`bascule key new` makes another.'),
+  scope_insufficient: row(
+    'client',
+    403,
+    403,
+    'More scopes are needed',
+    'The credentials are good but do not cover this operation; `data.required` has all that it needs, `data.missing` what is lacking.',
+  ),
+  issuer_unavailable: row(
+    'backend',
+    503,
+    INTERNAL,
+    'The token cannot be checked at the moment',
+    'The issuer’s keys, or its introspection, cannot be reached. The token may be good: try again.',
   ),
 
   // Policy. The numbers are those of HTTP on purpose: outside the range that JSON-RPC reserves.
@@ -378,6 +482,16 @@ export interface FailureDetail {
   readonly id?: string;
   /** For the log alone. */
   readonly cause?: unknown;
+  readonly http?: HttpDetail;
+}
+
+/** What HTTP says of a failure beyond its row: a challenge, when to come back. */
+export interface HttpDetail {
+  /** In the place of the row's. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Where there is no id to echo, the answer says `"id": null`: one style of telling that credentials are missing has it so. */
+  readonly nullId?: boolean;
 }
 
 /** A failure that has a row in the table. Nothing else should be thrown on purpose. */
@@ -385,6 +499,7 @@ export class Failure extends Error {
   readonly reason: Reason;
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly id: string | undefined;
+  readonly http: HttpDetail | undefined;
 
   constructor(reason: Reason, detail: FailureDetail = {}) {
     super(detail.message ?? failures[reason].message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -392,6 +507,7 @@ export class Failure extends Error {
     this.reason = reason;
     this.data = detail.data;
     this.id = detail.id;
+    this.http = detail.http;
   }
 
   get row(): FailureRow {

@@ -9,18 +9,17 @@
 import { Failure } from './errors.ts';
 import { checkVersionHeader, eraOf } from './exchange/admit.ts';
 import type { Arrival, Endpoint, Gateway, Line, SessionRequest } from './exchange/arrival.ts';
-import { readCancelled } from './exchange/cancelled.ts';
 import { StreamsDownstream } from './exchange/downstream.ts';
-import { Inflight } from './exchange/exchange.ts';
-import { LineReply } from './exchange/line.ts';
 import type { Connection } from './exchange/outlet.ts';
 import type { Session } from './exchange/session.ts';
+import { askedOf } from './gateway/entry.ts';
 import { LegacyFront } from './gateway/legacy.ts';
+import { Lines } from './gateway/lines.ts';
 import { ModernFront } from './gateway/modern.ts';
 import type { Rooms } from './gateway/rooms.ts';
-import type { LineState, Turn } from './gateway/turn.ts';
-import { identify } from './identity/identify.ts';
-import type { Credentials } from './identity/principal.ts';
+import type { Turn } from './gateway/turn.ts';
+import type { Asked } from './identity/door.ts';
+import type { Credentials, Principal } from './identity/principal.ts';
 import type { Batch, Message } from './wire/message.ts';
 import type { Era } from './wire/revisions.ts';
 
@@ -28,13 +27,14 @@ export class Spine implements Gateway {
   readonly #rooms: Rooms;
   readonly #legacy: LegacyFront;
   readonly #modern: ModernFront;
-  readonly #lines = new Set<LineState>();
+  readonly #lines: Lines;
   #draining = false;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
     this.#legacy = new LegacyFront(rooms);
     this.#modern = new ModernFront(rooms);
+    this.#lines = new Lines(rooms, (era, turn) => this.#take(era, turn));
   }
 
   get draining(): boolean {
@@ -44,27 +44,44 @@ export class Spine implements Gateway {
   receive(arrival: Arrival): void {
     const { endpoint, credentials, header, paramHeaders, message, reply } = arrival;
     const era = eraOf(message, header('mcp-protocol-version'));
-    this.#take(
-      era,
-      () => ({
-        endpoint,
-        principal: identify(credentials),
-        message,
-        reply,
-        header,
-        paramHeaders,
-        line: undefined,
-      }),
-      arrival,
-    );
+    const enter = (who: Principal | Failure) => {
+      if (who instanceof Failure) reply.refuse(who, era);
+      else
+        this.#take(era, {
+          endpoint,
+          principal: who,
+          credentials,
+          message,
+          reply,
+          header,
+          paramHeaders,
+          line: undefined,
+        });
+    };
+    const who = this.#rooms.door.identify(endpoint.path, credentials, () => askedOf(message));
+    if (who instanceof Promise) void who.then(enter);
+    else enter(who);
+  }
+
+  unread(request: SessionRequest, failure: Failure, message?: Message | Batch): Failure | Promise<Failure> {
+    const { endpoint, credentials } = request;
+    const asked = (): Asked => (message === undefined ? { kind: 'unreadable' } : askedOf(message));
+    const who = this.#rooms.door.identify(endpoint.path, credentials, asked);
+    const told = (found: Principal | Failure) => (found instanceof Failure ? found : failure);
+    return who instanceof Promise ? who.then(told) : told(who);
   }
 
   async listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined> {
-    return this.#onSession(request, async ({ downstream }) => {
+    return this.#onSession(request, async ({ downstream }, principal) => {
       if (!(downstream instanceof StreamsDownstream)) throw new Failure('session_not_found');
+      const held = () => {
+        const connection = open();
+        connection.onClose(this.#rooms.tenure.hold(principal, () => connection.end()));
+        return connection;
+      };
       const last = request.header('last-event-id');
-      if (last === undefined) downstream.listen(open());
-      else if (!(await downstream.resume(last, open))) throw new Failure('unknown_event');
+      if (last === undefined) downstream.listen(held);
+      else if (!(await downstream.resume(last, held))) throw new Failure('unknown_event');
     });
   }
 
@@ -78,37 +95,10 @@ export class Spine implements Gateway {
     via: 'sse' | 'stdio',
     connection: Connection,
   ): Promise<Line | Failure> {
+    const principal = await this.#enter({ endpoint, credentials });
+    if (principal instanceof Failure) return principal;
     if (this.#draining) return new Failure('shutting_down');
-    const principal = identify(credentials);
-    const inflight = new Inflight();
-    const line: LineState = {
-      via,
-      connection,
-      inflight,
-      era: undefined,
-      opening: undefined,
-      session: undefined,
-      closed: false,
-    };
-    this.#lines.add(line);
-    return {
-      receive: (message) => {
-        const reply = new LineReply(connection, message);
-        const turn: Turn = { endpoint, principal, message, reply, header: undefined, paramHeaders: undefined, line };
-        const era = eraOn(line, message);
-        if (message.kind === 'notification' && message.method === 'notifications/cancelled') cancelOn(line, turn);
-        this.#take(era, () => turn, turn);
-      },
-      close: () => {
-        line.closed = true;
-        this.#lines.delete(line);
-        for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
-        if (line.session !== undefined) {
-          this.#rooms.sessions.end(line.session);
-          line.session.end(new Failure('session_ended'));
-        }
-      },
-    };
+    return this.#lines.open({ endpoint, principal, credentials, via, connection });
   }
 
   /**
@@ -116,67 +106,57 @@ export class Spine implements Gateway {
    * client can understand: a result for a subscription, an error for a call.
    */
   async drain(withinMs: number): Promise<void> {
-    const { work, clock, sessions, parking, lanes } = this.#rooms;
+    const { work, clock, sessions, parking, lanes, hub, tenure } = this.#rooms;
     this.#draining = true;
     this.#modern.endSubscriptions();
     await work.finished(withinMs, clock);
     const message = 'The gateway is shutting down';
     sessions.close(new Failure('session_ended', { message }));
-    for (const { session } of [...this.#lines]) session?.end(new Failure('session_ended', { message }));
+    this.#lines.end(new Failure('session_ended', { message }));
     // Modern clients know nothing of sessions.
     this.#modern.abort(new Failure('shutting_down', { message }));
+    hub.close();
+    tenure.close();
     parking.close();
     lanes.close();
   }
 
-  #take(era: Era, turn: () => Turn, { message, reply }: Pick<Turn, 'message' | 'reply'>): void {
+  #take(era: Era, turn: Turn): void {
+    const { message, reply } = turn;
     const refuse = (error: unknown) =>
       reply.refuse(this.#rooms.fault(error), era, message.kind === 'request' ? message.id.raw : undefined);
     try {
       // What helps to finish the work in hand, an answer or a cancellation, is still taken.
       if (this.#draining && (message.kind === 'request' || message.kind === 'batch'))
         throw new Failure('shutting_down');
-      const served = (era === 'modern' ? this.#modern : this.#legacy).receive(turn());
+      const served = (era === 'modern' ? this.#modern : this.#legacy).receive(turn);
       served?.catch(refuse);
     } catch (error) {
       refuse(error);
     }
   }
 
-  async #onSession(request: SessionRequest, action: (session: Session) => Promise<void>): Promise<Failure | undefined> {
+  /** For what expects no JSON-RPC answer: what the endpoint needs is all that it needs. */
+  async #enter({ endpoint, credentials }: Omit<SessionRequest, 'header'>): Promise<Principal | Failure> {
+    const { door } = this.#rooms;
+    const who = await door.identify(endpoint.path, credentials, () => ({ kind: 'other' }));
+    return who instanceof Failure ? who : (door.check(endpoint.path, who, credentials, {}) ?? who);
+  }
+
+  async #onSession(
+    request: SessionRequest,
+    action: (session: Session, principal: Principal) => Promise<void>,
+  ): Promise<Failure | undefined> {
     try {
       const { endpoint, header } = request;
-      const session = this.#legacy.session({
-        endpoint,
-        principal: identify(request.credentials),
-        header,
-        line: undefined,
-      });
+      const principal = await this.#enter(request);
+      if (principal instanceof Failure) return principal;
+      const session = this.#legacy.session({ endpoint, principal, header, line: undefined });
       checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
-      await action(session);
+      await action(session, principal);
       return undefined;
     } catch (error) {
       return this.#rooms.fault(error);
     }
   }
-}
-
-/**
- * HTTP+SSE is older than the modern era and has no place for it. On stdio what names no revision is of the era in which the
- * client began; `initialize` begins the legacy one also after a look at `server/discover`.
- * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
- */
-function eraOn(line: LineState, message: Message | Batch): Era {
-  if (line.via === 'sse') return 'legacy';
-  const said = eraOf(message, undefined);
-  if (said === 'modern') line.era ??= said;
-  else if (message.kind === 'request' && message.method === 'initialize') line.era = said;
-  return said === 'modern' ? said : (line.era ?? said);
-}
-
-/** On a line both eras cancel by name; a legacy session looks for the id itself. */
-function cancelOn(line: LineState, { message }: Turn): void {
-  if (message.kind !== 'notification') return;
-  const cancelled = readCancelled(message);
-  if (cancelled !== undefined) line.inflight.only(cancelled.id)?.cancel(cancelled.reason);
 }

@@ -1,11 +1,15 @@
 /** The command line: read the config, start, stop. */
+import './heap.ts';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { about } from './about.ts';
 import { describeConfig } from './config/describe.ts';
 import { type Loaded, loadConfig } from './config/load.ts';
 import { ConfigError } from './config/problems.ts';
+import { KeyFileError } from './identity/key-file.ts';
+import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
 import { serve } from './serve.ts';
 import { serveOverStdio } from './stdio.ts';
 
@@ -15,6 +19,15 @@ interface Flags {
   readonly openToNetwork?: boolean;
   readonly logLevel?: string;
 }
+
+interface KeyFlags {
+  readonly file?: string;
+  readonly config?: string;
+  readonly scope?: string[];
+  readonly expires?: string;
+}
+
+const configOption = ['--config <path>', 'bascule.yaml; without it the working directory is searched'] as const;
 
 const program = new Command(about.name)
   .description('An MCP gateway: any client revision in, any server revision out.')
@@ -44,7 +57,51 @@ configCommand
     }),
   );
 
+const keyCommand = program.command('key').description('make, list and revoke the keys that callers present');
+const keyFile = ['--file <path>', 'the key file; without it the one that the config names'] as const;
+keyCommand
+  .command('new <name>')
+  .description('make a key and show it once; several keys may have one name')
+  .option('--scope <scope...>', 'what it may be used for')
+  .option('--expires <when>', 'a time from now, such as 90d, or a date')
+  .option(...keyFile)
+  .option(...configOption)
+  .action((name: string, flags: KeyFlags) =>
+    withKeyFile(flags, (at) => newKey(name, { scopes: flags.scope, expires: flags.expires }, at)),
+  );
+keyCommand
+  .command('list')
+  .description('show names, scopes and expiry, never the keys')
+  .option(...keyFile)
+  .option(...configOption)
+  .action((flags: KeyFlags) => withKeyFile(flags, listKeys));
+keyCommand
+  .command('revoke <idOrName>')
+  .description('take a key, or all keys of a name, out of the file; a running gateway sees it by itself')
+  .option(...keyFile)
+  .option(...configOption)
+  .action((idOrName: string, flags: KeyFlags) => withKeyFile(flags, (at) => revokeKey(idOrName, at)));
+
 await program.parseAsync();
+
+/** The file that is named, else that of the config, else `keys.json` here. */
+async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): Promise<void> {
+  const run = (file: string) => {
+    try {
+      action({
+        file,
+        say: (text) => process.stdout.write(`${text}\n`),
+        remark: (text) => process.stderr.write(`${text}\n`),
+      });
+    } catch (error) {
+      if (!(error instanceof KeyFileError)) throw error;
+      process.stderr.write(`${file}: ${error.message}\n`);
+      process.exitCode = 1;
+    }
+  };
+  if (flags.file !== undefined) run(resolve(flags.file));
+  else await withConfig(flags.config, {}, async ({ config }) => run(config.identity.keyFile ?? resolve('keys.json')));
+}
 
 function withFlags(command: Command): Command {
   return command

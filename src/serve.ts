@@ -36,6 +36,7 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
       listen: config.listen,
       endpoints: config.endpoints,
       gateway: assembled.gateway,
+      door: assembled.door,
       limits: config.limits,
       ready: () => readiness(assembled),
       notes: ingressNotes(log, counters),
@@ -47,6 +48,7 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
     process.exitCode = 1;
     return;
   }
+  assembled.open(server.url);
   say(greeting(config, server.url, notices));
   greeted = true;
   for (const line of early) say(line);

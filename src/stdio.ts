@@ -18,6 +18,8 @@ export async function serveOverStdio({ config, notices }: Loaded): Promise<void>
     return;
   }
   const assembled = assemble(config, { log, counters });
+  // Nobody comes by an address; but what the endpoint needs is asked of the local principal, too.
+  assembled.open('http://localhost');
   const stop = new AbortController();
   const served = serveStdio({
     input: process.stdin,

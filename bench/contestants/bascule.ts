@@ -10,7 +10,7 @@ import { backendPaths, startBackend } from './direct.ts';
 const program = join(root, 'bin/bascule.js');
 const url = /http:\/\/127\.0\.0\.1:\d+(?=[/\s])/;
 
-function missing(): string | undefined {
+export function missing(): string | undefined {
   return existsSync(join(root, 'dist/main.js')) ? undefined : 'not built; `npm run build` does it';
 }
 
@@ -18,7 +18,7 @@ interface Gateway extends Launched {
   place(target: string): Omit<Place, 'backendPids'>;
 }
 
-async function serve(config: object, file: string, nodeArgs: readonly string[]): Promise<Gateway> {
+export async function serve(config: object, file: string, nodeArgs: readonly string[]): Promise<Gateway> {
   const directory = mkdtempSync(join(tmpdir(), 'bascule-bench-'));
   const path = join(directory, file);
   // JSON is YAML too.

@@ -2,10 +2,13 @@
 import { childrenOf } from '../system.ts';
 
 /** Which server stands behind it. */
-export type Target = 'modern' | 'legacy' | 'legacy-sse';
+export type Target = 'modern' | 'legacy' | 'legacy-sse' | 'cached';
 
-/** What that server is reached over; contestants are compared within one group only. */
-export type Group = 'http' | 'stdio';
+/**
+ * Contestants are compared within one group only: by what the server is reached over, or by what is served where many of
+ * them stand behind one address.
+ */
+export type Group = 'http' | 'stdio' | 'lists' | 'among';
 
 export interface Place {
   readonly url: URL;
@@ -15,6 +18,8 @@ export interface Place {
   backendPids(): readonly number[];
   /** Where the HTTP backend behind it tells how many sessions and streams it has. */
   readonly backendStats?: URL;
+  /** What clients call a backend's tool, where that is something else; connections are spread over the backends. */
+  toolName?(tool: string, connection: number): string;
 }
 
 export interface Running {

@@ -10,6 +10,7 @@ export const backendPaths: Readonly<Record<Target, string>> = {
   modern: '/modern',
   legacy: '/legacy',
   'legacy-sse': '/legacy-sse',
+  cached: '/cached/0',
 };
 
 export function startBackend(nodeArgs: readonly string[] = []): Promise<Launched> {

@@ -5,6 +5,8 @@ export interface Call {
   /** The tool, for `tools/call`. */
   readonly name?: string;
   readonly arguments?: object;
+  /** Of a page, for lists. */
+  readonly cursor?: string;
 }
 
 export type Id = string | number;

@@ -8,8 +8,14 @@ import { type Expected, Verifier } from './verify.ts';
 export interface Load {
   readonly url: URL;
   readonly connections: number;
-  /** Each connection sends one request over and over, under an id of its own, so that crossed answers are noticed. */
-  request(connection: number): { readonly id: number; readonly bytes: Buffer; readonly expected: Expected };
+  /** Each connection sends its requests over and over, under an id of its own, so that crossed answers are noticed. */
+  requests(connection: number): readonly LoadRequest[];
+}
+
+export interface LoadRequest {
+  readonly id: number;
+  readonly bytes: Buffer;
+  readonly expected: Expected;
 }
 
 /** Whose CPU time is read. */
@@ -40,14 +46,27 @@ export async function runRound(load: Load, watched: Watched, effort: Effort): Pr
   const opened = await Promise.all(Array.from({ length: load.connections }, () => Connection.open(load.url)));
   try {
     const workers = opened.map((connection, index) => {
-      const { id, bytes, expected } = load.request(index);
-      const verifier = new Verifier(id, expected);
-      const askOnce = async (): Promise<void> => verifier.check(await connection.ask(bytes));
-      return askOnce;
+      const asked = load
+        .requests(index)
+        .map(({ id, bytes, expected }) => ({ bytes, verifier: new Verifier(id, expected) }));
+      let next = 0;
+      const askOnce = async (): Promise<void> => {
+        const { bytes, verifier } = asked[next++ % asked.length] as (typeof asked)[number];
+        verifier.check(await connection.ask(bytes));
+      };
+      return { askOnce, kinds: asked.length };
     });
     // Connections are made by now, and every answer was compared in full once.
-    await Promise.all(workers.map((askOnce) => askOnce()));
-    return await measure(workers, watched, effort);
+    await Promise.all(
+      workers.map(async ({ askOnce, kinds }) => {
+        for (let count = 0; count < kinds; count += 1) await askOnce();
+      }),
+    );
+    return await measure(
+      workers.map(({ askOnce }) => askOnce),
+      watched,
+      effort,
+    );
   } finally {
     for (const connection of opened) connection.close();
   }

@@ -25,8 +25,9 @@ const METHOD_NOT_FOUND = -32601;
 const serverInfo = { name: 'bench-backend', version: '1.0.0' };
 const capabilities = { tools: {} };
 
-/** Nothing is fresh for any time: every list is to be fetched anew, or the bench would measure a cache. */
-const cacheHints = { ttlMs: 0, cacheScope: 'public' };
+/** Lists are to be fetched anew each time, or the bench would measure a cache; where it wants to, they are good for longer than it runs. */
+const NEVER_FRESH_MS = 0;
+export const LONG_FRESH_MS = 3_600_000;
 const modernMembers = {
   resultType: 'complete',
   _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo },
@@ -34,10 +35,12 @@ const modernMembers = {
 
 export class Answers {
   readonly #era: Era;
+  readonly #listTtlMs: number;
   readonly #made = new Map<string, Buffer>();
 
-  constructor(era: Era) {
+  constructor(era: Era, listTtlMs = NEVER_FRESH_MS) {
     this.#era = era;
+    this.#listTtlMs = listTtlMs;
   }
 
   answer(request: Incoming): Outgoing {
@@ -52,10 +55,10 @@ export class Answers {
       case 'tools/call':
         return this.#called(params.name, params.arguments?.text ?? '');
       case 'tools/list':
-        return this.#once(method, () => this.#result({ tools: makeTools() }, cacheHints));
+        return this.#once(method, () => this.#result({ tools: makeTools() }, cacheHints(this.#listTtlMs)));
       case 'server/discover':
         if (this.#era === 'legacy') return undefined;
-        return this.#result({ supportedVersions: ['2026-07-28'], capabilities }, { ...cacheHints, ttlMs: 3_600_000 });
+        return this.#result({ supportedVersions: ['2026-07-28'], capabilities }, cacheHints(LONG_FRESH_MS));
       case 'ping':
         return this.#era === 'legacy' ? this.#result({}) : undefined;
       case 'initialize':
@@ -83,6 +86,10 @@ export class Answers {
     const whole = this.#era === 'modern' ? { ...members, ...modernMembers, ...modernOnly } : members;
     return Buffer.from(JSON.stringify(whole));
   }
+}
+
+function cacheHints(ttlMs: number): object {
+  return { ttlMs, cacheScope: 'public' };
 }
 
 function envelope(id: string | number | undefined, member: string, value: Buffer): Buffer {

@@ -1,13 +1,19 @@
-/** The backends over HTTP: `/modern` without sessions, `/legacy` with sessions and JSON answers, `/legacy-sse` with SSE ones. */
+/**
+ * The backends over HTTP: `/modern` without sessions, `/legacy` with sessions and JSON answers, `/legacy-sse` with SSE ones.
+ * `/cached/<n>` are as many modern ones as anybody wants, whose lists stay fresh.
+ */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Answers, type Incoming } from './answers.ts';
+import { Answers, type Incoming, LONG_FRESH_MS } from './answers.ts';
 import { gather, openStream, serve } from './server.ts';
 
 const modern = new Answers('modern');
+const cached = new Answers('modern', LONG_FRESH_MS);
 const legacy = new Answers('legacy');
 const sessions = new Set<string>();
 let streams = 0;
+
+const isCached = ({ url = '' }: IncomingMessage) => url.startsWith('/cached/');
 
 const json = { 'content-type': 'application/json' };
 
@@ -25,12 +31,12 @@ function accept(response: ServerResponse): void {
   response.end();
 }
 
-function onModern(message: Incoming, response: ServerResponse): void {
+function onModern(answers: Answers, message: Incoming, response: ServerResponse): void {
   if (message.id === undefined) {
     accept(response);
     return;
   }
-  const { bytes, failed } = modern.answer(message);
+  const { bytes, failed } = answers.answer(message);
   send(response, failed ? 404 : 200, bytes);
 }
 
@@ -59,7 +65,7 @@ function sessionOf(request: IncomingMessage): string | undefined {
 
 function onGet(request: IncomingMessage, response: ServerResponse): void {
   if (request.url === '/stats') send(response, 200, Buffer.from(JSON.stringify({ sessions: sessions.size, streams })));
-  else if (request.url === '/modern') {
+  else if (request.url === '/modern' || isCached(request)) {
     response.writeHead(405, { allow: 'POST', 'content-length': 0 });
     response.end();
   } else if (!sessions.has(sessionOf(request) ?? '')) refuse(response, 404, -32001, 'Session not found');
@@ -75,7 +81,8 @@ function onGet(request: IncomingMessage, response: ServerResponse): void {
 function onPost(request: IncomingMessage, response: ServerResponse): void {
   gather(request, (body) => {
     const message = JSON.parse(body.toString()) as Incoming;
-    if (request.url === '/modern') onModern(message, response);
+    if (request.url === '/modern') onModern(modern, message, response);
+    else if (isCached(request)) onModern(cached, message, response);
     else onLegacy(message, request, response);
   });
 }

@@ -1,8 +1,18 @@
 /** Requests in a loop: the table of them. */
-import type { Group, Target } from '../contestants/contestant.ts';
+import type { Group, Place, Target } from '../contestants/contestant.ts';
+import { BACKENDS, backendName } from '../contestants/many.ts';
+import { readPages } from '../load/pages.ts';
 import type { Call } from '../load/requests.ts';
 import type { Expected } from '../load/verify.ts';
-import { type CallResult, makeEcho, makeRecords, makeReport, makeTools, toolNames } from '../programs/payloads.ts';
+import {
+  type CallResult,
+  makeEcho,
+  makeRecords,
+  makeReport,
+  makeTools,
+  type Tool,
+  toolNames,
+} from '../programs/payloads.ts';
 
 export interface Question {
   readonly call: Call;
@@ -17,25 +27,45 @@ export interface CallWorkload {
   readonly connections: number;
   /** After so many the compiler has done its work. Time is a poor measure for that on a busy machine. */
   readonly warmCalls: number;
-  question(connection: number): Question;
+  /** What is asked there. */
+  asking(place: Place): Asking | Promise<Asking>;
 }
 
-function echo(connection: number): Question {
+/** What a connection asks, in turn, over and over. */
+export type Asking = (connection: number) => readonly Question[];
+
+function echo({ toolName = (tool) => tool }: Place, connection: number): Question {
   const text = `this is connection ${connection}, with a "quote" and some words to make it a sentence`;
-  const call = { method: 'tools/call', name: toolNames.echo, arguments: { text } };
+  const call = { method: 'tools/call', name: toolName(toolNames.echo, connection), arguments: { text } };
   return { call, expected: { ...makeEcho(text) } };
 }
 
-function large(name: string, make: () => CallResult): () => Question {
+function large(name: string, make: () => CallResult): () => Asking {
   let expected: Expected | undefined;
   return () => {
     expected ??= { ...make() };
-    return { call: { method: 'tools/call', name, arguments: { text: 'all' } }, expected };
+    const question = { call: { method: 'tools/call', name, arguments: { text: 'all' } }, expected };
+    return () => [question];
   };
 }
 
-function list(): Question {
-  return { call: { method: 'tools/list' }, expected: { tools: makeTools() } };
+function list(): Asking {
+  const question = { call: { method: 'tools/list' }, expected: { tools: makeTools() } };
+  return () => [question];
+}
+
+/** The tools of all backends, each under the name that tells where it is from. */
+function mergedTools(): Tool[] {
+  return Array.from({ length: BACKENDS }, (_, index) =>
+    makeTools().map((tool) => ({ ...tool, name: `${backendName(index)}__${tool.name}` })),
+  ).flat();
+}
+
+function pages(count: number): (place: Place) => Promise<Asking> {
+  return async ({ url }) => {
+    const read = (await readPages(url, mergedTools())).slice(0, count);
+    return () => read;
+  };
 }
 
 const report = large(toolNames.report, makeReport);
@@ -45,7 +75,7 @@ const records = large(toolNames.records, makeRecords);
 const MANY = 16;
 const SOME = 4;
 
-const small = { warmCalls: 4000, question: echo } as const;
+const small = { warmCalls: 4000, asking: (place: Place) => (connection: number) => [echo(place, connection)] } as const;
 
 const smallCalls: readonly CallWorkload[] = [
   {
@@ -90,7 +120,7 @@ const largeAnswers: readonly CallWorkload[] = [
     target: 'modern',
     connections: SOME,
     warmCalls: 100,
-    question: report,
+    asking: report,
   },
   {
     id: 'result-records',
@@ -99,7 +129,7 @@ const largeAnswers: readonly CallWorkload[] = [
     target: 'modern',
     connections: SOME,
     warmCalls: 100,
-    question: records,
+    asking: records,
   },
   {
     id: 'list',
@@ -108,7 +138,7 @@ const largeAnswers: readonly CallWorkload[] = [
     target: 'modern',
     connections: SOME,
     warmCalls: 1000,
-    question: list,
+    asking: list,
   },
 ];
 
@@ -136,7 +166,7 @@ const overStdio: readonly CallWorkload[] = [
     target: 'modern',
     connections: SOME,
     warmCalls: 100,
-    question: report,
+    asking: report,
   },
   {
     id: 'stdio-list',
@@ -145,8 +175,37 @@ const overStdio: readonly CallWorkload[] = [
     target: 'modern',
     connections: SOME,
     warmCalls: 1000,
-    question: list,
+    asking: list,
   },
 ];
 
-export const callWorkloads: readonly CallWorkload[] = [...smallCalls, ...largeAnswers, ...overStdio];
+const merged: readonly CallWorkload[] = [
+  {
+    id: 'list-merged',
+    title: `\`tools/list\` of ${BACKENDS} backends with 200 tools each, cached: the first page`,
+    group: 'lists',
+    target: 'cached',
+    connections: SOME,
+    warmCalls: 1000,
+    asking: pages(1),
+  },
+  {
+    id: 'list-merged-all',
+    title: `\`tools/list\` of ${BACKENDS} backends with 200 tools each, cached: page after page`,
+    group: 'lists',
+    target: 'cached',
+    connections: SOME,
+    warmCalls: 1000,
+    asking: pages(Number.POSITIVE_INFINITY),
+  },
+  {
+    id: 'call-among-20',
+    title: `Small \`tools/call\` behind ${BACKENDS} backends, 2026-07-28`,
+    group: 'among',
+    target: 'cached',
+    connections: MANY,
+    ...small,
+  },
+];
+
+export const callWorkloads: readonly CallWorkload[] = [...smallCalls, ...largeAnswers, ...overStdio, ...merged];

@@ -65,16 +65,19 @@ async function prepare(workload: CallWorkload, { contestant, running }: Entrant)
 }
 
 /** A legacy session is opened once, and serves all connections of all rounds. */
-async function loadOf(workload: CallWorkload, { url }: Place): Promise<Load> {
-  const session = workload.target === 'modern' ? undefined : await newSession(url);
+async function loadOf(workload: CallWorkload, place: Place): Promise<Load> {
+  const { url } = place;
+  const session = workload.target.startsWith('legacy') ? await newSession(url) : undefined;
+  const asking = await workload.asking(place);
   return {
     url,
     connections: workload.connections,
-    request: (connection) => {
+    requests: (connection) => {
       const id = connection + 1;
-      const { call, expected } = workload.question(connection);
-      const bytes = session === undefined ? modernRequest(url, id, call) : legacyRequest(url, session, id, call);
-      return { id, bytes, expected };
+      return asking(connection).map(({ call, expected }) => {
+        const bytes = session === undefined ? modernRequest(url, id, call) : legacyRequest(url, session, id, call);
+        return { id, bytes, expected };
+      });
     },
   };
 }

@@ -7,8 +7,8 @@ import type { Ask, AskReply } from '../exchange/call.ts';
 import { concat, errorBytes, resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import { asFailure } from './as-failure.ts';
 import type { BackendNotes } from './notes.ts';
-import { asFailure } from './running.ts';
 
 /** The call that a question was put to. */
 export interface AskedCall {
@@ -35,6 +35,11 @@ export interface AskBookOptions {
 }
 
 const INTERNAL = -32603;
+
+/** The client was not asked: it could not have answered. */
+function isRefusal({ reason }: Failure): boolean {
+  return reason === 'ask_not_supported' || reason === 'revision_too_old';
+}
 
 /** What clients answer to a question that they have no capability for. */
 const refusals: Readonly<Record<string, number>> = {
@@ -168,7 +173,7 @@ function replyBytes({ id, method }: Request, reply: AskReply): Uint8Array {
   if ('result' in reply) return resultBytes(id.raw, reply.result);
   if ('error' in reply) return concat([`{"jsonrpc":"2.0","id":${id.raw},"error":`, reply.error, '}']);
   const { failure } = reply;
-  const refused = failure.reason === 'ask_not_supported' ? refusals[method] : undefined;
+  const refused = isRefusal(failure) ? refusals[method] : undefined;
   return errorBytes(id.raw, {
     code: refused ?? INTERNAL,
     message: failure.reason === 'internal_error' ? failure.row.message : failure.message,

@@ -8,20 +8,24 @@ import type { Backend, BackendState, Discovery, Lane, LaneSink } from '../exchan
 import type { Permit } from '../policy/permit.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { Era } from '../wire/revisions.ts';
+import { asFailure } from './as-failure.ts';
 import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
+import type { HealthLimits } from './health.ts';
+import { Keeper } from './keeper.ts';
 import { LegacyLane, type LegacyLimits } from './legacy.ts';
 import { type Line, openLine } from './line.ts';
 import { ModernLane } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
+import type { Pace } from './pace.ts';
 import { type Probed, type ProbeOptions, probe, probeAgain } from './probe.ts';
-import { asFailure } from './running.ts';
 import { SharedChannel } from './shared.ts';
 import { SharedLegacy } from './shared-legacy.ts';
 
-export interface BackendLimits extends DeadlineLimits, LegacyLimits {
+export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimits {
   readonly probeMs: number;
   readonly probeAgeMs: number;
+  readonly restartMaxMs: number;
 }
 
 export interface BackendOptions {
@@ -29,18 +33,17 @@ export interface BackendOptions {
   readonly connector: Connector;
   readonly limits: BackendLimits;
   readonly clock: Clock;
+  /** The connector's starts keep to it, too. */
+  readonly pace: Pace;
   readonly notes: BackendNotes;
   /** Who we are: a raw `Implementation`. */
   readonly self: Raw;
   /** One legacy session for everybody. */
   readonly share: boolean;
-  onState?(state: BackendState): void;
 }
 
 /** Doubts about what was found out a moment ago are not followed: whoever provokes errors must not provoke probes. */
 const TRUST_MS = 5000;
-/** Whoever asks again right after a failure gets the same: many clients ask at once, and each probe takes its time. */
-const DOWN_MS = 1000;
 
 type Found = Pick<Probed, 'discovery' | 'way'>;
 
@@ -56,9 +59,10 @@ export class LiveBackend implements Backend {
   readonly #deadlines: Deadlines;
   readonly #lanes = new Set<LegacyLane>();
   readonly #sharedLegacy: SharedLegacy | undefined;
+  readonly #keeper: Keeper;
+  readonly #listeners = new Set<(state: BackendState) => void>();
   #state: BackendState = { state: 'starting' };
   #known: Knowledge | undefined;
-  #failed: { readonly failure: Failure; readonly at: number } | undefined;
   #probing: Promise<Discovery> | undefined;
   #modern: { readonly lane: ModernLane; readonly channel: SharedChannel } | undefined;
   #closed: Promise<void> | undefined;
@@ -68,27 +72,43 @@ export class LiveBackend implements Backend {
     this.#options = options;
     this.#deadlines = new Deadlines(options.limits, options.clock);
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
+    this.#keeper = new Keeper({
+      limits: options.limits,
+      pace: options.pace,
+      clock: options.clock,
+      look: () =>
+        this.#look().then(
+          () => undefined,
+          () => undefined,
+        ),
+      turned: (down) => this.#turned(down),
+    });
   }
 
   get state(): BackendState {
     return this.#state;
   }
 
+  get lastDiscovery(): Discovery | undefined {
+    return this.#known?.discovery;
+  }
+
   get modern(): Lane | undefined {
     return this.#fresh(this.#options.clock.now()) === undefined ? undefined : this.#modern?.lane;
   }
 
+  onChange(listener: (state: BackendState) => void): () => void {
+    // Each is heard on its own account, even where one function is given twice.
+    const own = (state: BackendState) => listener(state);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
   discover(): Promise<Discovery> {
     if (this.#closed !== undefined) return Promise.reject(new Failure('shutting_down'));
-    const now = this.#options.clock.now();
-    const known = this.#fresh(now);
-    if (known !== undefined) return known.promise;
-    if (this.#probing !== undefined) return this.#probing;
-    if (this.#failed !== undefined && now - this.#failed.at < DOWN_MS) return Promise.reject(this.#failed.failure);
-    this.#probing = this.#probe().finally(() => {
-      this.#probing = undefined;
-    });
-    return this.#probing;
+    const refusal = this.#keeper.refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
   }
 
   async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane> {
@@ -108,6 +128,7 @@ export class LiveBackend implements Backend {
 
   async #close(): Promise<void> {
     const failure = new Failure('shutting_down');
+    this.#keeper.close();
     this.#modern?.lane.shut(failure);
     const lanes = [...this.#lanes].map((lane) => lane.end(failure));
     await Promise.all([...lanes, this.#modern?.channel.close()]);
@@ -131,6 +152,7 @@ export class LiveBackend implements Backend {
         limits,
         notes,
         self,
+        health: this.#keeper,
         ended: (gone) => void this.#lanes.delete(gone),
       });
     } catch (cause) {
@@ -149,13 +171,23 @@ export class LiveBackend implements Backend {
 
   async #legacyLine(): Promise<Line> {
     const { way } = this.#known ?? { way: this.#options.connector };
+    const began = this.#options.clock.now();
     try {
       return await openLine((sink) => way.connect('legacy', sink));
     } catch (cause) {
+      const failure = asFailure(cause);
+      this.#keeper.unreached(failure, began);
       // It answers, and not as it is expected to. That it is away, or busy, says nothing about what it is.
-      if (asFailure(cause).reason === 'backend_invalid') this.#doubt();
-      throw cause;
+      if (failure.reason === 'backend_invalid') this.#doubt();
+      throw failure;
     }
+  }
+
+  #look(): Promise<Discovery> {
+    this.#probing ??= this.#probe().finally(() => {
+      this.#probing = undefined;
+    });
+    return this.#probing;
   }
 
   async #probe(): Promise<Discovery> {
@@ -166,8 +198,7 @@ export class LiveBackend implements Backend {
       return discovery;
     } catch (cause) {
       const failure = asFailure(cause);
-      this.#failed = { failure, at: this.#options.clock.now() };
-      this.#become({ state: 'down', failure });
+      this.#keeper.lookFailed(failure);
       throw failure;
     }
   }
@@ -187,10 +218,11 @@ export class LiveBackend implements Backend {
       return { discovery, way };
     }
     if (verdict.kind === 'none') {
-      // A process that is busy is what it was.
       const busy = way.transport === 'stdio' && verdict.failure.reason === 'backend_timeout';
-      if (busy) return { discovery: lane.discovery, way };
-      throw verdict.failure;
+      if (!busy) throw verdict.failure;
+      // A process that is busy is what it was. Whether one that was in doubt is well remains open.
+      if (this.#keeper.phase === 'closed') return { discovery: lane.discovery, way };
+      throw new Failure('backend_busy', { cause: verdict.failure });
     }
     this.#modern = undefined;
     lane.shut(new Failure('backend_unavailable', { message: 'The backend is no longer what it was' }));
@@ -207,13 +239,14 @@ export class LiveBackend implements Backend {
   async #goModern({ discovery, line }: Probed): Promise<void> {
     const { connector, notes } = this.#options;
     const connect = (sink: Parameters<Connector['connect']>[1]) => connector.connect('modern', sink);
-    const channel = new SharedChannel(line ?? (await openLine(connect)), connect);
+    const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#keeper);
     const lane = new ModernLane({
       channel,
       ids: channel.ids,
       discovery,
       deadlines: this.#deadlines,
       notes,
+      health: this.#keeper,
       doubt: () => this.#doubt(),
     });
     channel.attach(lane);
@@ -228,14 +261,14 @@ export class LiveBackend implements Backend {
 
   #fresh(now: number): Knowledge | undefined {
     const known = this.#known;
-    if (known === undefined || known.doubted) return undefined;
+    if (known === undefined || known.doubted || this.#keeper.isDown) return undefined;
     return now - known.at < this.#options.limits.probeAgeMs ? known : undefined;
   }
 
   #learn(discovery: Discovery, way: Way): void {
     const at = this.#options.clock.now();
     this.#known = { discovery, promise: Promise.resolve(discovery), way, at, doubted: false };
-    this.#failed = undefined;
+    this.#keeper.found();
     this.#become({ state: 'ready', discovery });
   }
 
@@ -255,9 +288,31 @@ export class LiveBackend implements Backend {
     if (known !== undefined && this.#options.clock.now() - known.at >= TRUST_MS) known.doubted = true;
   }
 
+  #turned(down: Failure | undefined): void {
+    const discovery = this.lastDiscovery;
+    if (down !== undefined) this.#become({ state: 'down', failure: down });
+    else if (discovery !== undefined) this.#become({ state: 'ready', discovery });
+  }
+
   #become(state: BackendState): void {
     if (this.#closed !== undefined) return;
+    const before = this.#state;
     this.#state = state;
-    this.#options.onState?.(state);
+    if (isSame(before, state)) return;
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(state);
+      } catch (cause) {
+        this.#options.notes.odd('fault', 'a change of a backend', cause);
+      }
+    }
   }
+}
+
+function isSame(a: BackendState, b: BackendState): boolean {
+  if (a.state === 'ready' && b.state === 'ready') return JSON.stringify(a.discovery) === JSON.stringify(b.discovery);
+  if (a.state === 'down' && b.state === 'down') {
+    return a.failure.reason === b.failure.reason && a.failure.message === b.failure.message;
+  }
+  return a.state === b.state;
 }

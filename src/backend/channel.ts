@@ -56,8 +56,9 @@ export interface Channel {
   /**
    * Opens the backend's standalone stream where it has one (legacy GET): messages come as strays, it is re-opened with
    * `Last-Event-ID` within bounds, and a 405 means that there is none. A channel whose messages come anyway does nothing.
+   * Resolves when the backend has answered, whatever it said, or cannot any more; never rejects.
    */
-  listen(headers: Readonly<Record<string, string>>): void;
+  listen(headers: Readonly<Record<string, string>>): Promise<void>;
   /** Ends a legacy HTTP session (DELETE) where one was named; ends nothing else. */
   forget(headers: Readonly<Record<string, string>>): Promise<void>;
   close(): Promise<void>;

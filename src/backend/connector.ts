@@ -8,7 +8,7 @@ export interface Way {
   readonly transport: Transport;
   /**
    * A channel of its own: another process, or another conversation with the same address. Rejects with a Failure.
-   * `patienceMs`: how long the backend may take to open it, where that is up to the backend.
+   * `patienceMs`: how long the backend may take to open it, where that is up to the backend, or how long one waits for its turn.
    */
   connect(era: Era, sink: ChannelSink, patienceMs?: number): Promise<Channel>;
 }

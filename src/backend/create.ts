@@ -1,7 +1,6 @@
 /** A backend from its configuration: which channels it is reached by, and the limits of each. */
 import type { BackendConfig, HttpBackendConfig, StdioBackendConfig } from '../config/config.ts';
 import type { Limits } from '../config/limits.ts';
-import type { BackendState } from '../exchange/lane.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
@@ -10,6 +9,7 @@ import type { HeaderRecord } from './http/headers.ts';
 import { HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
+import { Pace } from './pace.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
 import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
@@ -24,28 +24,25 @@ export interface CreateOptions {
   random?(): number;
   /** What is presented to an HTTP backend beside its configured headers. The same object while nothing changed. */
   credentials?(): HeaderRecord;
-  onState?(state: BackendState): void;
 }
 
 export function createBackend(config: BackendConfig, given: CreateOptions): LiveBackend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
-  const { limits, clock, notes, version, onState } = options;
+  const { limits, clock, notes, version, random = Math.random } = options;
+  const pace = new Pace(limits, random);
   return new LiveBackend({
     name: config.name,
-    connector: config.kind === 'stdio' ? stdioConnector(config, options) : httpConnector(config, options),
+    connector: config.kind === 'stdio' ? stdioConnector(config, options, pace) : httpConnector(config, options),
     limits,
     clock,
+    pace,
     notes,
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
-    ...(onState === undefined ? {} : { onState }),
   });
 }
 
-function stdioConnector(
-  config: StdioBackendConfig,
-  { limits, clock, notes, random = Math.random }: CreateOptions,
-): Connector {
+function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: CreateOptions, pace: Pace): Connector {
   const command = {
     command: config.command,
     args: config.args,
@@ -55,19 +52,17 @@ function stdioConnector(
   const pool = new ChildPool({
     start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, clock, notes }),
     limits: {
-      restartMinMs: limits.restartMinMs,
-      restartMaxMs: limits.restartMaxMs,
       maxProcesses: config.maxProcesses,
       idleMs: config.idleMs,
       queue: POOL_QUEUE,
       waitMs: POOL_WAIT_MS,
     },
     clock,
-    random,
+    pace,
   });
   return {
     transport: 'stdio',
-    connect: async (_era, sink) => new StdioChannel({ child: await pool.acquire(), sink, notes }),
+    connect: async (_era, sink, patienceMs) => new StdioChannel({ child: await pool.acquire(patienceMs), sink, notes }),
     close: () => pool.close(),
   };
 }

@@ -7,6 +7,7 @@ import { atLeast, era, newest, type Revision, revisions } from '../wire/revision
 import { member, stringAt } from '../wire/values.ts';
 import type { Channel } from './channel.ts';
 import { readInitialize } from './discovery.ts';
+import type { Witness } from './health.ts';
 import { type Answer, Question } from './question.ts';
 import { type Ids, keyOf } from './running.ts';
 
@@ -52,16 +53,26 @@ export function askInitialize(
   return new Question(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers: {} }, heard);
 }
 
+/** What the answer says about whether the backend can be reached. A refusal over HTTP says nothing: it may be ours to mend. */
+export function bearWitness(answer: Answer, began: number, health: Witness): void {
+  if (answer.kind === 'answered') health.reached();
+  else if (answer.kind === 'silent') health.unreached(unanswered(), began);
+  else if (answer.http === undefined) health.unreached(answer.failure, began);
+}
+
 /** Throws a Failure where no session came of it. */
 export function readAgreement(answer: Answer): Agreement {
-  if (answer.kind === 'silent')
-    throw new Failure('backend_timeout', { message: 'The backend did not answer initialize' });
+  if (answer.kind === 'silent') throw unanswered();
   if (answer.kind === 'failed') throw answer.failure;
   const { message, http } = answer;
   if (message.kind === 'error') throw refused(message.bytes, member(message.error, 'message'));
   const discovery = readInitialize(message);
   const sessionId = checkedSession(http?.sessionId);
   return { discovery, sessionId, headers: headersOf(discovery.revision, sessionId) };
+}
+
+function unanswered(): Failure {
+  return new Failure('backend_timeout', { message: 'The backend did not answer initialize' });
 }
 
 function refused(bytes: Uint8Array, text: { start: number; end: number } | undefined): Failure {

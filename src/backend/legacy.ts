@@ -6,21 +6,24 @@ import { Failure } from '../errors.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import type { Discovery, Lane, LaneSink } from '../exchange/lane.ts';
 import type { Permit } from '../policy/permit.ts';
+import { mayBeAsked } from '../wire/capabilities.ts';
 import { errorBytes, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
 import type { Id, Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era } from '../wire/revisions.ts';
 import { idAt, member } from '../wire/values.ts';
+import { asFailure } from './as-failure.ts';
 import { AskBook } from './asks.ts';
 import type { Channel, ChannelSink } from './channel.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
 import type { Clock, Deadlines } from './deadlines.ts';
 import { capabilitiesText, legacyRequest } from './envelope.ts';
-import { type Agreement, askInitialize, type Headers, readAgreement, revisionFor } from './handshake.ts';
+import { type Agreement, askInitialize, bearWitness, type Headers, readAgreement, revisionFor } from './handshake.ts';
+import type { Witness } from './health.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
 import type { BackendNotes } from './notes.ts';
-import { asFailure, type CallHost, type Ending, type Ids, type RunningCall } from './running.ts';
+import type { CallHost, Ending, Ids, RunningCall } from './running.ts';
 
 export interface LegacyLimits {
   /** How long `initialize` may take: the process may have to be unpacked first. */
@@ -35,9 +38,13 @@ export interface LegacyOptions {
   readonly notes: BackendNotes;
   /** Who we are, for clients that do not say who they are: a raw `Implementation`. */
   readonly self: Raw;
+  readonly health: Witness;
   /** The lane is closed or lost, and its channel is gone. */
   ended(lane: LegacyLane): void;
 }
+
+/** A GET is answered in a round trip, a few where the connection is new. Calls go ahead without a stream that needs longer. */
+const LISTEN_MS = 200;
 
 const ownInitialized = notificationBytes('notifications/initialized');
 
@@ -45,6 +52,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly era = 'legacy';
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
+  readonly health: Witness;
   readonly channel: Channel;
   readonly #ids: Ids;
   readonly #options: LegacyOptions;
@@ -55,9 +63,15 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   #initialized = false;
   /** While `initialized` is on its way, calls wait: over HTTP one could overtake it. */
   #initializing: Promise<void> | undefined;
+  /** While the standalone stream is being opened, calls that may ask wait: what is said there before is heard by nobody. */
+  #listening: Promise<void> | undefined;
   /** Why nothing can be sent any more. */
   #over: Failure | undefined;
   #ended: Promise<void> | undefined;
+  /** Introduced for a modern client: it has a level for each request, and hears nothing outside of them. */
+  #forModern = false;
+  /** A question came outside the stream of the call that it can have belonged to. */
+  #asksElsewhere = false;
 
   /** Rejects with a Failure, and ends the line then. */
   static async open(line: Line, client: ClientFacts, sink: LaneSink, options: LegacyOptions): Promise<LegacyLane> {
@@ -81,6 +95,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     this.#options = options;
     this.deadlines = options.deadlines;
     this.notes = options.notes;
+    this.health = options.health;
     this.#asks = new AskBook({
       asksPerSession: options.limits.asksPerSession,
       notes: options.notes,
@@ -95,7 +110,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   }
 
   get attributesAsks(): boolean {
-    return this.channel.streamPerRequest;
+    return this.channel.streamPerRequest && !this.#asksElsewhere;
   }
 
   get headers(): Headers {
@@ -110,16 +125,28 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
     const call = new LegacyCall(this, request, sink, id);
-    if (this.#over !== undefined) {
-      call.refuse(this.#over);
+    const refusal = this.#over ?? this.#refusal();
+    if (refusal !== undefined) {
+      call.refuse(refusal);
       return call;
     }
     this.#calls.set(call.key, call);
     // Whatever the client does, the backend hears that it is initialized before it hears of anything else.
     this.#sendInitialized(ownInitialized);
-    if (this.#initializing === undefined) this.#start(call);
-    else void this.#initializing.then(() => this.#start(call));
+    const mayAsk = request.row.mayAsk === true && mayBeAsked(request.client.capabilities);
+    if (this.#initializing === undefined && (!mayAsk || this.#listening === undefined)) this.#start(call);
+    else void this.#ready(mayAsk).then(() => this.#start(call));
     return call;
+  }
+
+  async #ready(mayAsk: boolean): Promise<void> {
+    await this.#initializing;
+    if (mayAsk) await this.#listening;
+  }
+
+  /** A channel that stands is proof enough that the backend is there. */
+  #refusal(): Failure | undefined {
+    return this.channel.streamPerRequest ? this.health.refusal() : undefined;
   }
 
   #start(call: LegacyCall): void {
@@ -236,6 +263,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       this.post(errorBytes(message.id.raw, error), 'an answer');
       return;
     }
+    if (call === undefined && this.#mayBeAsking()) this.#asksElsewhere = true;
     const owner = call ?? this.#onlyAsker();
     this.#asks.put(message, row, {
       call: owner,
@@ -255,6 +283,10 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       this.withdrew(message);
       return;
     }
+    if (message.method === 'notifications/message') {
+      this.#logged(message);
+      return;
+    }
     if (message.method !== 'notifications/progress') {
       this.#sink.notify(message);
       return;
@@ -263,6 +295,25 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     const call = token && this.#calls.get(token.key);
     if (call?.request.progress === true) call.message(message);
     else this.notes.odd('unattributed', message.method);
+  }
+
+  /**
+   * A log message names no request. To modern clients it belongs to one or does not come: where one call alone is running it is
+   * that one's. A session of a legacy client hears it as such.
+   */
+  #logged(message: Notification): void {
+    const [only, ...others] = this.#calls.values();
+    if (only !== undefined && others.length === 0 && era(only.request.client.revision) === 'modern') {
+      only.message(message);
+      return;
+    }
+    if (this.#forModern) this.notes.odd('unattributed', message.method);
+    this.#sink.notify(message);
+  }
+
+  #mayBeAsking(): boolean {
+    for (const call of this.#calls.values()) if (call.request.row.mayAsk === true) return true;
+    return false;
   }
 
   /**
@@ -287,13 +338,16 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       capabilities: capabilitiesText(client.capabilities.raw),
     };
     const question = askInitialize(this.channel, this.#ids, introduction, (message) => this.stray(message));
+    const began = clock.now();
     const answer = await question.within(limits.firstByteMs, clock);
     question.drop();
+    bearWitness(answer, began, this.health);
     const agreement = readAgreement(answer);
     if (this.#over !== undefined) throw this.#over;
     this.#agreement = agreement;
+    this.#forModern = era(client.revision) === 'modern';
     // A modern client knows nothing of it; a legacy one says itself when it is ready.
-    if (era(client.revision) === 'modern') this.#sendInitialized(ownInitialized);
+    if (this.#forModern) this.#sendInitialized(ownInitialized);
   }
 
   #sendInitialized(bytes: Uint8Array): void {
@@ -306,11 +360,22 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     const taken = await this.#deliver(bytes, 'notifications/initialized');
     this.#initializing = undefined;
     if (!taken || this.#over !== undefined) return;
+    this.#listening = this.#listen();
+  }
+
+  /** Until the standalone stream stands, or is not to be had. Servers that send no headers before their first event exist. */
+  async #listen(): Promise<void> {
+    let stop = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      stop = this.#options.clock.after(LISTEN_MS, resolve);
+    });
     try {
-      this.channel.listen(this.headers);
+      await Promise.race([this.channel.listen(this.headers), late]);
     } catch (cause) {
       this.notes.odd('fault', 'a standing stream', cause);
     }
+    stop();
+    this.#listening = undefined;
   }
 }
 

@@ -10,13 +10,15 @@ import type { Id, Notification, Request, Response, Span } from '../wire/message.
 import { metaKeys } from '../wire/meta.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
+import { asFailure } from './as-failure.ts';
 import { cancelledBytes } from './cancelled.ts';
 import type { Channel, ChannelSink, HttpFacts } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
+import type { Witness } from './health.ts';
 import type { BackendNotes } from './notes.ts';
-import { asFailure, type CallHost, type Ending, type Ids, RunningCall } from './running.ts';
+import { type CallHost, type Ending, type Ids, RunningCall } from './running.ts';
 
 /**
  * A server that tears a subscription down says so and then answers the request; one that says it and does not answer is not
@@ -33,6 +35,7 @@ export interface ModernOptions {
   readonly discovery: Discovery;
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
+  readonly health: Witness;
   /** The backend no longer behaves like what was discovered. */
   doubt(): void;
 }
@@ -43,6 +46,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
   readonly attributesAsks = true;
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
+  readonly health: Witness;
   readonly channel: Channel;
   readonly #ids: Ids;
   readonly #calls = new Map<string, ModernCall>();
@@ -54,6 +58,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
     this.channel = options.channel;
     this.deadlines = options.deadlines;
     this.notes = options.notes;
+    this.health = options.health;
     this.#ids = options.ids;
     this.#discovery = options.discovery;
     this.#doubt = options.doubt;
@@ -71,8 +76,9 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
   call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
     const call = new ModernCall(this, request, sink, id);
-    if (this.#closed !== undefined) {
-      call.refuse(this.#closed);
+    const refusal = this.#closed ?? this.health.refusal();
+    if (refusal !== undefined) {
+      call.refuse(refusal);
       return call;
     }
     try {

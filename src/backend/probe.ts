@@ -8,6 +8,7 @@ import { concat, errorBytes, type Raw, requestBytes, resultBytes } from '../wire
 import type { Notification, Request } from '../wire/message.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
 import { newest, type Revision, revisions } from '../wire/revisions.ts';
+import { asFailure } from './as-failure.ts';
 import type { Channel } from './channel.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
 import type { Connector, Way } from './connector.ts';
@@ -16,7 +17,7 @@ import { ownMeta } from './envelope.ts';
 import { type Agreement, askInitialize, newestLegacy, readAgreement } from './handshake.ts';
 import { type Line, openLine } from './line.ts';
 import { type Answer, Question } from './question.ts';
-import { asFailure, keyOf } from './running.ts';
+import { keyOf } from './running.ts';
 import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
 
 export interface ProbeOptions {
@@ -26,6 +27,8 @@ export interface ProbeOptions {
     readonly probeMs: number;
     /** How long `initialize` may take: a process that is slow to start is silent until it runs. */
     readonly firstByteMs: number;
+    /** The longest pause before a process that ended is started again. */
+    readonly restartMaxMs: number;
   };
   readonly clock: Clock;
   readonly self: Raw;
@@ -68,7 +71,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
       case 'legacy': {
         // There are servers that exit when they are asked anything before `initialize`.
         if (way.transport === 'stdio' && answer.kind === 'failed') {
-          return await initializeAfresh(way, await openWay(way), options);
+          return await initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
         }
         const initialized = await initialize(visit, options, question);
         if ('discovery' in initialized) return { discovery: initialized.discovery, way, line: undefined };

@@ -6,8 +6,10 @@ import { Failure } from '../errors.ts';
 import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { idAt, member } from '../wire/values.ts';
+import { asFailure } from './as-failure.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
+import type { Witness } from './health.ts';
 import type { BackendNotes } from './notes.ts';
 
 /**
@@ -32,6 +34,8 @@ export function keyOf(id: string): string {
 export interface CallHost {
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
+  readonly channel: Pick<Channel, 'streamPerRequest'>;
+  readonly health: Witness;
   /** The call is over, one way or the other. */
   gone(call: RunningCall, how: Ending): void;
 }
@@ -94,7 +98,9 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   /** Instead of `start`: it is not sent at all. */
   refuse(failure: Failure): void {
     this.starting = false;
-    queueMicrotask(() => this.fail(failure));
+    queueMicrotask(() => {
+      if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
+    });
   }
 
   message(message: Notification | Request): void {
@@ -113,6 +119,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
 
   answered(message: Response, http: HttpFacts | undefined): void {
     if (this.over) return;
+    this.host.health.reached();
     let outcome: Outcome;
     try {
       outcome = this.judge(message, http);
@@ -124,6 +131,8 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
 
   failed(failure: Failure, http: HttpFacts | undefined): void {
     if (this.over) return;
+    // On a channel that stands, the channel itself tells when it is gone.
+    if (http === undefined && this.host.channel.streamPerRequest) this.host.health.unreached(failure, this.startedAt);
     const judged = this.judgeFailure(failure, http);
     this.settle({ kind: 'failure', failure: judged, unseen: this.unseen });
   }
@@ -148,6 +157,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   }
 
   timedOut(limit: ExceededLimit): void {
+    if (!this.heard && this.host.channel.streamPerRequest) this.host.health.suspected();
     const failure = new Failure('backend_timeout', { data: { limit } });
     this.fail(failure, 'The request timed out');
   }
@@ -213,8 +223,4 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
       this.host.notes.odd('fault', `the end of a call of ${this.request.row.method}`, cause);
     }
   }
-}
-
-export function asFailure(cause: unknown): Failure {
-  return cause instanceof Failure ? cause : new Failure('internal_error', { cause });
 }

@@ -4,9 +4,11 @@
  */
 import { Failure } from '../errors.ts';
 import type { Notification, Request } from '../wire/message.ts';
+import { asFailure } from './as-failure.ts';
 import type { Channel, ChannelSink, Outgoing, Pending, RequestSink } from './channel.ts';
+import type { Witness } from './health.ts';
 import { type Connect, type Line, openLine } from './line.ts';
-import { asFailure, type Ids } from './running.ts';
+import type { Ids } from './running.ts';
 
 /** Requests that wait while a process is started: that takes milliseconds, so more is a stampede. */
 const WAITING = 256;
@@ -46,17 +48,19 @@ export class SharedChannel implements Channel, ChannelSink {
   /** Go on counting over restarts, so that an id is never used twice. */
   readonly ids: Ids;
   readonly #connect: Connect;
+  readonly #health: Pick<Witness, 'unreached'>;
   #channel: Channel | undefined;
   #sink: ChannelSink | undefined;
   #waiting: Waiting[] | undefined;
   #closed: Failure | undefined;
 
   /** Takes over a line that was opened by a probe. */
-  constructor(line: Line, connect: Connect) {
+  constructor(line: Line, connect: Connect, health: Pick<Witness, 'unreached'>) {
     this.streamPerRequest = line.channel.streamPerRequest;
     this.ids = line.ids;
     this.#channel = line.channel;
     this.#connect = connect;
+    this.#health = health;
     line.attach(this);
   }
 
@@ -77,7 +81,7 @@ export class SharedChannel implements Channel, ChannelSink {
     await this.#channel?.post(message, headers);
   }
 
-  listen(): void {
+  async listen(): Promise<void> {
     return;
   }
 
@@ -98,6 +102,7 @@ export class SharedChannel implements Channel, ChannelSink {
 
   lost(failure: Failure): void {
     this.#channel = undefined;
+    this.#health.unreached(failure);
     this.#sink?.lost(failure);
   }
 
@@ -126,6 +131,7 @@ export class SharedChannel implements Channel, ChannelSink {
       for (const one of waiting) one.send(line.channel);
     } catch (cause) {
       const failure = asFailure(cause);
+      this.#health.unreached(failure);
       for (const one of this.#take()) one.fail(failure);
     }
   }

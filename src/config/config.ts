@@ -1,4 +1,5 @@
 /** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
+import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import type { Profile } from '../wire/revisions.ts';
 import type { CallLimits, Limits } from './limits.ts';
 
@@ -12,6 +13,7 @@ export interface Config {
   readonly endpoints: readonly EndpointConfig[];
   readonly limits: Limits;
   readonly log: { readonly level: LogLevel };
+  readonly identity: IdentitySettings;
   /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
   readonly seal: { readonly key?: string };
 }
@@ -69,9 +71,17 @@ export interface EndpointConfig {
   readonly profile: Profile;
   /** `optional` serves legacy requests without a session id as one-offs that can't be asked anything. */
   readonly sessions: 'required' | 'optional';
+  /** Whether things get new names where several backends stand behind the endpoint. */
+  readonly names: Naming;
+  /** What it asks of its callers. Never absent, so that no endpoint is open because somebody forgot. */
+  readonly identity: GuardSettings;
   /** Where this endpoint departs from the specification because its owner said so. For the start-up message. */
   readonly deviations: readonly string[];
 }
+
+/** `collision` renames only what several backends call by the same name; with `never` such things can't be reached here at all. */
+export const namings = ['always', 'collision', 'never'] as const;
+export type Naming = (typeof namings)[number];
 
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

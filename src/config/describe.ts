@@ -35,9 +35,11 @@ function section(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((line) => `  ${printable(line)}`)].join('\n');
 }
 
-function listening({ listen }: Config): string[] {
+function listening({ listen, endpoints }: Config): string[] {
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const reach = isLoopback(listen.host) ? 'this machine only' : 'open to the network, and nobody is asked who they are';
+  const asked = endpoints.every(({ identity }) => identity.kind === 'guarded');
+  const others = asked ? 'open to the network' : 'open to the network, and nobody is asked who they are';
+  const reach = isLoopback(listen.host) ? 'this machine only' : others;
   const port = listen.port === 0 ? 'any free port' : String(listen.port);
   const lines = [`http://${host}:${port} (${reach})`];
   if (listen.allowedOrigins.length > 0) lines.push(`origins: ${listen.allowedOrigins.join(', ')}`);
@@ -68,12 +70,20 @@ function shownUrl(text: string): string {
   return `${url.origin}${path.join('/')}${url.search === '' ? '' : '?...'}`;
 }
 
+function guard({ identity }: EndpointConfig): string {
+  if (identity.kind === 'open') return 'nobody is asked who they are';
+  const kinds = [...(identity.keys ? ['keys'] : []), ...(identity.tokens ? ['tokens'] : [])].join(' and ');
+  const { required } = identity.scopes;
+  return `${kinds}; scopes: ${required.length === 0 ? 'none' : required.join(' ')}; style: ${identity.style}`;
+}
+
 function endpoint(it: EndpointConfig, config: Config): string[] {
   const all = it.backends.length > 1 && it.backends.length === config.backends.length;
   const backends = all ? `all ${it.backends.length} backends` : it.backends.join(', ') || 'no backend';
   const { revisions, batches, accept } = it.profile;
   return [
     `${it.path}: ${backends}`,
+    `  ${guard(it)}`,
     `  revisions ${revisions.join(', ')}; batches: ${batches}; accept: ${accept}; sessions: ${it.sessions}`,
     ...it.deviations.map((deviation) => `  deviation: ${deviation}`),
   ];

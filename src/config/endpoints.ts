@@ -1,6 +1,7 @@
 /** Which addresses there are, and what each of them speaks. */
+import type { GuardSettings } from '../identity/settings.ts';
 import { type Profile, type Revision, revisions } from '../wire/revisions.ts';
-import type { EndpointConfig } from './config.ts';
+import type { EndpointConfig, Naming } from './config.ts';
 
 /** The only revision with batches, which its implementations MUST be able to receive. */
 export const batchRevision: Revision = '2025-03-26';
@@ -9,6 +10,11 @@ export interface ProfileDraft {
   readonly revisions?: readonly Revision[] | undefined;
   readonly batches?: 'deny' | 'allow' | undefined;
   readonly accept?: 'lenient' | 'strict' | undefined;
+}
+
+export interface EndpointDraft {
+  readonly sessions?: EndpointConfig['sessions'] | undefined;
+  readonly names?: Naming | undefined;
 }
 
 /**
@@ -31,16 +37,18 @@ export function buildEndpoint(
   path: string,
   backends: readonly string[],
   profile: Profile,
-  sessions: EndpointConfig['sessions'] = 'required',
+  identity: GuardSettings,
+  draft: EndpointDraft = {},
 ): EndpointConfig {
-  return { path, backends: [...backends], profile, sessions, deviations: deviationsOf(profile) };
+  const { sessions = 'required', names = 'always' } = draft;
+  return { path, backends: [...backends], profile, sessions, names, identity, deviations: deviationsOf(profile) };
 }
 
 /** One for everything, and one for each backend. A name keeps its spelling everywhere but in the path. */
-export function defaultEndpoints(names: readonly string[]): EndpointConfig[] {
+export function defaultEndpoints(names: readonly string[], identity: GuardSettings): EndpointConfig[] {
   return [
-    buildEndpoint('/mcp', names, buildProfile()),
-    ...names.map((name) => buildEndpoint(`/servers/${encodeURIComponent(name)}/mcp`, [name], buildProfile())),
+    buildEndpoint('/mcp', names, buildProfile(), identity),
+    ...names.map((name) => buildEndpoint(`/servers/${encodeURIComponent(name)}/mcp`, [name], buildProfile(), identity)),
   ];
 }
 

@@ -1,6 +1,7 @@
 /**
  * `${VAR}` and `${VAR:-default}` in string values. The default also stands in for an empty variable, as in a shell.
  * `$${` is a literal `${`. A variable that is not there is an error: an empty token would only fail much later.
+ * `${file:/path}` is what the file holds, without the white space around it: where secrets are mounted as files.
  */
 
 export interface Expansion {
@@ -19,11 +20,15 @@ export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What editors put in besides the environment (`${workspaceFolder}`); names that no environment variable can have, or that only their files use. */
   readonly predefined: Readonly<Record<string, string | undefined>>;
+  /** Undefined where there is no such file; throws where it cannot be read. Absent: there are no files here. */
+  readonly readFile?: (path: string) => string | undefined;
 }
 
 const reference = /\$?\$\{([^}]*)(\}?)/g;
 const variable = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
-const forms = `\`\${NAME}\` or \`\${NAME:-default}\`; a literal \`\${\` is written \`$\${\``;
+/** Secrets are short; what is longer is another file than was meant. */
+const FILE_CHARS = 64 * 1024;
+const forms = `\`\${NAME}\`, \`\${NAME:-default}\` or \`\${file:/path}\`; a literal \`\${\` is written \`$\${\``;
 
 export function expand(text: string, variables: Variables): Expansion {
   if (!text.includes('${')) return { text, faults: [] };
@@ -51,6 +56,7 @@ function resolve(inner: string, closed: boolean, variables: Variables): string |
       expected: `an environment variable in its place, such as \`\${API_KEY}\``,
     };
   }
+  if (inner.startsWith(FILE)) return fileText(inner.slice(FILE.length), variables.readFile);
   const match = variable.exec(inner);
   if (match === null) return { message: 'this is no variable', expected: forms };
   const name = match[1]!;
@@ -65,4 +71,23 @@ function resolve(inner: string, closed: boolean, variables: Variables): string |
     message: `the environment variable \`${name}\` is not set`,
     expected: `it to be set, or a default: \`\${${name}:-...}\``,
   };
+}
+
+const FILE = 'file:';
+
+/** What is wrong is told without a word of what is in the file. */
+function fileText(path: string, readFile: Variables['readFile']): string | Unresolved {
+  const expected = `a file with the value alone, such as \`\${file:/run/secrets/api-key}\``;
+  if (path === '' || readFile === undefined) return { message: 'no file is named here', expected };
+  let text: string | undefined;
+  try {
+    text = readFile(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return { message: `the file \`${path}\` cannot be read (${code})`, expected };
+  }
+  if (text === undefined) return { message: `there is no file \`${path}\``, expected };
+  if (text.length > FILE_CHARS) return { message: `the file \`${path}\` is over 64 KiB`, expected };
+  const trimmed = text.trim();
+  return trimmed === '' ? { message: `the file \`${path}\` is empty`, expected } : trimmed;
 }

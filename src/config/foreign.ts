@@ -80,10 +80,14 @@ const entryShape = shape.closed(
 const aServerName = 'up to 128 characters, none of them a control character';
 const serverName = /^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]{1,128}$/u;
 
-export function readForeign(document: ConfigDocument, directory: string, env: Variables['env']): Reading {
+export function readForeign(
+  document: ConfigDocument,
+  directory: string,
+  given: Omit<Variables, 'predefined'>,
+): Reading {
   const where = membersOf(document);
   if (where === undefined) return { backends: [], notices: [] };
-  const variables = { env, predefined: predefined(directory, env) };
+  const variables = { ...given, predefined: predefined(directory, given.env) };
   const notices: string[] = [];
   const backends = (document.keys([where]) ?? []).flatMap((name): BackendConfig[] => {
     const path = [where, name];

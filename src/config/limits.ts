@@ -47,6 +47,8 @@ export const limitTable = {
   bodyMs: time(30 * s, 100),
   /** Requests that one session may have unanswered. An agent that fans out has dozens. */
   inFlightPerSession: count(256, 1, 100_000),
+  /** From the opening of a stream of HTTP+SSE until its client has a session. Clients initialize at once; who does not holds a socket that no limit of sessions counts. */
+  initializeMs: time(30 * s, 100),
 
   // What goes out to clients
   /** An answer not there by then goes out as a stream, so that every proxy on the way sees headers in time. Most answers are faster, and plain JSON is cheaper. */
@@ -59,6 +61,8 @@ export const limitTable = {
   outboxBytes: bytes(8 * MiB, 4 * KiB),
   /** Streams of `subscriptions/listen` that one principal may hold: each is a socket and a place in every fan-out. */
   listenStreams: count(64, 1, 100_000),
+  /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */
+  streamsPerSession: count(16, 1, 100_000),
   /** How long answers may still go out after we were told to stop. Container runtimes kill after 10 to 30 s. */
   drainMs: time(10 * s, 0),
 
@@ -95,15 +99,35 @@ export const limitTable = {
   probeMs: time(5 * s, 10),
   /** A backend is upgraded seldom, but it is: what we know about its era gets old. */
   probeAgeMs: time(10 * min, 1 * s),
+  /** Attempts in a row that did not reach a backend, until it counts as down and callers are refused at once. One may have been cut by a restart; after a few nobody should have to try. A probe counts for all of them: it is nobody's work, and has time of its own. */
+  downAfter: count(3, 1, 1000),
   /** Attempts to take up a cut stream again without any progress in between. */
   reconnects: count(5, 0, 1000),
+
+  // Many backends behind one endpoint
+  /** How long `initialize` and `server/discover` wait for backends of which nothing is known yet. A local server is there by then; what comes later is told by a list change. */
+  discoverWaitMs: time(3 * s, 0),
+  /** How long a merged list waits for one backend; it is then without that one's entries, and says so. */
+  listWaitMs: time(10 * s, 10),
+  /** A legacy backend does not say how long its list is good. One that tells of changes is believed for so long. */
+  listGoodMs: time(5 * min, 0),
+  /** One that does not is asked again after so long. */
+  listUnsureMs: time(5 * s, 0, 'listGoodMs'),
+  /** Entries on one page of a merged list. There are clients that read the first page only: as many as any of them can use. */
+  listPageEntries: count(1000, 1, 100_000),
+  /** Bytes of one page, in which an endless description must not make a client choke. */
+  listPageBytes: bytes(4 * MiB, 1 * KiB),
+  /** Lists that are kept, of all backends and principals. A tool takes 1 KB: 64,000 of them. */
+  listCacheBytes: bytes(64 * MiB, 64 * KiB),
+  /** Changes of lists that come within so long are told once: a backend that registers its tools one by one says so for each. */
+  changesMs: time(100, 0),
 
   // Processes
   /** A node server takes 45 MB and up; 16 of one backend are most of a small machine. Per backend: `maxProcesses`. */
   processesPerBackend: count(16, 1, 10_000),
   /** A process that nobody used for so long is ended. As long as a session may be idle, or a client that pauses would lose its server's state; where processes run out, an idle one makes room sooner. Per backend: `idleMs`. */
   processIdleMs: time(30 * min, 100),
-  /** The first wait before a process that died is started again; it doubles from there. */
+  /** The first wait before a process that died is started again, or a backend that could not be reached is looked at again; it doubles from there. */
   restartMinMs: time(500, 1, 'restartMaxMs'),
   /** Where the doubling ends: a server that is mended is back within half a minute. */
   restartMaxMs: time(30 * s, 1),
@@ -119,10 +143,14 @@ export const limitTable = {
   asksPerSession: count(64, 1, 100_000),
   /** Rounds of `input_required` in one call. The official client gives up after as many. */
   rounds: count(10, 1, 1000),
+  /** The questions of one round, and the answers to them. As much as a body: a modern client brings all its answers in one. */
+  roundBytes: bytes(4 * MiB, 1 * KiB),
   /** A parked call holds a backend session or a process while a person thinks. */
   parkedMs: time(5 * min, 100),
   /** One principal must not take all the parking. */
   parkedPerPrincipal: count(32, 1, 1_000_000, 'parkedTotal'),
+  /** Calls of all principals that wait at one backend: half of the connections that there are to it. Of processes, too, half are left to others. */
+  parkedPerBackend: count(128, 1, 1_000_000, 'parkedTotal'),
   /** Upstream sessions at one legacy backend that the requests of one principal without a session share. At stdio backends each is a process. */
   pooledPerPrincipal: count(32, 1, 100_000),
   /** Each holds an upstream stream, or a process. */

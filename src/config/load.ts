@@ -6,6 +6,7 @@ import { findConfig, type Sources } from './discover.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
 import { readForeign, workspaceOf } from './foreign.ts';
+import { unreachable, withoutIdentity } from './identity.ts';
 import { defaultLimits } from './limits.ts';
 import { buildListen, exposure } from './listen.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
@@ -39,11 +40,13 @@ export function loadConfig(options: LoadOptions): Loaded {
   const syntax = syntaxOf(found.file, found.text);
   const document = new ConfigDocument(found.file, found.text, syntax);
   const file = resolve(options.cwd, found.file);
+  const directory = dirname(file);
+  const readFile = (path: string) => options.readFile(resolve(directory, path));
   // Clients keep JSON, and our own file is YAML: the syntax tells the dialect.
   const reading =
     syntax === 'json'
-      ? readForeign(document, workspaceOf(file), options.env)
-      : readOwn(document, dirname(file), { env: options.env, predefined: {} });
+      ? readForeign(document, workspaceOf(file), { env: options.env, readFile })
+      : readOwn(document, directory, { env: options.env, predefined: {}, readFile });
   const notices = [...found.notices, ...reading.notices];
   if (reading.backends.length === 0) notices.push('there is no backend: nothing will be offered');
   return settle(options, found.file, { ...reading, notices }, document);
@@ -53,7 +56,16 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
   const problems: Problem[] = [];
   const overrides = checkOverrides(options.overrides ?? {}, problems);
   const listen = buildListen(reading.listen, overrides);
-  const exposed = exposure(listen);
+  const identity = reading.identity ?? withoutIdentity;
+  const endpoints =
+    reading.endpoints ??
+    defaultEndpoints(
+      reading.backends.map(({ name }) => name),
+      identity.guard,
+    );
+  const addressless = unreachable(identity, listen);
+  if (addressless !== undefined) document?.report(['identity'], addressless);
+  const exposed = endpoints.some((endpoint) => endpoint.identity.kind === 'open') ? exposure(listen) : undefined;
   if (exposed !== undefined) {
     if (document === undefined || overrides.host !== undefined) problems.push(onCommandLine(exposed));
     else document.report(['listen', 'host'], exposed);
@@ -66,7 +78,8 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     source,
     listen,
     backends: reading.backends,
-    endpoints: reading.endpoints ?? defaultEndpoints(reading.backends.map(({ name }) => name)),
+    endpoints,
+    identity: identity.settings,
     limits: reading.limits ?? defaultLimits,
     log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
     seal: key === undefined ? {} : { key },

@@ -2,10 +2,11 @@
 import * as z from 'zod';
 import { type Revision, revisions } from '../wire/revisions.ts';
 import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
-import { type BackendConfig, type EndpointConfig, httpTransports, logLevels } from './config.ts';
+import { type BackendConfig, type EndpointConfig, httpTransports, logLevels, namings } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { aPath, batchRevision, buildEndpoint, buildProfile, canonicalPath, type ProfileDraft } from './endpoints.ts';
 import type { Variables } from './expand.ts';
+import { type IdentityReading, readGuard, readIdentity } from './identity.ts';
 import { check } from './issues.ts';
 import {
   callLimitNames,
@@ -39,6 +40,7 @@ const settings = {
     .min(1, { error: 'at least one endpoint' })
     .optional(),
   limits: shape.closed('a map of limits', limitShapes).optional(),
+  identity: z.unknown().optional(),
   log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
@@ -77,6 +79,8 @@ const endpointShape = shape.closed('a map with `path`', {
     })
     .optional(),
   sessions: shape.choice(['required', 'optional']).optional(),
+  names: shape.choice(namings).optional(),
+  identity: z.unknown().optional(),
 });
 
 /** Names stand in paths and in the names of tools. */
@@ -93,6 +97,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const top = keys === undefined ? document.read([]) : Object.fromEntries(keys.map((key) => [key, section(key)]));
   const file = check(document, [], top, fileShape);
   const limits = readLimits(document, variables);
+  const identity = readIdentity(document, directory, variables);
 
   const notices: string[] = [];
   const names = document.keys(['backends']) ?? [];
@@ -113,10 +118,10 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const built = new Set(backends.map(({ name }) => name));
   // From the file again, since a mistake elsewhere must not hide the mistakes in here.
   const items = document.read(['endpoints'], variables);
-  const endpoints = Array.isArray(items) ? readEndpoints(document, items, names, built) : undefined;
+  const endpoints = Array.isArray(items) ? readEndpoints(document, items, { names, built, identity }) : undefined;
   // The same for where we listen: that it is open to others is told together with everything else.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
-  return { listen, backends, endpoints, limits, log: file?.log, seal: file?.seal, notices };
+  return { listen, backends, endpoints, limits, identity, log: file?.log, seal: file?.seal, notices };
 }
 
 function shallow(document: ConfigDocument, key: string): unknown {
@@ -173,11 +178,17 @@ function readLimits(document: ConfigDocument, variables: Variables): Limits {
   return limits;
 }
 
+interface Surroundings {
+  /** All backends of the file, and those that are not disabled. */
+  readonly names: readonly string[];
+  readonly built: ReadonlySet<string>;
+  readonly identity: IdentityReading | undefined;
+}
+
 function readEndpoints(
   document: ConfigDocument,
   items: readonly unknown[],
-  names: readonly string[],
-  built: ReadonlySet<string>,
+  { names, built, identity }: Surroundings,
 ): EndpointConfig[] {
   const paths = new Set<string>();
   return items.flatMap((item, at): EndpointConfig[] => {
@@ -193,7 +204,8 @@ function readEndpoints(
     checkNames(document, [...here, 'backends'], endpoint.backends ?? [], names);
     checkProfile(document, [...here, 'profile'], endpoint.profile ?? {});
     const backends = (endpoint.backends ?? names).filter((name) => built.has(name));
-    return [buildEndpoint(path, backends, buildProfile(endpoint.profile), endpoint.sessions)];
+    const guard = readGuard(document, [...here, 'identity'], endpoint.identity, identity);
+    return [buildEndpoint(path, backends, buildProfile(endpoint.profile), guard, endpoint)];
   });
 }
 

@@ -2,6 +2,7 @@
 import type { BackendConfig, EndpointConfig, LogLevel } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
+import type { IdentityReading } from './identity.ts';
 import type { Limits } from './limits.ts';
 import type { ListenDraft } from './listen.ts';
 
@@ -13,6 +14,8 @@ export interface Reading {
   readonly limits?: Limits | undefined;
   readonly log?: { readonly level?: LogLevel | undefined } | undefined;
   readonly seal?: { readonly key?: string | undefined } | undefined;
+  /** Absent where it is wrong, and reported, or where the dialect has none. */
+  readonly identity?: IdentityReading | undefined;
   readonly notices: readonly string[];
 }
 

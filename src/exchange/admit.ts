@@ -2,6 +2,7 @@
 import { Failure } from '../errors.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import type { Batch, Message, Request } from '../wire/message.ts';
+import { metaKeys } from '../wire/meta.ts';
 import { has, type MethodRow, methodRow } from '../wire/methods.ts';
 import { checkMirrored } from '../wire/mirror.ts';
 import { type Era, era, isRevision, type Profile, type Revision } from '../wire/revisions.ts';
@@ -11,11 +12,9 @@ import type { ClientFacts } from './call.ts';
 import { unsupported } from './handshake.ts';
 import { logLevelAt } from './log-level.ts';
 
-const prefix = 'io.modelcontextprotocol/';
-
 /** Of which era a message is. What a request says of itself goes before what a header says. */
 export function eraOf(message: Message | Batch, versionHeader: string | undefined): Era {
-  if (message.kind === 'request' && member(message.meta, `${prefix}protocolVersion`) !== undefined) return 'modern';
+  if (message.kind === 'request' && member(message.meta, metaKeys.protocolVersion) !== undefined) return 'modern';
   return isRevision(versionHeader) ? era(versionHeader) : 'legacy';
 }
 
@@ -34,7 +33,7 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
   const row = methodRow(request.method);
   const revision = metaString(request, 'protocolVersion');
   if (revision === undefined)
-    throw new Failure('missing_meta', { message: `_meta must have ${prefix}protocolVersion` });
+    throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.protocolVersion}` });
   if (header !== undefined) {
     const mismatch = checkMirrored(request, row, {
       version: header('mcp-protocol-version'),
@@ -48,7 +47,7 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
     throw unsupported(profile, revision);
   const declared = capabilities && valueAt(request.bytes, capabilities);
   if (typeof declared !== 'object' || declared === null || Array.isArray(declared)) {
-    throw new Failure('missing_meta', { message: `_meta must have ${prefix}clientCapabilities` });
+    throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.clientCapabilities}` });
   }
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
     throw unknownMethod(request, 'modern');
@@ -91,11 +90,11 @@ function readLogLevel(request: Request, span: { start: number; end: number }): s
   return level;
 }
 
-function metaMember(request: Request, name: string) {
-  return member(request.meta, prefix + name);
+function metaMember(request: Request, name: keyof typeof metaKeys) {
+  return member(request.meta, metaKeys[name]);
 }
 
-function metaString(request: Request, name: string): string | undefined {
+function metaString(request: Request, name: keyof typeof metaKeys): string | undefined {
   const found = metaMember(request, name);
   return found && stringAt(request.bytes, found);
 }

@@ -11,6 +11,8 @@ export interface Endpoint {
   readonly backends: readonly string[];
   readonly profile: Profile;
   readonly sessions: 'required' | 'optional';
+  /** How things are called where several backends stand behind it. */
+  readonly names: 'always' | 'collision' | 'never';
 }
 
 /** Reads a header by its lower-case name. A transport without headers answers undefined. */
@@ -38,6 +40,8 @@ export interface SessionRequest {
  * A client with one stream for everything: HTTP+SSE and stdio. Its end is the end of the session, and what runs for it is cancelled.
  */
 export interface Line {
+  /** Over HTTP+SSE every message comes with credentials of its own. Undefined where they are those of the line. */
+  admits(credentials: Credentials, message: Message | Batch): Failure | undefined | Promise<Failure | undefined>;
   /** Answers come on the line's own stream; over HTTP+SSE the transport has answered the POST itself before. */
   receive(message: Message | Batch): void;
   close(): void;
@@ -46,6 +50,11 @@ export interface Line {
 export interface Gateway {
   /** Never throws or rejects: what goes wrong is told through `reply`. */
   receive(arrival: Arrival): void;
+  /**
+   * What cannot be served, because it could not be read or, where there is a `message`, because nobody is there for it: what
+   * to say of it, which to somebody unknown is that they are unknown.
+   */
+  unread(request: SessionRequest, failure: Failure, message?: Message | Batch): Failure | Promise<Failure>;
   /** Opens or resumes a legacy stream. Answers why not, or undefined: then `open` was called and its connection is in use. */
   listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined>;
   /** Ends a legacy session. */

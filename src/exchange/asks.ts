@@ -4,9 +4,10 @@
  */
 import { Failure } from '../errors.ts';
 import { missingFor } from '../wire/capabilities.ts';
-import { notificationBytes, requestBytes, rewrite } from '../wire/compose.ts';
-import type { ObjectSpan, Request, Response } from '../wire/message.ts';
-import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/compose.ts';
+import type { ObjectSpan, Response } from '../wire/message.ts';
+import { isObject, slice, valueAt } from '../wire/values.ts';
+import { olderAsk } from './bridge/older.ts';
 import type { Ask, AskReply, ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
 
@@ -22,15 +23,20 @@ interface Waiting {
 }
 
 /** A visit to a page is known by an id in 2025-11-25, and by nothing in the revision after: there it is given one. */
-function withElicitationId({ bytes, method }: Request, params: ObjectSpan, id: string): Uint8Array {
-  const mode = member(params, 'mode');
-  const visits = method === 'elicitation/create' && mode !== undefined && stringAt(bytes, mode) === 'url';
-  if (!visits || member(params, 'elicitationId') !== undefined) return slice(bytes, params);
+function isUnnamedVisit(method: string, value: unknown): boolean {
+  if (method !== 'elicitation/create' || !isObject(value)) return false;
+  return value.mode === 'url' && !Object.hasOwn(value, 'elicitationId');
+}
+
+function withElicitationId(bytes: Uint8Array, params: ObjectSpan, id: string): Uint8Array {
   return rewrite(bytes, params, { set: { elicitationId: JSON.stringify(id) } });
 }
 
 /** Sends to the client on the stream where the question belongs. */
 export type AskRoute = (message: Uint8Array) => void;
+
+/** Told the id that a visit was given here. */
+export type Named = (elicitationId: string) => void;
 
 export class Asks {
   readonly #client: ClientFacts;
@@ -50,10 +56,16 @@ export class Asks {
   }
 
   /** Puts the question to the client, or answers for a client that cannot: it is never offered what it did not declare. */
-  relay(ask: Ask, route: AskRoute): void {
+  relay(ask: Ask, route: AskRoute, named?: Named): void {
     const { bytes, params } = ask.message;
-    const question = { method: ask.row.method, params: params && valueAt(bytes, params) };
-    const missing = missingFor(question, this.#client.capabilities);
+    const { method } = ask.row;
+    const value = params && valueAt(bytes, params);
+    const older = olderAsk(this.#client.revision, method, value);
+    if (older instanceof Failure) {
+      ask.answer({ failure: older });
+      return;
+    }
+    const missing = missingFor({ method, params: value }, this.#client.capabilities);
     if (missing !== undefined) {
       ask.answer({ failure: new Failure('ask_not_supported', { data: { requiredCapabilities: missing } }) });
       return;
@@ -80,7 +92,13 @@ export class Asks {
         ask.answer(reply);
       },
     });
-    route(requestBytes(id, ask.row.method, params && withElicitationId(ask.message, params, key)));
+    let put: Raw | undefined = older === undefined ? params && slice(bytes, params) : JSON.stringify(older);
+    if (params !== undefined && isUnnamedVisit(method, value)) {
+      const elicitationId = `bascule-${id}`;
+      put = withElicitationId(bytes, params, elicitationId);
+      named?.(elicitationId);
+    }
+    route(requestBytes(id, method, put));
     ask.onWithdrawn(() => {
       if (!this.#waiting.has(key)) return;
       forget();

@@ -38,7 +38,13 @@ export interface CallRequest {
  * served without anybody knowing who the backend was.
  */
 export type Outcome =
-  | { readonly kind: 'result'; readonly message: ResultResponse; readonly vocabulary: Era }
+  /** `screened`: what must not reach a client was taken out before. */
+  | {
+      readonly kind: 'result';
+      readonly message: ResultResponse;
+      readonly vocabulary: Era;
+      readonly screened?: boolean;
+    }
   | { readonly kind: 'error'; readonly message: ErrorResponse; readonly vocabulary: Era }
   /** `unseen`: the backend refused the request without looking at it, so it may be sent again whatever it does. */
   | { readonly kind: 'failure'; readonly failure: Failure; readonly unseen?: boolean };
@@ -67,6 +73,8 @@ export interface CallSink {
 }
 
 export interface Call {
+  /** Another request of the client has taken the call up, and wants log messages from this level on, or none. */
+  hear?(logLevel: string | undefined): void;
   /** Tells the backend that nobody waits any more. The sink hears nothing afterwards, not even a settlement. */
   cancel(reason?: string): void;
 }

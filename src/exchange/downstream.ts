@@ -2,6 +2,7 @@
  * The ways to one legacy client. What belongs to no request of its own goes to exactly one place: over Streamable HTTP to one
  * of the streams that the client opened with GET, over HTTP+SSE and stdio to the only stream there is.
  */
+import { Failure } from '../errors.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { Connection, Urgency } from './outlet.ts';
 import { parseEventId, Stream } from './stream.ts';
@@ -45,6 +46,8 @@ export class LineDownstream implements Downstream {
 export const nowhere: Downstream = { deliver: () => undefined, connected: false, close: () => undefined };
 
 export interface StreamLimits {
+  /** Streams opened by GET that somebody reads. */
+  readonly streamsPerSession: number;
   /** Messages that wait for the client to open its stream. */
   readonly eventsPerStream: number;
   /** Their bytes. */
@@ -100,10 +103,12 @@ export class StreamsDownstream implements Downstream {
     return stream;
   }
 
-  /** A standalone stream, opened by GET. */
-  listen(connection: Connection): void {
+  /** A standalone stream, opened by GET. Throws where there are enough of them; then nothing was opened. */
+  listen(open: () => Connection): void {
+    const read = this.#standalone.filter((other) => other.connected).length;
+    if (read >= this.#limits.streamsPerSession) throw new Failure('too_many_requests', { message: 'Too many streams' });
     const stream = this.open();
-    stream.attach(connection);
+    stream.attach(open());
     this.#standalone.push(stream);
     // A client that opens another one after its old connection was lost has given the old stream up.
     for (const old of this.#standalone.filter((other) => other !== stream && !other.connected)) old.terminate();

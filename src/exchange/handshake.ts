@@ -5,7 +5,7 @@ import { readCapabilities } from '../wire/capabilities.ts';
 import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision } from '../wire/revisions.ts';
 import { member, slice, stringAt, valueAt } from '../wire/values.ts';
-import { degradeServer } from './bridge/older.ts';
+import { degradeServer, olderCapabilities } from './bridge/older.ts';
 import type { ClientFacts } from './call.ts';
 import type { Discovery } from './lane.ts';
 
@@ -22,10 +22,12 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
   const info = member(request.params, 'clientInfo');
   const capabilities = member(request.params, 'capabilities');
+  const revision = known ? version : fallback;
+  const declared = capabilities && valueAt(request.bytes, capabilities);
   return {
-    revision: known ? version : fallback,
+    revision,
     info: info && slice(request.bytes, info),
-    capabilities: readCapabilities(capabilities && valueAt(request.bytes, capabilities)),
+    capabilities: readCapabilities(olderCapabilities(revision, declared)),
   };
 }
 

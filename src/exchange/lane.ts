@@ -52,9 +52,16 @@ export type BackendState =
 export interface Backend {
   readonly name: string;
   readonly state: BackendState;
+  /** What was found out last, also while it is down or in doubt. Undefined until it was reached once. */
+  readonly lastDiscovery: Discovery | undefined;
   /** Everybody's lane to a modern backend, for as long as what was found out is fresh and nothing speaks against it. */
   readonly modern: Lane | undefined;
-  /** What the backend is, from the cache while that is fresh; probes otherwise. Rejects with a Failure. Concurrent callers share one probe. */
+  /** Hears every change of `state`, and nothing twice; what a listener throws harms nobody. Returns how to hear no more. */
+  onChange(listener: (state: BackendState) => void): () => void;
+  /**
+   * What the backend is, from the cache while that is fresh; probes otherwise. Rejects with a Failure, and at once while the
+   * backend is down: it is looked after in the background then. Concurrent callers share one probe.
+   */
   discover(): Promise<Discovery>;
   /** Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. */
   open(permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane>;

@@ -6,6 +6,7 @@ import { Failure } from '../errors.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
+import type { Notification } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { Audience } from './bridge/audience.ts';
 import { canonical } from './bridge/canonical.ts';
@@ -15,6 +16,7 @@ import type { Clock } from './clock.ts';
 import type { Backend, Discovery, Lane, LaneSink } from './lane.ts';
 import { type OpenedLane, PooledCall } from './pooled-call.ts';
 import type { Session } from './session.ts';
+import { SessionLevel } from './session-level.ts';
 
 export interface LaneLimits {
   /** Pooled upstream sessions of one principal at one backend, whatever its requests declare; each may be a process. */
@@ -41,7 +43,18 @@ interface Pooled {
   idleSince: number;
   /** Who hears what the session says outside any call. */
   readonly audience: Audience;
+  readonly level: SessionLevel;
+  /** Once it stands. */
+  lane?: Lane;
 }
+
+/** What a pooled session says outside its calls; undefined: it is lost, and with it what it would have said. */
+export type HearPooled = (
+  backend: string,
+  principal: Principal,
+  client: ClientFacts,
+  said: Notification | undefined,
+) => void;
 
 interface Held extends OpenedLane {
   readonly entry: Pooled;
@@ -51,12 +64,17 @@ export class Lanes {
   readonly #backends: ReadonlyMap<string, Backend>;
   readonly #limits: LaneLimits;
   readonly #clock: Clock;
+  readonly #hear: HearPooled;
   readonly #pools = new Map<string, Set<Pooled>>();
-  /** By backend: whether asks say which call they belong to. Known once a session was opened. */
+  /**
+   * By backend: whether asks say which call they belong to. Known once a session was opened, and no longer believed of a
+   * backend that was heard asking elsewhere.
+   */
   readonly #attributing = new Map<string, boolean>();
   #stopSweeping: () => void;
 
-  constructor(backends: ReadonlyMap<string, Backend>, limits: LaneLimits, clock: Clock) {
+  constructor(backends: ReadonlyMap<string, Backend>, limits: LaneLimits, clock: Clock, hear: HearPooled) {
+    this.#hear = hear;
     this.#backends = backends;
     this.#limits = limits;
     this.#clock = clock;
@@ -115,7 +133,7 @@ export class Lanes {
     return {
       era: lane.era,
       discovery: lane.discovery,
-      call: (given, request, sink) => new PooledCall(request, sink, () => reopen(given)).begin(lane, given, release),
+      call: (given, request, sink) => new PooledCall(request, sink, given, () => reopen(given)).begin(held),
       release,
       aside: (given, request, sink) => lane.call(given, request, sink),
     };
@@ -153,7 +171,7 @@ export class Lanes {
   ): Promise<Lane> {
     const backend = this.#backend(name);
     const { eras } = await backend.discover();
-    const sink = session.laneSink((failure) => {
+    const sink = session.laneSink(name, (failure) => {
       session.lanes.delete(name);
       lost(failure);
     });
@@ -174,8 +192,11 @@ export class Lanes {
     // Who can answer nothing is asked nothing: the pool is one of such clients alone.
     const mayAsk = row.mayAsk === true && mayBeAsked(client.capabilities);
     const alone = () => mayAsk && this.#attributing.get(name) !== true;
-    const free = () =>
-      [...this.#pool(name, principal, client)].find((pooled) => !pooled.exclusive && (pooled.users === 0 || !alone()));
+    const free = () => {
+      const pool = [...this.#pool(name, principal, client)];
+      if (pool.some(({ lane }) => lane?.attributesAsks === false)) this.#attributing.set(name, false);
+      return pool.find((pooled) => !pooled.exclusive && (pooled.users === 0 || !alone()));
+    };
     let entry = free();
     const [first] = this.#pool(name, principal, client);
     if (entry === undefined && first !== undefined && !this.#attributing.has(name)) {
@@ -196,10 +217,12 @@ export class Lanes {
     };
     try {
       const lane = await entry.opening;
-      this.#attributing.set(name, lane.attributesAsks);
+      entry.lane = lane;
+      if (this.#attributing.get(name) !== false) this.#attributing.set(name, lane.attributesAsks);
       // Where the stream tells whose ask it is, calls share the lane.
-      if (lane.attributesAsks) entry.exclusive = false;
-      return { entry, lane, release };
+      entry.exclusive = alone();
+      const level = lane.discovery.capabilities.logging === undefined ? undefined : entry.level;
+      return { entry, lane, level, release };
     } catch (error) {
       release();
       throw error;
@@ -213,13 +236,25 @@ export class Lanes {
     const audience = new Audience();
     const opening = this.#backend(name).open(permit, 'legacy', client, {
       ...silent,
-      notify: (notification) => audience.notify(notification),
+      notify: (notification) => {
+        this.#hear(name, principal, client, notification);
+        audience.notify(notification);
+      },
       lost: (failure) => {
         pool.delete(entry);
+        this.#hear(name, principal, client, undefined);
         audience.lost(failure);
       },
     });
-    const entry: Pooled = { owner, opening, users: 0, exclusive: false, idleSince: this.#clock.now(), audience };
+    const entry: Pooled = {
+      owner,
+      opening,
+      users: 0,
+      exclusive: false,
+      idleSince: this.#clock.now(),
+      audience,
+      level: new SessionLevel(this.#clock),
+    };
     opening.catch(() => pool.delete(entry));
     pool.add(entry);
     return entry;

@@ -11,6 +11,11 @@ export function logLevelAt(bytes: Uint8Array, span: Span | undefined): string | 
   return level !== undefined && levels.includes(level) ? level : undefined;
 }
 
+/** The one that brings the most, among levels that there are; undefined where there is none. */
+export function mostVerbose(among: Iterable<string>): string | undefined {
+  return [...among].sort((a, b) => levels.indexOf(a) - levels.indexOf(b))[0];
+}
+
 /**
  * Whether a client that named a level wants the notification. Backends are told the level and keep to it, or not; and one
  * session upstream may serve clients with different wishes.

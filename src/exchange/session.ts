@@ -8,6 +8,7 @@ import type { Id, Notification, Response } from '../wire/message.ts';
 import type { Endpoint } from './arrival.ts';
 import { type AskLimits, Asks } from './asks.ts';
 import type { Listening } from './bridge/listening.ts';
+import { knowsNotification } from './bridge/older.ts';
 import type { Ask, ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
 import { type Downstream, questionKey } from './downstream.ts';
@@ -40,7 +41,10 @@ export class Session {
   initialized: Notification | undefined;
   /** What `logging/setLevel` said last: nothing below it reaches the client. */
   logLevel: string | undefined;
+  /** What to pass on of what a backend said, in the client's names: set where several stand behind the endpoint. */
+  translate: ((backend: string, said: Notification) => Notification | undefined) | undefined;
   readonly #clock: Clock;
+  readonly #endings: (() => void)[] = [];
   #lastSeen: number;
   #ended = false;
 
@@ -60,6 +64,11 @@ export class Session {
     return this.#ended;
   }
 
+  /** Called once, when the session ends. */
+  onEnd(action: () => void): void {
+    this.#endings.push(action);
+  }
+
   touch(): void {
     this.#lastSeen = this.#clock.now();
   }
@@ -71,10 +80,11 @@ export class Session {
   }
 
   /** Hears what a backend says outside any call. */
-  laneSink(lost: (failure: Failure) => void): LaneSink {
+  laneSink(backend: string, lost: (failure: Failure) => void): LaneSink {
     return {
-      notify: (notification: Notification) => {
-        if (this.#ended || !isWanted(notification, this.logLevel)) return;
+      notify: (said: Notification) => {
+        const notification = this.translate === undefined ? said : this.translate(backend, said);
+        if (notification === undefined || this.#ended || !this.hears(notification)) return;
         this.downstream.deliver(notification.bytes, urgencyOf(notification));
       },
       ask: (ask: Ask) => {
@@ -83,6 +93,11 @@ export class Session {
       },
       lost,
     };
+  }
+
+  /** Whether the client wants it, and its revision has such a thing. */
+  hears(notification: Notification): boolean {
+    return isWanted(notification, this.logLevel) && knowsNotification(this.client.revision, notification.method);
   }
 
   /** The client's answer to an ask. One that nobody waits for is dropped. */
@@ -108,6 +123,7 @@ export class Session {
     }
     this.lanes.clear();
     for (const listening of this.listenings.values()) listening.close();
+    for (const action of this.#endings) action();
     this.downstream.close();
   }
 }

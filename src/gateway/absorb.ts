@@ -1,16 +1,18 @@
 /** What a legacy client expects and a modern backend has no method for: done here, in the backend's place. */
 import { Failure } from '../errors.ts';
 import { unknownMethod } from '../exchange/admit.ts';
-import { Listening } from '../exchange/bridge/listening.ts';
+import { Listening, untagged } from '../exchange/bridge/listening.ts';
 import { nothingWanted, offeredLists } from '../exchange/bridge/subscriptions.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
 import { logLevelAt } from '../exchange/log-level.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Permit } from '../policy/permit.ts';
+import type { Request } from '../wire/message.ts';
 import { eraHas } from '../wire/methods.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
+import { isMerged } from './targets.ts';
 
 /** The backend that a request was for, and the way there. */
 export interface Destination {
@@ -20,11 +22,16 @@ export interface Destination {
 }
 
 /** False where the backend has the method, and is to be asked. Otherwise the exchange is settled, or will be. */
-export function absorb(rooms: Rooms, session: Session, exchange: Exchange, to: Destination): boolean {
+export function absorb(
+  rooms: Rooms,
+  session: Session,
+  exchange: Exchange,
+  { message, ...to }: Destination & { readonly message: Request },
+): boolean {
   if (exchange.row.method === 'logging/setLevel') return setLevel(session, exchange, to);
   if (eraHas(to.lane.era, exchange.row)) return false;
-  const span = member(exchange.request.params, 'uri');
-  const uri = span && stringAt(exchange.request.bytes, span);
+  const span = member(message.params, 'uri');
+  const uri = span && stringAt(message.bytes, span);
   if (exchange.row.action !== 'subscribe') exchange.fail(unknownMethod(exchange.request, 'legacy'));
   else if (uri === undefined) exchange.fail(new Failure('invalid_params', { message: 'uri is required' }));
   else if (exchange.row.method === 'resources/unsubscribe') {
@@ -63,12 +70,17 @@ function setLevel(session: Session, exchange: Exchange, { lane }: Destination): 
 function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: Destination): Listening {
   const existing = session.listenings.get(backend);
   if (existing !== undefined) return existing;
-  const lists = session.initialized === undefined ? nothingWanted : offeredLists(lane.discovery.capabilities);
+  // Where several backends stand behind the endpoint, the hub tells of lists.
+  const alone = session.initialized !== undefined && !isMerged(session.endpoint);
+  const lists = alone ? offeredLists(lane.discovery.capabilities) : nothingWanted;
   const listening = new Listening(lists, {
     client: session.client,
     clock: rooms.clock,
     start: (request, sink) => lane.call(permit, request, sink),
-    deliver: (message) => session.downstream.deliver(message, 'keep'),
+    deliver: (message, said) => {
+      const passed = session.translate === undefined ? said : session.translate(backend, said);
+      if (passed !== undefined) session.downstream.deliver(passed === said ? message : untagged(passed), 'keep');
+    },
   });
   session.listenings.set(backend, listening);
   return listening;

@@ -1,28 +1,21 @@
 /** A legacy client's message through the rooms: everything but `initialize` belongs to a session. */
-import { offers, route } from '../catalog/resolve.ts';
 import { Failure } from '../errors.ts';
-import { admitLegacy, checkVersionHeader, unknownMethod } from '../exchange/admit.ts';
-import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
-import type { CallRequest } from '../exchange/call.ts';
+import { checkVersionHeader } from '../exchange/admit.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import { LineDownstream, nowhere, StreamsDownstream } from '../exchange/downstream.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { initializeResult, readInitialize, readStranger } from '../exchange/handshake.ts';
-import type { Lane } from '../exchange/lane.ts';
-import type { HeldLane } from '../exchange/lanes.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import { Session } from '../exchange/session.ts';
-import { decide } from '../policy/decide.ts';
-import type { Permit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { readBatch } from '../wire/batch.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
-import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { methodRow } from '../wire/methods.ts';
 import { hasPolling, type Revision } from '../wire/revisions.ts';
-import { absorb, beginListening } from './absorb.ts';
+import { demandScopes } from './entry.ts';
+import { LegacyCalls } from './legacy-calls.ts';
 import type { Rooms } from './rooms.ts';
-import { listTools } from './tools.ts';
 import type { LineState, Opening, Turn } from './turn.ts';
 
 /** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
@@ -30,13 +23,16 @@ const STREAM_TAG_CHARACTERS = 8;
 
 export class LegacyFront {
   readonly #rooms: Rooms;
+  readonly #calls: LegacyCalls;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
+    this.#calls = new LegacyCalls(rooms);
   }
 
   receive(turn: Turn): void | Promise<void> {
     const { message, reply, header } = turn;
+    demandScopes(this.#rooms, turn, [message]);
     if (message.kind === 'batch') return this.#batch(turn, message);
     if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(turn, message);
     if (message.kind === 'request' && message.method === 'ping' && turn.line !== undefined) {
@@ -99,8 +95,7 @@ export class LegacyFront {
       throw new Failure('session_exists');
     }
     const client = readInitialize(request, endpoint.profile);
-    const backend = route(endpoint.backends);
-    const permit = decide({ principal, row: rowOf('initialize'), endpoint: endpoint.path, backend });
+    for (const backend of endpoint.backends) this.#calls.decide(turn, rowOf('initialize'), backend);
 
     const id = this.#rooms.newId();
     const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
@@ -111,7 +106,7 @@ export class LegacyFront {
     const opened = line === undefined ? undefined : open(line);
     let added = false;
     try {
-      const lane = await this.#lane(session, backend, permit);
+      const discovery = await this.#calls.open(session);
       // It went away before its session was there to be ended.
       if (line?.closed === true) {
         session.end(new Failure('session_ended'));
@@ -123,7 +118,7 @@ export class LegacyFront {
         sessions.add(session);
         added = true;
       }
-      const result = resultBytes(request.id.raw, initializeResult(client.revision, lane.discovery));
+      const result = resultBytes(request.id.raw, initializeResult(client.revision, discovery));
       reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
     } finally {
       if (!added) sessions.giveUp(principal);
@@ -147,6 +142,7 @@ export class LegacyFront {
     const denied = denyBatch(endpoint.profile, session.client.revision);
     if (denied !== undefined) throw denied;
     const messages = readBatch(batch, { depth: this.#rooms.limits.jsonDepth });
+    demandScopes(this.#rooms, turn, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);
     for (const message of messages) if (message.kind !== 'request') this.#oneWay(session, message);
@@ -182,37 +178,7 @@ export class LegacyFront {
     });
     session.inflight.add(exchange);
     this.#rooms.work.begin();
-    this.#serve(session, exchange).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
-  }
-
-  async #serve(session: Session, exchange: Exchange): Promise<void> {
-    const { request: message } = exchange;
-    const row = admitLegacy(message, session.client.revision);
-    if (row.method === 'ping') {
-      exchange.respondResult('{}');
-      return;
-    }
-    const backend = route(session.endpoint.backends);
-    const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
-    const lane = await this.#laneFor(session, backend, permit, row);
-    if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit })) {
-      lane.release?.();
-      return;
-    }
-    const request: CallRequest = {
-      row,
-      message,
-      client: session.client,
-      progress: exchange.token !== undefined,
-      logLevel: session.logLevel,
-    };
-    const paramHeaders =
-      lane.era === 'modern' && row.method === 'tools/call'
-        ? (again: boolean) => this.#rooms.toolHeaders.valuesFor(backend, message, listTools(lane), again)
-        : undefined;
-    const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
-    new LegacyDrive(context, exchange, request, (next, sink) => lane.call(permit, next, sink)).begin();
+    this.#calls.serve(session, exchange).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
   }
 
   #oneWay(session: Session, message: Exclude<Message, Request>): void {
@@ -230,31 +196,7 @@ export class LegacyFront {
       return;
     }
     if (row.method === 'notifications/initialized') session.initialized = message;
-    for (const [backend, opening] of session.lanes) {
-      const permit = decide({ principal: session.principal, row, endpoint: session.endpoint.path, backend });
-      opening.then(
-        (lane) => {
-          lane.notify(permit, message);
-          if (row.method === 'notifications/initialized')
-            beginListening(this.#rooms, session, { backend, lane, permit });
-        },
-        () => undefined,
-      );
-    }
-  }
-
-  #laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<HeldLane> {
-    if (session.downstream !== nowhere) return this.#lane(session, backend, permit);
-    return this.#rooms.lanes.forModern(permit, backend, session.principal, session.client, row);
-  }
-
-  #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
-    // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
-    // opened anew with the next request.
-    return this.#rooms.lanes.forSession(permit, session, backend, () => {
-      if (session.downstream instanceof StreamsDownstream)
-        this.#rooms.sessions.end(session, new Failure('session_not_found'));
-    });
+    this.#calls.notify(session, message, row);
   }
 }
 

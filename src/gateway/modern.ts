@@ -1,40 +1,34 @@
 /** A modern client's message through the rooms: nothing is held between two of them, but for calls that were parked. */
-import { offers, route } from '../catalog/resolve.ts';
+import { about } from '../about.ts';
 import { Failure } from '../errors.ts';
 import { admitModern, unknownMethod } from '../exchange/admit.ts';
-import type { HeaderReader } from '../exchange/arrival.ts';
+import { attempt } from '../exchange/bridge/drive.ts';
 import { ModernDrive } from '../exchange/bridge/modern-client.ts';
-import { Watching } from '../exchange/bridge/watching.ts';
 import type { CallRequest } from '../exchange/call.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { discoverResult } from '../exchange/handshake.ts';
-import type { HeldLane } from '../exchange/lanes.ts';
+import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
 import { decide } from '../policy/decide.ts';
 import type { Permit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
-import { member, stringAt } from '../wire/values.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { demandScopes } from './entry.ts';
+import { Gathering } from './gathering.ts';
+import type { Reader } from './lists.ts';
+import { discoverAll, listCall } from './many.ts';
+import { type Admitted, ModernCalls } from './modern-calls.ts';
+import { readerFor, startStateless } from './reading.ts';
 import type { Rooms } from './rooms.ts';
-import { listTools } from './tools.ts';
+import { isMerged, type Target } from './targets.ts';
+import { outlived } from './tenure.ts';
 import type { LineState, Turn } from './turn.ts';
-
-/** A request that was admitted, with leave to reach its backend. */
-interface Admitted {
-  readonly principal: Principal;
-  /** The path of the address that was called. */
-  readonly endpoint: string;
-  readonly backend: string;
-  readonly permit: Permit;
-  readonly exchange: Exchange;
-  readonly request: CallRequest;
-  /** Absent where the transport has no headers. */
-  readonly header: HeaderReader | undefined;
-}
 
 export class ModernFront {
   readonly #rooms: Rooms;
+  readonly #calls: ModernCalls;
   /** Open `subscriptions/listen` requests, each with the line that it came on, if any: they are told when the gateway stops. */
   readonly #listening = new Map<Exchange, LineState | undefined>();
   readonly #running = new Set<Exchange>();
@@ -43,10 +37,12 @@ export class ModernFront {
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
+    this.#calls = new ModernCalls(rooms);
   }
 
   receive(turn: Turn): void | Promise<void> {
     const { message, endpoint, reply } = turn;
+    demandScopes(this.#rooms, turn, [message]);
     switch (message.kind) {
       case 'batch':
         throw denyBatch(endpoint.profile, undefined) ?? new Failure('unsupported_mcp_batch');
@@ -73,16 +69,37 @@ export class ModernFront {
   }
 
   #request(turn: Turn, message: Request): void | Promise<void> {
-    const { endpoint, principal, reply, line } = turn;
+    const { endpoint, principal, reply } = turn;
     const { row, client, logLevel } = admitModern(message, turn.header, endpoint.profile);
-    const backend = route(endpoint.backends);
-    const permit = decide({ principal, row, endpoint: endpoint.path, backend });
-    if (row.method === 'server/discover') return this.#discover(turn, message, backend);
+    if (row.method === 'server/discover') return this.#discover(turn, message, row);
+    // Where there is but one backend, it is decided before anything is opened.
+    const [only] = endpoint.backends;
+    const permit = isMerged(endpoint) ? undefined : this.#decide(turn, row, only ?? '');
 
     if (row.longLived) this.#admitListen(principal);
     const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
     if (outlet === undefined) return;
+    const exchange = this.#open(turn, message, row, outlet);
+    const request: CallRequest = {
+      row,
+      message,
+      client,
+      progress: exchange.token !== undefined,
+      logLevel,
+      ...(turn.paramHeaders && { paramHeaders: turn.paramHeaders }),
+    };
+    const admitted = { principal, endpoint, exchange, request, header: turn.header };
+    if (permit !== undefined && only !== undefined) this.#calls.begin(admitted, { backend: only, message }, permit);
+    else attempt(exchange, this.#rooms.fault, () => this.#serveMany(turn, admitted));
+  }
+
+  #open(turn: Turn, message: Request, row: MethodRow, outlet: Outlet): Exchange {
+    const { principal, line } = turn;
+    const overByItself = row.longLived
+      ? this.#rooms.tenure.hold(principal, () => exchange.abort(outlived(principal)))
+      : undefined;
     const exchange = new Exchange(message, row, outlet, (settled) => {
+      overByItself?.();
       line?.inflight.remove(settled);
       if (this.#listening.delete(settled)) this.#listens(principal, -1);
       if (this.#running.delete(settled)) this.#rooms.work.end();
@@ -96,19 +113,50 @@ export class ModernFront {
       this.#rooms.work.begin();
     }
     outlet.onAbandoned(() => exchange.cancel());
+    return exchange;
+  }
 
-    const request: CallRequest = {
-      row,
-      message,
+  #serveMany(turn: Turn, admitted: Admitted): void {
+    const { endpoint, exchange, request } = admitted;
+    const { row, message } = request;
+    const fail = (error: unknown) => exchange.fail(this.#rooms.fault(error));
+    if (!this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'modern');
+    const reader = readerFor(this.#rooms.lanes, admitted.principal, request.client);
+    if (row.longLived) {
+      this.#gather(turn, admitted, reader).catch(fail);
+    } else if (row.list !== undefined) {
+      const parties = { principal: admitted.principal, endpoint: endpoint.path, backend: '', serverInfo: about };
+      const start = listCall(this.#rooms, endpoint, reader, () => unknownMethod(message, 'modern'));
+      new ModernDrive(this.#rooms, parties, exchange, request).begin(start);
+    } else {
+      const begin = (target: Target) => this.#calls.begin(admitted, target, this.#decide(turn, row, target.backend));
+      const target = this.#rooms.targets.find(endpoint, row, message, reader);
+      if (target instanceof Promise) target.then(begin).catch(fail);
+      else begin(target);
+    }
+  }
+
+  async #gather(turn: Turn, { endpoint, exchange, request, principal }: Admitted, reader: Reader): Promise<void> {
+    const { row, client } = request;
+    const { lanes, hub, targets, clock, limits } = this.#rooms;
+    const { backends } = endpoint;
+    const permit = (backend: string) => this.#decide(turn, row, backend);
+    await new Gathering(exchange, {
+      backends,
+      discovery: await discoverAll(this.#rooms, endpoint),
       client,
-      progress: exchange.token !== undefined,
-      logLevel,
-      ...(turn.paramHeaders && { paramHeaders: turn.paramHeaders }),
-    };
-    const admitted = { principal, endpoint: endpoint.path, backend, permit, exchange, request, header: turn.header };
-    const lane = this.#rooms.lanes.stateless(backend);
-    if (lane !== undefined) this.#drive(admitted, lane);
-    else this.#findLane(admitted).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+      clock,
+      limits,
+      hear: (hear) => hub.hear(backends, hear),
+      locate: async (uri) => targets.locate(endpoint, uri, reader),
+      isModern: async (backend) => (await lanes.discover(backend)).eras.includes('modern'),
+      watch: (backend) => lanes.watch(permit(backend), backend, principal, client),
+      start: (backend, next, sink) => startStateless(lanes, backend, permit(backend), next, sink),
+    }).begin();
+  }
+
+  #decide({ principal, endpoint }: Turn, row: MethodRow, backend: string): Permit {
+    return decide({ principal, row, endpoint: endpoint.path, backend });
   }
 
   #admitListen(principal: Principal): void {
@@ -123,72 +171,14 @@ export class ModernFront {
     else this.#listensOf.set(principal.key, open);
   }
 
-  async #discover(turn: Turn, message: Request, backend: string): Promise<void> {
+  async #discover(turn: Turn, message: Request, row: MethodRow): Promise<void> {
+    const { endpoint } = turn;
     const { lanes, work } = this.#rooms;
+    for (const backend of endpoint.backends) this.#decide(turn, row, backend);
     work.begin();
-    const discovery = await lanes.discover(backend).finally(() => work.end());
-    turn.reply.respond(resultBytes(message.id.raw, discoverResult(turn.endpoint.profile, discovery)));
-  }
-
-  async #findLane(admitted: Admitted): Promise<void> {
-    const { backend, endpoint, exchange, principal, permit, request } = admitted;
-    const { eras } = await this.#rooms.lanes.discover(backend);
-    const state = member(request.message.params, 'requestState');
-    if (state !== undefined && !eras.includes('modern')) {
-      const text = stringAt(request.message.bytes, state) ?? '';
-      const parked = await this.#rooms.parking.take(text, { principal, endpoint, request: request.message });
-      parked.resume(exchange);
-      return;
-    }
-    if (request.row.longLived && !eras.includes('modern')) {
-      const watched = await this.#rooms.lanes.watch(permit, backend, principal, request.client);
-      await new Watching(exchange, watched).begin();
-      return;
-    }
-    const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);
-    this.#drive(admitted, held);
-  }
-
-  #drive(admitted: Admitted, lane: HeldLane): void {
-    const { exchange, request } = admitted;
-    if (!offers(lane.discovery.capabilities, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
-    if (exchange.settled) {
-      lane.release?.();
-      return;
-    }
-    const mismatch = this.#paramMismatch(admitted, lane);
-    if (mismatch === undefined) this.#call(admitted, lane);
-    else {
-      this.#callUnless(mismatch, admitted, lane).catch((error: unknown) => {
-        lane.release?.();
-        exchange.fail(this.#rooms.fault(error));
-      });
-    }
-  }
-
-  async #callUnless(
-    mismatch: Failure | Promise<Failure | undefined>,
-    admitted: Admitted,
-    lane: HeldLane,
-  ): Promise<void> {
-    const failure = await mismatch;
-    if (failure !== undefined) admitted.exchange.fail(failure);
-    if (admitted.exchange.settled) lane.release?.();
-    else this.#call(admitted, lane);
-  }
-
-  #call({ exchange, request, permit, principal, endpoint }: Admitted, lane: HeldLane): void {
-    const { serverInfo } = lane.discovery;
-    const parties = { principal, endpoint, serverInfo };
-    new ModernDrive(this.#rooms, parties, exchange, request).begin((next, sink) => lane.call(permit, next, sink));
-  }
-
-  /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
-  #paramMismatch(
-    { backend, request, header }: Admitted,
-    lane: HeldLane,
-  ): Failure | undefined | Promise<Failure | undefined> {
-    if (header === undefined || request.row.method !== 'tools/call') return undefined;
-    return this.#rooms.toolHeaders.check(backend, request.message, header, listTools(lane));
+    const [only = ''] = endpoint.backends;
+    const finding = isMerged(endpoint) ? discoverAll(this.#rooms, endpoint) : lanes.discover(only);
+    const discovery = await finding.finally(() => work.end());
+    turn.reply.respond(resultBytes(message.id.raw, discoverResult(endpoint.profile, discovery)));
   }
 }

@@ -1,4 +1,5 @@
 /** What the spine is built from. Made in assemble.ts. */
+import type { Shelf } from '../catalog/shelf.ts';
 import type { Config } from '../config/config.ts';
 import type { Fault, Warn } from '../exchange/bridge/drive.ts';
 import type { Parking } from '../exchange/bridge/parking.ts';
@@ -7,16 +8,28 @@ import type { Backend } from '../exchange/lane.ts';
 import type { Lanes } from '../exchange/lanes.ts';
 import type { Sessions } from '../exchange/sessions.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
+import type { Door } from '../identity/door.ts';
 import type { EventLog } from '../store/ports.ts';
+import type { Hub } from './hub.ts';
+import type { Lists } from './lists.ts';
+import type { Targets } from './targets.ts';
+import type { Tenure } from './tenure.ts';
 import type { Work } from './work.ts';
 
 export interface Rooms {
   readonly limits: Config['limits'];
   readonly backends: ReadonlyMap<string, Backend>;
+  readonly door: Door;
+  readonly tenure: Tenure;
   readonly lanes: Lanes;
   readonly sessions: Sessions;
   readonly parking: Parking;
   readonly toolHeaders: ToolHeaders;
+  /** What follows is for endpoints with several backends. */
+  readonly shelf: Shelf;
+  readonly lists: Lists;
+  readonly targets: Targets;
+  readonly hub: Hub;
   readonly events: EventLog;
   readonly work: Work;
   readonly clock: Clock;

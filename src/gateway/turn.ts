@@ -3,13 +3,14 @@ import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
 import type { Inflight } from '../exchange/exchange.ts';
 import type { Connection, Reply } from '../exchange/outlet.ts';
 import type { Session } from '../exchange/session.ts';
-import type { Principal } from '../identity/principal.ts';
+import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Era } from '../wire/revisions.ts';
 
 export interface Turn {
   readonly endpoint: Endpoint;
   readonly principal: Principal;
+  readonly credentials: Credentials;
   readonly message: Message | Batch;
   readonly reply: Reply;
   /** Absent where the transport has none. */

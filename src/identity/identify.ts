@@ -1,8 +1,76 @@
-/** Credentials to a principal. Where no identity is configured everybody on this machine is the same local one. */
-import type { Credentials, Principal } from './principal.ts';
+/** Credentials to a principal, or to the name of what is wrong with them. */
+import { Failure } from '../errors.ts';
+import { checkAudience } from './audience.ts';
+import { type Carrier, findCredential } from './credentials.ts';
+import type { Guard, Guarded } from './guard.ts';
+import { keyPrefix } from './key-file.ts';
+import type { Keys } from './keys.ts';
+import { localPrincipal, type Principal } from './principal.ts';
+import type { Tokens } from './tokens.ts';
+import type { Verified } from './verified.ts';
 
-const local: Principal = { key: 'local' };
+const local = localPrincipal();
 
-export function identify(_credentials: Credentials): Principal {
-  return local;
+/** A value, not a promise, wherever nobody has to be asked: keys always, tokens that were seen lately. */
+export type Identified = Principal | Failure | Promise<Principal | Failure>;
+
+export interface IdentityParts {
+  readonly keys?: Keys | undefined;
+  readonly tokens?: Tokens | undefined;
+}
+
+export class Identity {
+  readonly #keys: Keys | undefined;
+  readonly #tokens: Tokens | undefined;
+
+  constructor({ keys, tokens }: IdentityParts) {
+    this.#keys = keys;
+    this.#tokens = tokens;
+  }
+
+  /** Never throws or rejects. */
+  identify(carrier: Carrier, guard: Guard): Identified {
+    if (guard.kind === 'open') return local;
+    const credential = findCredential(carrier, guard);
+    if (credential instanceof Failure) return credential;
+    switch (credential.kind) {
+      case 'none':
+        return new Failure('credentials_missing');
+      case 'key':
+        return this.#byKey(credential.text, guard);
+      case 'bearer':
+        // What looks like one of our keys is never shown to an issuer.
+        return credential.text.startsWith(keyPrefix) || !guard.tokens
+          ? this.#byKey(credential.text, guard)
+          : this.#byToken(credential.text, guard);
+    }
+  }
+
+  /** For what stays open: whether the credentials behind it are still good. Asked again and again; cheap. */
+  stillGood(principal: Principal): boolean {
+    switch (principal.kind) {
+      case 'local':
+        return true;
+      case 'key':
+        return this.#keys?.stillGood(principal) ?? false;
+      case 'token':
+        return this.#tokens?.stillGood(principal) ?? false;
+    }
+  }
+
+  #byKey(text: string, guard: Guarded): Principal | Failure {
+    return guard.keys && this.#keys !== undefined ? this.#keys.find(text) : new Failure('key_unknown');
+  }
+
+  #byToken(text: string, guard: Guarded): Identified {
+    if (this.#tokens === undefined) return new Failure('token_invalid');
+    const verified = this.#tokens.verify(text);
+    return verified instanceof Promise ? verified.then((outcome) => admit(outcome, guard)) : admit(verified, guard);
+  }
+}
+
+function admit(verified: Verified | Failure, { ours }: Guarded): Principal | Failure {
+  if (verified instanceof Failure) return verified;
+  const rule = { ours, mayBeAbsent: verified.audienceMayBeAbsent };
+  return checkAudience(verified.audience, rule) ?? verified.principal;
 }

@@ -20,21 +20,22 @@ export function pushCors(head: string[], origin: string): void {
   head.push('Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED, 'Vary', 'Origin');
 }
 
-export function preflightHeaders(req: IncomingMessage, allow: string): string[] {
+/** `keyHeader` is where the endpoint takes keys, besides `Authorization`. */
+export function preflightHeaders(req: IncomingMessage, allow: string, keyHeader?: string): string[] {
   const head = ['Allow', allow];
   if (req.headers.origin === undefined) return head;
   head.push('Access-Control-Allow-Methods', allow, 'Access-Control-Max-Age', MAX_AGE);
-  const names = requestedNames(req.headers['access-control-request-headers']);
+  const names = requestedNames(req.headers['access-control-request-headers'], keyHeader);
   if (names !== '') head.push('Access-Control-Allow-Headers', names);
   return head;
 }
 
 /** What was asked for and belongs to the protocol. A page that is allowed to speak MCP to us is allowed nothing else. */
-function requestedNames(asked: string | string[] | undefined): string {
+function requestedNames(asked: string | string[] | undefined, keyHeader: string | undefined): string {
   if (typeof asked !== 'string') return '';
   return asked
     .split(',', MAX_NAMES)
     .map((name) => name.trim())
-    .filter((name) => ofRequests.test(name))
+    .filter((name) => ofRequests.test(name) || name.toLowerCase() === keyHeader)
     .join(', ');
 }

@@ -13,8 +13,8 @@ import { type Readiness, respondHealth, respondReadiness } from './health.ts';
 import type { IngressNotes } from './notes.ts';
 import { type OriginRules, Origins } from './origin.ts';
 import type { OutboxLimits } from './outbox.ts';
-import { respondEmpty, respondFailure } from './respond.ts';
-import { type Route, type Routes, routesOf, targetOf } from './routes.ts';
+import { respondEmpty, respondFailure, respondState } from './respond.ts';
+import { documentRoute, type Route, type Routes, routesOf, type Target, targetOf } from './routes.ts';
 import { HttpSse } from './sse.ts';
 import { notAllowed, type Shared, serveMcp } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
@@ -23,10 +23,18 @@ export interface HttpOptions {
   readonly listen: OriginRules & { readonly port: number };
   readonly endpoints: readonly Endpoint[];
   readonly gateway: Gateway;
+  readonly door: Lobby;
   readonly limits: HttpLimits;
   readonly ready: () => Readiness;
   readonly notes: IngressNotes;
   readonly clock: SweepClock;
+}
+
+/** What can be known before anybody is asked who they are. */
+export interface Lobby {
+  /** A document for everybody, by its path. */
+  document(path: string, host: string | undefined): object | undefined;
+  keyHeader(endpointPath: string): string | undefined;
 }
 
 export interface HttpLimits extends OutboxLimits {
@@ -158,7 +166,7 @@ class Listener {
     const foreign = this.#origins.checkOrigin(origin);
     if (foreign === undefined) res.origin = origin;
     const target = targetOf(req.url ?? '', req.headers.host);
-    const route = this.#routes.get(target.path);
+    const route = this.#routes.get(target.path) ?? this.#documentAt(target);
     if (route !== undefined && !route.methods.has(req.method)) {
       notAllowed(res, route.allow);
       return;
@@ -167,6 +175,12 @@ class Listener {
     const refusal = unknown ?? foreign ?? this.#checkHost(req, target.host);
     if (refusal !== undefined) respondFailure(res, refusal, { era: res.era });
     else if (route !== undefined) this.#serve(req, res, route);
+  }
+
+  /** What the endpoints say of themselves to clients that look for a token. */
+  #documentAt({ path, host }: Target): Route | undefined {
+    const document = this.#options.door.document(path, host);
+    return document && documentRoute(document);
   }
 
   #checkHost(req: IncomingMessage, host: string | undefined): Failure | undefined {
@@ -179,7 +193,8 @@ class Listener {
 
   #serve(req: IncomingMessage, res: HttpAnswer, route: Route): void {
     if (req.method === 'OPTIONS') {
-      respondEmpty(res, 204, preflightHeaders(req, route.allow));
+      const keyHeader = 'endpoint' in route ? this.#options.door.keyHeader(route.endpoint.path) : undefined;
+      respondEmpty(res, 204, preflightHeaders(req, route.allow, keyHeader));
       return;
     }
     switch (route.kind) {
@@ -191,6 +206,9 @@ class Listener {
         break;
       case 'messages':
         this.#sse.receive(req, res, route);
+        break;
+      case 'document':
+        respondState(res, 200, route.document);
         break;
       case 'health':
         respondHealth(res);

@@ -45,9 +45,12 @@ const uncached: Headers = { 'Cache-Control': 'no-store' };
 
 export function respondFailure(res: HttpAnswer, failure: Failure, context: FailureContext): void {
   const id = context.id ?? failure.id;
-  const status = id === undefined ? statusOutside(failure.row) : failure.row.status;
-  const headers = context.headers === undefined ? uncached : { ...uncached, ...context.headers };
-  respondJson(res, status, failureBytes(failure, context.era, id), headers);
+  const { http, row } = failure;
+  const status = http?.status ?? (id === undefined ? statusOutside(row) : row.status);
+  const more = http?.headers ?? context.headers;
+  const headers = more === undefined ? uncached : { ...uncached, ...context.headers, ...http?.headers };
+  const echoed = id ?? (http?.nullId === true ? 'null' : undefined);
+  respondJson(res, status, failureBytes(failure, context.era, echoed), headers);
 }
 
 /**
@@ -86,8 +89,9 @@ function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | 
   else {
     // Head and pieces leave in one system call.
     res.cork();
-    for (const piece of body) res.write(piece);
-    res.end();
+    const last = body.length - 1;
+    for (let at = 0; at < last; at++) res.write(body[at]);
+    res.end(body[last]);
     res.uncork();
   }
   if (res.writableLength > 0) cutWhenStalled(res);

@@ -7,8 +7,9 @@ export type Route = Allowed &
     | { readonly kind: 'mcp'; readonly endpoint: Endpoint; readonly hasLegacy: boolean }
     /** The two addresses of HTTP+SSE. `messages` is the path of the second. */
     | { readonly kind: 'sse'; readonly endpoint: Endpoint; readonly messages: string }
-    | { readonly kind: 'messages'; readonly endpoint: Endpoint }
+    | { readonly kind: 'messages'; readonly endpoint: Endpoint; readonly stream: string }
     | { readonly kind: 'health' | 'ready' }
+    | { readonly kind: 'document'; readonly document: object }
   );
 
 interface Allowed {
@@ -28,6 +29,11 @@ function allowing(allow: string): Allowed {
   return { allow, methods: new Set(allow.split(', ')) };
 }
 
+/** A document that is made when somebody asks for it. */
+export function documentRoute(document: object): Route {
+  return { kind: 'document', document, ...allowing(OWN_ALLOW) };
+}
+
 /** Where two claim the same path, an endpoint that the config names wins over an address that was derived. */
 export function routesOf(endpoints: readonly Endpoint[]): Routes {
   const routes = new Map<string, Route>();
@@ -42,13 +48,26 @@ export function routesOf(endpoints: readonly Endpoint[]): Routes {
   return routes;
 }
 
+/** Every path that leads to the endpoint, its own first. */
+export function pathsOf(routes: Routes, endpoint: Endpoint): readonly string[] {
+  const paths = [...routes].flatMap(([path, route]) =>
+    'endpoint' in route && route.endpoint === endpoint && path !== endpoint.path ? [path] : [],
+  );
+  return [endpoint.path, ...paths];
+}
+
+/** The stream's address, and the one for messages. */
+function httpSsePaths(path: string): readonly [string, string] {
+  const base = path.replace(/\/(?:mcp)?$/, '');
+  return [`${base}/sse`, `${base}/messages`];
+}
+
 /** HTTP+SSE is the transport of the first revision: without it in the profile, the addresses do not exist. */
 function addHttpSse(routes: Map<string, Route>, endpoint: Endpoint): void {
   if (!endpoint.profile.revisions.includes('2024-11-05')) return;
-  const base = endpoint.path.replace(/\/(?:mcp)?$/, '');
-  const messages = `${base}/messages`;
-  routes.set(`${base}/sse`, { kind: 'sse', endpoint, messages, ...allowing('GET, OPTIONS') });
-  routes.set(messages, { kind: 'messages', endpoint, ...allowing(MODERN_ALLOW) });
+  const [stream, messages] = httpSsePaths(endpoint.path);
+  routes.set(stream, { kind: 'sse', endpoint, messages, ...allowing('GET, OPTIONS') });
+  routes.set(messages, { kind: 'messages', endpoint, stream, ...allowing(MODERN_ALLOW) });
 }
 
 const absolute = /^https?:\/\/([^/?#]*)/i;

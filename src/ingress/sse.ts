@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors.ts';
-import type { Endpoint, Line } from '../exchange/arrival.ts';
+import type { Endpoint, Line, SessionRequest } from '../exchange/arrival.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import { readMessage } from '../wire/scan.ts';
 import { encodeEvent } from '../wire/sse.ts';
@@ -16,7 +16,7 @@ import { faultFailure } from './fault.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
 import type { Route } from './routes.ts';
 import { SseConnection } from './stream.ts';
-import { credentialsOf, orFault, refuseStream, type Shared } from './streamable.ts';
+import { credentialsOf, orFault, refuseStream, refuseUnread, type Shared, sessionRequest } from './streamable.ts';
 
 export type SseRoute = Extract<Route, { kind: 'sse' }>;
 export type MessagesRoute = Extract<Route, { kind: 'messages' }>;
@@ -66,25 +66,33 @@ export class HttpSse {
   }
 
   #sink(req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): BodySink {
-    const unreadable = (failure: Failure) => respondFailure(res, failure, { era: 'legacy' });
+    const unread = (failure: Failure) => refuseUnread(this.#shared, res, messageRequest(req, route), failure, 'legacy');
     return {
-      unreadable,
+      // Size and time come before the question of who it is.
+      unreadable: (failure) => respondFailure(res, failure, { era: 'legacy' }),
       body: (bytes) => {
         try {
-          this.#deliver(readMessage(bytes, this.#shared.depth), sessionIdOf(req.url ?? ''), res, route);
+          const message = readMessage(bytes, this.#shared.depth);
+          this.#admit(message, req, res, route).catch((error: unknown) =>
+            unread(faultFailure(error, this.#shared.notes)),
+          );
         } catch (error) {
-          unreadable(faultFailure(error, this.#shared.notes));
+          unread(faultFailure(error, this.#shared.notes));
         }
       },
     };
   }
 
-  #deliver(message: Message | Batch, sessionId: string | undefined, res: HttpAnswer, route: MessagesRoute): void {
+  /** Who sends it comes first; which session it is for after that. */
+  async #admit(message: Message | Batch, req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): Promise<void> {
+    const sessionId = sessionIdOf(req.url ?? '');
     const open = sessionId === undefined ? undefined : this.#lines.get(sessionId);
+    const request = messageRequest(req, route);
+    // Whether there is such a line is known to its owner alone: whatever else is wrong is told after that.
     const failure =
-      sessionId === undefined
-        ? new Failure('session_required', { message: 'sessionId is required' })
-        : this.#refusal(message, open, route);
+      open?.endpoint === route.endpoint
+        ? ((await open.line.admits(request.credentials, message)) ?? this.#refusal(message))
+        : await this.#shared.gateway.unread(request, unknownLine(sessionId), message);
     if (failure !== undefined) {
       respondFailure(res, failure, { era: 'legacy', id: message.kind === 'request' ? message.id.raw : undefined });
       return;
@@ -93,11 +101,24 @@ export class HttpSse {
     open?.line.receive(message);
   }
 
-  #refusal(message: Message | Batch, open: OpenLine | undefined, route: MessagesRoute): Failure | undefined {
-    if (open?.endpoint !== route.endpoint) return new Failure('session_not_found');
+  #refusal(message: Message | Batch): Failure | undefined {
     if (message.kind === 'batch') return new Failure('unsupported_mcp_batch');
     return message.kind === 'request' && this.#shared.closing() ? new Failure('shutting_down') : undefined;
   }
+}
+
+/** A client on this transport knows the address of the stream: a token is for that one, and so is what it is told. */
+function messageRequest(req: IncomingMessage, route: MessagesRoute): SessionRequest {
+  const { url = '', rawHeaders } = req;
+  const query = url.indexOf('?');
+  const told = query === -1 ? route.stream : `${route.stream}${url.slice(query)}`;
+  return { ...sessionRequest(req, route), credentials: { rawHeaders, url: told } };
+}
+
+function unknownLine(sessionId: string | undefined): Failure {
+  return sessionId === undefined
+    ? new Failure('session_required', { message: 'sessionId is required' })
+    : new Failure('session_not_found');
 }
 
 function sessionIdOf(url: string): string | undefined {

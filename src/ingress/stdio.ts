@@ -29,7 +29,7 @@ export interface StdioOptions {
 export async function serveStdio(options: StdioOptions): Promise<void> {
   const { input, gateway, endpoint, limits, notes, signal } = options;
   const connection = new LineConnection(options.output, limits, notes);
-  const line = await gateway.connect(endpoint, { authorization: undefined }, 'stdio', connection);
+  const line = await gateway.connect(endpoint, 'local', 'stdio', connection);
   if (line instanceof Failure) throw line;
   const lines = new LineReader({ lineBytes: limits.bodyBytes });
   const take = (read: readonly (Uint8Array | Failure)[]): void => {

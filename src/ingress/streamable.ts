@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts';
 import type { Endpoint, Gateway, HeaderReader, SessionRequest } from '../exchange/arrival.ts';
 import type { Connection } from '../exchange/outlet.ts';
 import type { Credentials } from '../identity/principal.ts';
+import type { Era } from '../wire/revisions.ts';
 import { readMessage } from '../wire/scan.ts';
 import { type Accepted, checkPost, checkStream, readAccept } from './accept.ts';
 import type { HttpAnswer } from './answer.ts';
@@ -42,8 +43,9 @@ export function notAllowed(res: HttpAnswer, allow: string): void {
   respondFailure(res, new Failure('method_not_allowed'), { era: res.era, headers: { Allow: allow } });
 }
 
+/** The request itself: nobody looks at it where nobody is asked who they are. */
 export function credentialsOf(req: IncomingMessage): Credentials {
-  return { authorization: req.headers.authorization };
+  return req;
 }
 
 function headersOf(req: IncomingMessage): HeaderReader {
@@ -108,17 +110,32 @@ class Post implements BodySink {
       });
     } catch (error) {
       const failure = faultFailure(error, this.#shared.notes);
-      if (reply === undefined) this.unreadable(failure);
-      else reply.refuse(failure, this.#res.era);
+      const { era } = this.#res;
+      if (reply !== undefined) reply.refuse(failure, era);
+      else refuseUnread(this.#shared, this.#res, sessionRequest(this.#req, this.#route), failure, era);
     }
   }
 
+  /** Size and time come before the question of who it is. */
   unreadable(failure: Failure): void {
     respondFailure(this.#res, failure, { era: this.#res.era });
   }
 }
 
-function sessionRequest(req: IncomingMessage, route: McpRoute): SessionRequest {
+/** What could not be read is told to those who may know. */
+export function refuseUnread(
+  { gateway }: Shared,
+  res: HttpAnswer,
+  request: SessionRequest,
+  failure: Failure,
+  era: Era,
+): void {
+  const told = gateway.unread(request, failure);
+  if (told instanceof Promise) void told.then((late) => respondFailure(res, late, { era }));
+  else respondFailure(res, told, { era });
+}
+
+export function sessionRequest(req: IncomingMessage, route: { readonly endpoint: Endpoint }): SessionRequest {
   return { endpoint: route.endpoint, credentials: credentialsOf(req), header: headersOf(req) };
 }
 

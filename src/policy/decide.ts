@@ -1,15 +1,13 @@
 /** Whether a principal may do a thing. Without a policy there is nothing to forbid it. */
-import type { Principal } from '../identity/principal.ts';
-import type { MethodRow } from '../wire/methods.ts';
 import { mint, type Permit } from './mint.ts';
+import type { Policy } from './policy.ts';
+import type { Question } from './question.ts';
+import type { Denial } from './ruling.ts';
 
-export interface Question {
-  readonly principal: Principal;
-  readonly row: MethodRow;
-  readonly endpoint: string;
-  readonly backend: string;
-}
+export type { Question } from './question.ts';
 
-export function decide(question: Question): Permit {
-  return mint(question.principal.key, question.row.action);
+export function decide(question: Question): Permit;
+export function decide(question: Question, policy: Policy | undefined): Permit | Denial;
+export function decide(question: Question, policy?: Policy): Permit | Denial {
+  return policy === undefined ? mint(question.principal.key, question.row.action) : policy.decide(question);
 }

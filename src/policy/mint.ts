@@ -1,4 +1,5 @@
 /** Where permits are made. Only this room may import this file; the import check holds that. */
+import type { Ruling } from './ruling.ts';
 
 const proof = Symbol('permit');
 
@@ -7,14 +8,17 @@ export class Permit {
   readonly holder: string;
   /** What for: the policy action, or the gateway's own purpose. */
   readonly purpose: string;
+  /** How policy came to it; absent where there is no policy. */
+  readonly ruling: Ruling | undefined;
 
-  constructor(given: symbol, holder: string, purpose: string) {
+  constructor(given: symbol, holder: string, purpose: string, ruling: Ruling | undefined) {
     if (given !== proof) throw new TypeError('A permit is made by policy');
     this.holder = holder;
     this.purpose = purpose;
+    this.ruling = ruling;
   }
 }
 
-export function mint(holder: string, purpose: string): Permit {
-  return new Permit(proof, holder, purpose);
+export function mint(holder: string, purpose: string, ruling?: Ruling): Permit {
+  return new Permit(proof, holder, purpose, ruling);
 }

@@ -1,9 +1,86 @@
-/** Hard denials: wire forms that an endpoint does not have. Decided before any rule, the same in every mode and on every way in. */
+/**
+ * Hard denials: wire forms that an endpoint, or a backend, does not have. Decided before any rule, the same in every mode and
+ * on every way in.
+ */
 import { Failure } from '../errors.ts';
 import { hasBatches, type Profile, type Revision } from '../wire/revisions.ts';
+import type { AskKind } from './actions.ts';
+import { notFlat } from './elicitation.ts';
+
+/** What an endpoint is strict about besides revisions, batches and media types. */
+export interface FullProfile extends Profile {
+  /** `flat`: forms are objects of primitives, as the specification restricts them; `any` passes on whatever a backend asks. */
+  readonly elicitation: 'any' | 'flat';
+  /** `plain`: the characters that the specification advises. */
+  readonly toolNames: 'any' | 'plain';
+  /** Where the endpoint departs from the limits of all. */
+  readonly bodyBytes?: number | undefined;
+  readonly jsonDepth?: number | undefined;
+}
+
+/** What a backend is let do. */
+export interface BackendProfile {
+  /** Revisions in which it is spoken to. */
+  readonly revisions: readonly Revision[];
+  readonly asks: readonly AskKind[];
+}
+
+/** Something on the wire that a profile may not have. */
+export type Form =
+  | { readonly form: 'batch'; readonly revision: Revision | undefined }
+  | { readonly form: 'revision'; readonly revision: string }
+  | { readonly form: 'accept'; readonly json: boolean; readonly events: boolean }
+  | { readonly form: 'body'; readonly bytes: number }
+  | { readonly form: 'depth'; readonly depth: number }
+  | { readonly form: 'tool'; readonly name: string }
+  /** `params` of `elicitation/create`. */
+  | { readonly form: 'elicitation'; readonly params: unknown };
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-names */
+const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Undefined where the profile has it. */
+export function hardDenial(profile: FullProfile, given: Form): Failure | undefined {
+  switch (given.form) {
+    case 'batch':
+      return denyBatch(profile, given.revision);
+    case 'revision': {
+      const supported: readonly string[] = profile.revisions;
+      const { revision: requested } = given;
+      return supported.includes(requested)
+        ? undefined
+        : new Failure('unsupported_version', { data: { supported, requested } });
+    }
+    case 'accept':
+      return profile.accept === 'lenient' || (given.json && given.events) ? undefined : new Failure('not_acceptable');
+    case 'body':
+      return given.bytes <= (profile.bodyBytes ?? given.bytes) ? undefined : new Failure('body_too_large');
+    case 'depth':
+      return given.depth <= (profile.jsonDepth ?? given.depth) ? undefined : new Failure('too_deep');
+    case 'tool':
+      return isNameAdmitted(profile, given.name) ? undefined : new Failure('invalid_params', { message: badName });
+    case 'elicitation': {
+      const why = profile.elicitation === 'any' ? undefined : notFlat(given.params);
+      return why === undefined ? undefined : new Failure('invalid_params', { message: why });
+    }
+  }
+}
+
+const badName = 'The name of a tool has up to 128 letters, digits, dots, dashes and underscores here';
+
+/** For lists: a tool that cannot be called is not shown. */
+export function isNameAdmitted({ toolNames }: Pick<FullProfile, 'toolNames'>, name: string): boolean {
+  return toolNames === 'any' || PLAIN_NAME.test(name);
+}
 
 /** 2025-03-26 must receive batches; no other revision has them. Said as soon as the array is seen: no member is parsed. */
 export function denyBatch(profile: Profile, revision: Revision | undefined): Failure | undefined {
   const allowed = profile.batches === 'allow' && revision !== undefined && hasBatches(revision);
   return allowed ? undefined : new Failure('unsupported_mcp_batch');
+}
+
+/** Answered to the backend in the client's place; the client never hears of it. */
+export function denyAsk({ asks }: Pick<BackendProfile, 'asks'>, ask: AskKind): Failure | undefined {
+  if (asks.includes(ask)) return undefined;
+  return new Failure('ask_not_supported', { message: `This backend may not ask for ${ask}` });
 }

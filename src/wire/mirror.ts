@@ -5,11 +5,10 @@
  */
 import { Failure } from '../errors.ts';
 import type { Request } from './message.ts';
+import { metaKeys } from './meta.ts';
 import type { MethodRow } from './methods.ts';
 import { nameAt } from './names.ts';
 import { isObject, member } from './values.ts';
-
-export const PROTOCOL_VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
 const PREFIX = '=?base64?';
 const SUFFIX = '?=';
@@ -65,7 +64,7 @@ export function checkMirrored(
   headers: MirroredHeaders,
 ): Failure | undefined {
   return (
-    compare(request, 'MCP-Protocol-Version', headers.version, bodyText(request, 'meta', PROTOCOL_VERSION_KEY)) ??
+    compare(request, 'MCP-Protocol-Version', headers.version, bodyText(request, 'meta', metaKeys.protocolVersion)) ??
     compare(request, 'Mcp-Method', headers.method, request.method) ??
     checkName(request, row, headers.name)
   );

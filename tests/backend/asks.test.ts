@@ -15,6 +15,7 @@ import {
   settleDown,
   told,
   toolCall,
+  untroubled,
 } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { ScriptedChannel } from './support/scripted-channel.ts';
@@ -34,6 +35,7 @@ async function opened({ streams }: { streams: boolean }) {
     limits,
     notes,
     self: '{}',
+    health: untroubled,
     ended: () => undefined,
   });
   lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/initialized"}'));

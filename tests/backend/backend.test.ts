@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LiveBackend } from '../../src/backend/backend.ts';
-import { Failure } from '../../src/errors.ts';
+import { Pace } from '../../src/backend/pace.ts';
+import { Failure, type Reason } from '../../src/errors.ts';
 import {
   CallRecorder,
   callOf,
@@ -16,6 +17,8 @@ import {
 import { ManualClock } from './support/clock.ts';
 import { agree, modernResult, type Rule, rules, ScriptedConnector } from './support/scripted-connector.ts';
 
+const pauses = { restartMinMs: 500, restartMaxMs: 30_000 };
+
 function setUp(transport: 'stdio' | 'http', script: Rule[], share = false) {
   const clock = new ManualClock();
   const connector = new ScriptedConnector(transport, ...script);
@@ -28,8 +31,9 @@ function setUp(transport: 'stdio' | 'http', script: Rule[], share = false) {
     notes: new OddNotes(),
     self: '{}',
     share,
-    onState: ({ state }) => states.push(state),
+    pace: new Pace(pauses, () => 1),
   });
+  backend.onChange(({ state }) => states.push(state));
   return { backend, clock, connector, states };
 }
 
@@ -71,8 +75,10 @@ describe('what a backend is', () => {
     await expect(backend.discover()).rejects.toMatchObject({ reason: 'backend_unavailable' });
     await expect(backend.discover()).rejects.toMatchObject({ reason: 'backend_unavailable' });
     expect(connector.channels).toHaveLength(1);
-    clock.advance(1000);
+    clock.advance(pauses.restartMinMs);
+    await settleDown();
     await backend.discover();
+    expect(connector.channels).toHaveLength(2);
     expect(states).toEqual(['down', 'ready']);
   });
 
@@ -154,12 +160,17 @@ describe('an address of HTTP+SSE', () => {
   test('that answers otherwise now is doubted; one that is away, or busy, is not', async () => {
     const { backend, clock, connector, older } = setUpOlder();
     await backend.discover();
-    for (const reason of ['backend_unavailable', 'backend_busy', 'backend_invalid'] as const) {
-      clock.advance(10_000);
+    const refused = async (reason: Reason) => {
       older.refuse = new Failure(reason);
       await expect(backend.open(permit, 'legacy', legacyClient, new LaneRecorder())).rejects.toMatchObject({ reason });
-      expect(connector.log).toHaveLength(1);
-    }
+    };
+    clock.advance(10_000);
+    for (const reason of ['backend_unavailable', 'backend_busy'] as const) await refused(reason);
+    older.refuse = undefined;
+    await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
+    expect(connector.log).toHaveLength(1);
+    clock.advance(10_000);
+    await refused('backend_invalid');
     connector.rules = [rules.legacy];
     await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
     expect(connector.log.slice(1)).toEqual([['server/discover', 'initialize'], ['initialize']]);

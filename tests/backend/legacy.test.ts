@@ -15,6 +15,7 @@ import {
   settleDown,
   told,
   toolCall,
+  untroubled,
 } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { type Asked, ScriptedChannel } from './support/scripted-channel.ts';
@@ -53,6 +54,7 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
     limits,
     notes,
     self,
+    health: untroubled,
     ended: (lane) => ended.push(lane),
   });
   return { clock, channel, notes, sink, ended, opening };

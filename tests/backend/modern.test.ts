@@ -4,7 +4,7 @@ import { ModernLane } from '../../src/backend/modern.ts';
 import { Ids } from '../../src/backend/running.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Discovery } from '../../src/exchange/lane.ts';
-import { CallRecorder, callOf, limits, OddNotes, permit, settleDown, toolCall } from './support/calls.ts';
+import { CallRecorder, callOf, limits, OddNotes, permit, settleDown, toolCall, untroubled } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { ScriptedChannel } from './support/scripted-channel.ts';
 
@@ -28,6 +28,7 @@ function setUp({ streams }: { streams: boolean }) {
     discovery,
     deadlines: new Deadlines(limits, clock),
     notes,
+    health: untroubled,
     doubt: () => doubts.push('doubt'),
   });
   channel.attach(lane);

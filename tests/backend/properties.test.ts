@@ -7,7 +7,17 @@ import { ModernLane } from '../../src/backend/modern.ts';
 import { Ids } from '../../src/backend/running.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Lane } from '../../src/exchange/lane.ts';
-import { CallRecorder, callOf, client, LaneRecorder, limits, OddNotes, permit, settleDown } from './support/calls.ts';
+import {
+  CallRecorder,
+  callOf,
+  client,
+  LaneRecorder,
+  limits,
+  OddNotes,
+  permit,
+  settleDown,
+  untroubled,
+} from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { ScriptedChannel } from './support/scripted-channel.ts';
 
@@ -80,6 +90,7 @@ async function modern(streams: boolean): Promise<World> {
     },
     deadlines: new Deadlines(limits, clock),
     notes,
+    health: untroubled,
     doubt: () => undefined,
   });
   channel.attach(lane);
@@ -96,7 +107,7 @@ async function legacy(streams: boolean): Promise<World> {
   };
   const line = await openLine(async (channelSink) => channel.attach(channelSink));
   const deadlines = new Deadlines(limits, clock);
-  const options = { deadlines, clock, limits, notes, self: '{}', ended: () => undefined };
+  const options = { deadlines, clock, limits, notes, self: '{}', health: untroubled, ended: () => undefined };
   const lane = await LegacyLane.open(line, client('2026-07-28'), sink, options);
   channel.asked.length = 0;
   return { lane, channel, clock, notes, sink };

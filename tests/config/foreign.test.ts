@@ -229,7 +229,7 @@ describe('what is wrong in them is told with place and remedy', () => {
       says: `.mcp.json:2:20: \`\${userHome}\` is not known here
   2 | 	"a": {"command": "\${userHome}/x"}
     | 	                  ^^^^^^^^^^^
-  expected \`\${NAME}\` or \`\${NAME:-default}\`; a literal \`\${\` is written \`$\${\``,
+  expected \`\${NAME}\`, \`\${NAME:-default}\` or \`\${file:/path}\`; a literal \`\${\` is written \`$\${\``,
     },
     {
       name: 'names that can stand in no path',

@@ -97,7 +97,7 @@ command line: \`logLevel\` has a wrong value
 bascule.yaml:2:1: unknown key \`x\`
   2 | x: *
     | ^
-  expected one of: listen, backends, endpoints, limits, log, seal`,
+  expected one of: listen, backends, endpoints, limits, identity, log, seal`,
     );
   });
 
@@ -142,8 +142,10 @@ backends (3)
   search: https://search.example/.../mcp?... (transport found by asking, 1 header)
 endpoints (2)
   /mcp: all 3 backends
+    nobody is asked who they are
     revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
   /old: search
+    nobody is asked who they are
     revisions 2025-03-26; batches: deny; accept: strict; sessions: optional
     deviation: speaks 2025-03-26 but refuses batches, which that revision says MUST be received
 limits
@@ -163,6 +165,7 @@ listening
 backends (0)
 endpoints (1)
   /mcp: no backend
+    nobody is asked who they are
     revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
 limits
   all as by default

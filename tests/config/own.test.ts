@@ -5,7 +5,9 @@ import { complaintsAbout, configOf, errorOf, load } from './loading.ts';
 const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
 const lenient = { batches: 'deny', accept: 'lenient' };
 const withoutBatches = ['2024-11-05', '2025-06-18', '2025-11-25', '2026-07-28'];
-const required = { sessions: 'required', deviations: [] };
+const open = { kind: 'open' };
+const nobody = { issuers: [], implies: {} };
+const required = { sessions: 'required', names: 'always', identity: open, deviations: [] };
 
 describe('bascule.yaml', () => {
   test('with nothing but a backend gets every default', () => {
@@ -26,6 +28,7 @@ describe('bascule.yaml', () => {
           },
         ],
         limits: defaultLimits,
+        identity: nobody,
         log: { level: 'info' },
         seal: {},
       },
@@ -62,6 +65,7 @@ endpoints:
     backends: [search, files]
     profile: { revisions: [2026-07-28, 2025-11-25], accept: strict }
     sessions: optional
+    names: collision
   - path: /batches
     profile: { batches: allow }
   - path: /explicit
@@ -118,6 +122,8 @@ seal: { key: 0123456789abcdef0123456789abcdef }
           backends: ['search', 'files'],
           profile: { revisions: ['2025-11-25', '2026-07-28'], batches: 'deny', accept: 'strict' },
           sessions: 'optional',
+          names: 'collision',
+          identity: open,
           deviations: [],
         },
         {
@@ -135,9 +141,12 @@ seal: { key: 0123456789abcdef0123456789abcdef }
           backends: ['files', 'many', 'search'],
           profile: { revisions: ['2025-03-26'], ...lenient },
           sessions: 'required',
+          names: 'always',
+          identity: open,
           deviations: ['speaks 2025-03-26 but refuses batches, which that revision says MUST be received'],
         },
       ],
+      identity: nobody,
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug' },
       seal: { key: '0123456789abcdef0123456789abcdef' },
@@ -193,7 +202,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, log, seal
+  expected one of: listen, backends, endpoints, limits, identity, log, seal
   did you mean \`listen\`?`,
     },
     {
@@ -357,7 +366,7 @@ bascule.yaml:5:26: the environment variable \`TWO\` is not set
 bascule.yaml:6:14: this is no variable
   6 |       OTHER: \${* *}
     |              ^^^^^^
-  expected \`\${NAME}\` or \`\${NAME:-default}\`; a literal \`\${\` is written \`$\${\`
+  expected \`\${NAME}\`, \`\${NAME:-default}\` or \`\${file:/path}\`; a literal \`\${\` is written \`$\${\`
 
 bascule.yaml:7:14: the default of \`A\` holds another variable
   7 |       THIRD: \${A:-\${B}}
@@ -367,7 +376,7 @@ bascule.yaml:7:14: the default of \`A\` holds another variable
 bascule.yaml:8:15: \`\${\` without its \`}\`
   8 |       FOURTH: \${
     |               ^^
-  expected \`\${NAME}\` or \`\${NAME:-default}\`; a literal \`\${\` is written \`$\${\``,
+  expected \`\${NAME}\`, \`\${NAME:-default}\` or \`\${file:/path}\`; a literal \`\${\` is written \`$\${\``,
     },
     {
       name: 'endpoints that contradict themselves or each other',

@@ -1,4 +1,5 @@
 import type { Check, CheckStatus, KitResult } from './kit.ts';
+import type { Excuse } from './rows.ts';
 
 export interface Deviation {
   /** Absent where the run as a whole is at fault. */
@@ -87,4 +88,13 @@ function tally(checks: readonly Check[], status: CheckStatus): Map<string, numbe
     if (check.status === status) times.set(check.id, (times.get(check.id) ?? 0) + 1);
   }
   return times;
+}
+
+/** What is left of the deviations, and the excuses that nothing needed. */
+export function withoutExcused(deviations: readonly Deviation[], excuses: readonly Excuse[]): Deviation[] {
+  const covers = (excuse: Excuse, { scenario, message }: Deviation): boolean =>
+    excuse.scenario === scenario && message.startsWith(excuse.message);
+  const left = deviations.filter((deviation) => !excuses.some((excuse) => covers(excuse, deviation)));
+  const stale = excuses.filter((excuse) => !deviations.some((deviation) => covers(excuse, deviation)));
+  return [...left, ...stale.map(({ scenario, message }) => ({ scenario, message: `needs no excuse: ${message}` }))];
 }

@@ -78,7 +78,7 @@ export class Runner {
 
   async #startGateway(backend: URL, outDir: string): Promise<Started> {
     const configFile = join(outDir, 'gateway.json');
-    await writeFile(configFile, JSON.stringify({ mcpServers: { [BACKEND]: { url: backend.href } } }));
+    await writeFile(configFile, JSON.stringify({ mcpServers: amongOthers(backend.href) }));
     return startGateway(this.#settings.gateway, configFile, join(outDir, 'gateway.log'), backend);
   }
 
@@ -93,4 +93,9 @@ export class Runner {
       else this.#free += 1;
     }
   }
+}
+
+/** One of three: whoever stands beside it must make no difference at its own address. */
+function amongOthers(url: string) {
+  return { before: { url }, [BACKEND]: { url }, behind: { url } };
 }

@@ -70,6 +70,11 @@ export class FakeLine implements Line {
   readonly received: (Message | Batch)[] = [];
   onReceive: (message: Message | Batch) => void = () => undefined;
   closes = 0;
+  onAdmits: Line['admits'] = () => undefined;
+
+  admits(...asked: Parameters<Line['admits']>): ReturnType<Line['admits']> {
+    return this.onAdmits(...asked);
+  }
 
   receive(message: Message | Batch): void {
     this.received.push(message);
@@ -102,8 +107,13 @@ export class FakeGateway implements Gateway {
     open();
     return undefined;
   };
+  onUnread: Gateway['unread'] = (_, failure) => failure;
   onEnd: (request: SessionRequest) => Promise<Failure | undefined> = async () => undefined;
   onConnect: (connected: Connected) => Promise<Line | Failure> = async () => this.line;
+
+  unread(...asked: Parameters<Gateway['unread']>): ReturnType<Gateway['unread']> {
+    return this.onUnread(...asked);
+  }
 
   receive(arrival: Arrival): void {
     this.arrivals.push(arrival);
@@ -147,6 +157,7 @@ export const endpoint: Endpoint = {
   backends: ['one'],
   profile: { revisions, batches: 'deny', accept: 'lenient' },
   sessions: 'required',
+  names: 'always',
 };
 
 export interface Running {
@@ -173,6 +184,7 @@ export async function start(options: StartOptions = {}): Promise<Running> {
     listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], ...options.listen },
     endpoints: options.endpoints ?? [endpoint],
     gateway,
+    door: { document: () => undefined, keyHeader: () => undefined },
     limits: { ...limits, ...options.limits },
     ready: options.ready ?? (() => ({ ready: true, backends: {} })),
     notes,

@@ -122,7 +122,11 @@ describe('messages', () => {
     const lines: { received: unknown[]; line: Line }[] = [];
     running.gateway.onConnect = async () => {
       const received: unknown[] = [];
-      const line = { receive: (message: unknown) => void received.push(message), close: () => undefined };
+      const line = {
+        admits: () => undefined,
+        receive: (message: unknown) => void received.push(message),
+        close: () => undefined,
+      };
       lines.push({ received, line });
       return line;
     };

@@ -10,6 +10,7 @@ import { features } from './rows/features.ts';
 import { flows } from './rows/flows.ts';
 import { gatewayBackend } from './rows/gateway-backend.ts';
 import { gatewayBridge } from './rows/gateway-bridge.ts';
+import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
@@ -44,6 +45,7 @@ export const groups = {
   gatewayModern,
   gatewayBackend,
   gatewayBridge,
+  gatewayCatalog,
   gatewayCore,
   gatewayRun,
   gatewayLeave,

@@ -71,13 +71,15 @@ export class HttpChannel implements Channel {
     return this.#handOver('POST', this.#context.headers.post(headers), message);
   }
 
-  listen(headers: HeaderRecord): void {
+  async listen(headers: HeaderRecord): Promise<void> {
     if (this.#closed || this.#standing?.isOver === false) return;
-    this.#standing = new StandingStream(this.#context, this.#pools.streams, headers, {
+    const standing = new StandingStream(this.#context, this.#pools.streams, headers, {
       stray: (message) => this.#sink.stray(message),
       lost: (failure) => this.#onLost(failure),
     });
-    this.#standing.open();
+    this.#standing = standing;
+    standing.open();
+    await standing.answered;
   }
 
   async forget(headers: HeaderRecord): Promise<void> {

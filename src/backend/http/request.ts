@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
+import { asFailure } from '../as-failure.ts';
 import type { HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { excerpt, readEvent, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
@@ -110,7 +111,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       try {
         this.#cursor?.push(chunk, this);
       } catch (cause) {
-        this.#failNow(cause instanceof Failure ? cause : new Failure('internal_error', { cause }));
+        this.#failNow(asFailure(cause));
       }
     } else if (this.#phase === 'rest') {
       this.#restBytes += chunk.byteLength;

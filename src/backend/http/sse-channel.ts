@@ -92,7 +92,7 @@ export class SseChannel implements Channel {
     await this.#handovers.send(this.#message(message, headers));
   }
 
-  listen(): void {
+  async listen(): Promise<void> {
     // Whatever the backend has to say comes on the one stream anyway.
   }
 

@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
 import { SseReader } from '../../wire/sse.ts';
+import { asFailure } from '../as-failure.ts';
 import type { ChannelNotes } from '../channel.ts';
 import { readEvent } from '../incoming.ts';
 import { closedByUs } from './context.ts';
@@ -80,7 +81,7 @@ export class SessionStream implements Dispatcher.DispatchHandler {
     try {
       this.#read(chunk);
     } catch (cause) {
-      this.#end(cause instanceof Failure ? cause : new Failure('internal_error', { cause }));
+      this.#end(asFailure(cause));
     }
   }
 

@@ -29,6 +29,9 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   readonly #sink: ChannelSink;
   readonly #cursor: EventCursor;
   readonly #reconnects: Reconnects;
+  /** When the first GET was answered, or will not be. */
+  readonly answered: Promise<void>;
+  #answer: () => void = () => undefined;
   #phase: Phase = 'head';
   #controller: Dispatcher.DispatchController | undefined;
   #openedAt: number | undefined;
@@ -42,6 +45,9 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     this.#sink = sink;
     this.#cursor = new EventCursor(context.limits.resultBytes);
     this.#reconnects = new Reconnects(context.limits, context.random);
+    this.answered = new Promise((resolve) => {
+      this.#answer = resolve;
+    });
   }
 
   get isOver(): boolean {
@@ -60,6 +66,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
 
   close(): void {
     this.#phase = 'over';
+    this.#answer();
     this.#cancelTimer?.();
     this.#controller?.abort(closedByUs);
   }
@@ -71,6 +78,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#phase !== 'head') return;
+    this.#answer();
     if (status === 200 && mediaType(headers) === 'sse') {
       if (this.#openedAt !== undefined) this.#cursor.reopened();
       this.#openedAt = this.#context.clock.now();
@@ -120,6 +128,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   }
 
   #again(): void {
+    this.#answer();
     if (this.#phase === 'over') return;
     const { clock, notes } = this.#context;
     if (this.#phase === 'stream' && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#reconnects.progress();

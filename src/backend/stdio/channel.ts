@@ -2,6 +2,7 @@
 import { Failure } from '../../errors.ts';
 import { lineBytes } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
+import { asFailure } from '../as-failure.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
 import type { Child } from './child.ts';
@@ -52,7 +53,7 @@ export class StdioChannel implements Channel {
     }
   }
 
-  listen(): void {
+  async listen(): Promise<void> {
     // Whatever the backend has to say comes on its stdout anyway.
   }
 
@@ -81,8 +82,4 @@ export class StdioChannel implements Channel {
     this.#waiting.failAll(failure);
     if (!this.#closed) this.#sink.lost(failure);
   }
-}
-
-function asFailure(cause: unknown): Failure {
-  return cause instanceof Failure ? cause : new Failure('internal_error', { cause });
 }

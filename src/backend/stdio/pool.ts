@@ -4,9 +4,10 @@
  */
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import { Backoff, type BackoffLimits } from './backoff.ts';
+import { leftAlone, OwnDoing } from '../health.ts';
+import { type Pace, STEADY_MS } from '../pace.ts';
 
-export interface PoolLimits extends BackoffLimits {
+export interface PoolLimits {
   readonly maxProcesses: number;
   /** A process that nobody used for so long is ended. */
   readonly idleMs: number;
@@ -22,8 +23,6 @@ export const POOL_QUEUE = 64;
 export const POOL_WAIT_MS = 10_000;
 /** When all processes are taken, one that nobody has used for so long makes room: its client may well be gone. */
 const SPARE_MS = 60_000;
-/** A process that ends sooner did not work: it is not started again at once. */
-const STEADY_MS = 10_000;
 
 /** What the pool needs to know of a process. */
 export interface PooledChild {
@@ -43,8 +42,8 @@ export interface PoolOptions<C extends PooledChild> {
   start(): Promise<C>;
   readonly limits: PoolLimits;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** From 0 up to 1, for jitter. */
-  random(): number;
+  /** How soon a command that failed is started again. */
+  readonly pace: Pace;
 }
 
 interface Waiter<C> {
@@ -55,7 +54,6 @@ interface Waiter<C> {
 
 export class ChildPool<C extends PooledChild> {
   readonly #options: PoolOptions<C>;
-  readonly #backoff: Backoff;
   readonly #children = new Set<C>();
   readonly #unused: C[] = [];
   readonly #waiters: Waiter<C>[] = [];
@@ -67,7 +65,6 @@ export class ChildPool<C extends PooledChild> {
 
   constructor(options: PoolOptions<C>) {
     this.#options = options;
-    this.#backoff = new Backoff(options.limits, options.random);
   }
 
   /** Processes that exist or are being started; one that is being stopped still counts. */
@@ -76,14 +73,14 @@ export class ChildPool<C extends PooledChild> {
   }
 
   /** A process that nobody has used. Give it back with `release`, or stop it. Rejects with a Failure. */
-  acquire(): Promise<C> {
+  acquire(waitMs = this.#options.limits.waitMs): Promise<C> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(new Failure('shutting_down'));
         return;
       }
-      const { limits, clock } = this.#options;
-      if (this.#backoff.leftMs(clock.now()) > limits.waitMs) {
+      const { limits, clock, pace } = this.#options;
+      if (pace.leftMs(clock.now()) > waitMs) {
         reject(this.#resting());
         return;
       }
@@ -94,7 +91,7 @@ export class ChildPool<C extends PooledChild> {
       const waiter: Waiter<C> = {
         take: resolve,
         refuse: reject,
-        cancelTimer: clock.after(limits.waitMs, () => this.#giveUp(waiter)),
+        cancelTimer: clock.after(waitMs, () => this.#giveUp(waiter)),
       };
       this.#waiters.push(waiter);
       this.#pump();
@@ -123,13 +120,13 @@ export class ChildPool<C extends PooledChild> {
   }
 
   #hasRoom(): boolean {
-    const { limits, clock } = this.#options;
+    const { limits, clock, pace } = this.#options;
     if (this.#unused.length > 0) return true;
-    return this.size < limits.maxProcesses && this.#backoff.leftMs(clock.now()) === 0;
+    return this.size < limits.maxProcesses && pace.leftMs(clock.now()) === 0;
   }
 
   #pump(): void {
-    const { limits, clock } = this.#options;
+    const { limits, clock, pace } = this.#options;
     while (this.#waiters.length > 0) {
       const unused = this.#nextUnused();
       if (unused !== undefined) {
@@ -141,8 +138,8 @@ export class ChildPool<C extends PooledChild> {
         return;
       }
       // A command that failed is tried by one, and the others see what becomes of it.
-      if (this.#starting > 0 && this.#backoff.isDoubtful) return;
-      const rest = this.#backoff.leftMs(clock.now());
+      if (this.#starting > 0 && pace.isDoubtful) return;
+      const rest = pace.leftMs(clock.now());
       if (rest > 0) {
         this.#cancelPump ??= clock.after(rest, () => {
           this.#cancelPump = undefined;
@@ -159,7 +156,7 @@ export class ChildPool<C extends PooledChild> {
     const due = this.#options.clock.now() - SPARE_MS;
     const idle = [...this.#children].filter((child) => child.alive && !child.busy && child.lastActive <= due);
     const [longest] = idle.sort((a, b) => a.lastActive - b.lastActive);
-    void longest?.stop(new Failure('backend_unavailable', { message: 'Backend process made room for another client' }));
+    void longest?.stop(new OwnDoing({ message: 'Backend process made room for another client' }));
   }
 
   #nextUnused(): C | undefined {
@@ -204,9 +201,10 @@ export class ChildPool<C extends PooledChild> {
     void child.ended.then((exit) => {
       // Who was told to stop did not fail, however soon that was.
       if (exit === undefined) return;
-      const { clock } = this.#options;
+      // One that ends soon did not work: it is not started again at once.
+      const { clock, pace } = this.#options;
       if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
-      else this.#backoff.worked();
+      else pace.worked(child.startedAt);
     });
     void child.gone.then(() => {
       this.#children.delete(child);
@@ -216,20 +214,22 @@ export class ChildPool<C extends PooledChild> {
 
   #failed(failure: Failure): void {
     this.#lastFailure = failure;
-    this.#backoff.failed(this.#options.clock.now());
+    this.#options.pace.failed(this.#options.clock.now());
   }
 
   #giveUp(waiter: Waiter<C>): void {
     const at = this.#waiters.indexOf(waiter);
     if (at === -1) return;
     this.#waiters.splice(at, 1);
-    const resting = this.#backoff.leftMs(this.#options.clock.now()) > 0;
+    const { clock, pace } = this.#options;
+    const resting = pace.leftMs(clock.now()) > 0;
     waiter.refuse(resting ? this.#resting() : new Failure('backend_busy'));
   }
 
   /** The command failed a moment ago and is left alone. */
   #resting(): Failure {
-    return new Failure('backend_unavailable', { cause: this.#lastFailure });
+    const { clock, pace } = this.#options;
+    return leftAlone(this.#lastFailure, pace.leftMs(clock.now()));
   }
 
   #sweepLater(): void {
@@ -250,7 +250,7 @@ export class ChildPool<C extends PooledChild> {
     const due = clock.now() - limits.idleMs;
     for (const child of this.#children) {
       if (child.alive && !child.busy && child.lastActive <= due) {
-        void child.stop(new Failure('backend_unavailable', { message: 'Backend process was idle and was ended' }));
+        void child.stop(new OwnDoing({ message: 'Backend process was idle and was ended' }));
       }
     }
     this.#sweepLater();

@@ -11,6 +11,8 @@ export type StartCall = (request: CallRequest, sink: CallSink) => Call;
 export interface DriveLimits {
   /** Rounds of `input_required` in one call. */
   readonly rounds: number;
+  /** All questions of a round together, and all answers to them. */
+  readonly roundBytes: number;
 }
 
 /** Turns an unexpected exception into a failure that may be told, and keeps its text for the log. */
@@ -21,7 +23,7 @@ export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => v
 
 /** The outcome as any client may see it: a tool whose header annotations are invalid is not offered, and somebody is told. */
 export function screened(outcome: Outcome, row: MethodRow, warn: Warn): Outcome {
-  if (outcome.kind !== 'result' || row.list !== 'tools') return outcome;
+  if (outcome.kind !== 'result' || row.list !== 'tools' || outcome.screened === true) return outcome;
   const message = withoutInvalidTools(outcome.message, (tool, why) =>
     warn('a tool was left out: its x-mcp-header is invalid', { tool, why }),
   );

@@ -1,10 +1,11 @@
 /** The pieces of a modern multi-round result. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
 import { Failure } from '../../errors.ts';
-import { type Raw, splice } from '../../wire/compose.ts';
+import { concat, type Raw, rewrite, splice } from '../../wire/compose.ts';
 import type { Request, ResultResponse, Span } from '../../wire/message.ts';
 import { type MethodRow, methodRow } from '../../wire/methods.ts';
 import { membersAt, skimMessage } from '../../wire/skim.ts';
 import { member, slice } from '../../wire/values.ts';
+import type { Ask } from '../call.ts';
 
 /** One question of a modern backend, in the form in which a legacy client could be asked it. */
 export interface InputRequest {
@@ -39,4 +40,41 @@ function readRequest(key: string, bytes: Uint8Array, span: Span): InputRequest {
     throw new Failure('backend_invalid', { message: 'The backend asked for input that no client could give' });
   }
   return { key, row, message };
+}
+
+/** A question to a modern client. */
+export interface Question {
+  readonly key: string;
+  readonly method: string;
+  readonly params: Raw | undefined;
+}
+
+/** Members of a question that the modern era does not have. */
+export function isLegacyAskMember(key: string): boolean {
+  return key === 'elicitationId' || key === 'task';
+}
+
+export function questionOf(key: string, { row, message: { bytes, params } }: Ask): Question {
+  return { key, method: row.method, params: params && rewrite(bytes, params, { drop: isLegacyAskMember }) };
+}
+
+export function inputRequired(questions: readonly Question[], state: string): Raw {
+  const requests = questions.flatMap(({ key, method, params }) => {
+    const head = `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)}`;
+    return params === undefined ? [`${head}}`] : [`${head},"params":`, params, '}'];
+  });
+  const [first = '', ...rest] = requests;
+  const members = [typeof first === 'string' ? first.slice(1) : first, ...rest];
+  return concat([
+    '{"resultType":"input_required","inputRequests":{',
+    ...members,
+    `},"requestState":${JSON.stringify(state)}}`,
+  ]);
+}
+
+/** The answers of a retry, each as it was sent. */
+export function inputResponses(request: Request): readonly { readonly key: string; readonly result: Raw }[] {
+  const responses = member(request.params, 'inputResponses');
+  const answers = responses && membersAt(request.bytes, responses);
+  return answers?.members.map((answer) => ({ key: answer.key, result: slice(request.bytes, answer) })) ?? [];
 }

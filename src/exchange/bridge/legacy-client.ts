@@ -3,20 +3,20 @@
  * becomes a JSON-RPC request on the exchange's own stream, and the exchange waits.
  */
 import { Failure } from '../../errors.ts';
-import { concat, type Raw } from '../../wire/compose.ts';
-import type { Notification, ResultResponse } from '../../wire/message.ts';
+import { concat, notificationBytes, type Raw } from '../../wire/compose.ts';
+import type { ErrorResponse, Notification, ResultResponse } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import type { Era, Revision } from '../../wire/revisions.ts';
 import { member, slice, stringAt } from '../../wire/values.ts';
+import type { Named } from '../asks.ts';
 import type { Ask, AskReply, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
-import { isWanted } from '../log-level.ts';
 import type { Session } from '../session.ts';
 import { urgencyOf } from '../urgency.ts';
 import { degrade, type Place, placeOf, withObjectSchemas } from './degrade.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
 import { type InputRequest, readInputRequired } from './inputs.ts';
-import { isOlder } from './older.ts';
+import { isOlder, olderError } from './older.ts';
 import { errorCode, errorFor, legacyResult, resultType } from './vocabulary.ts';
 
 const HEADER_MISMATCH = -32020;
@@ -39,6 +39,8 @@ export class LegacyDrive implements CallSink {
   #rounds = 0;
   #paramHeaders: Record<string, string> | undefined;
   #refused = false;
+  /** Visits that were agreed to, under the ids that they were given here. */
+  #visits: string[] = [];
   /** The round that is under way. */
   #latest: CallRequest;
 
@@ -58,17 +60,17 @@ export class LegacyDrive implements CallSink {
 
   notify(notification: Notification): void {
     if (notification.method === 'notifications/progress') this.#exchange.sendProgress(notification);
-    else if (isWanted(notification, this.#session.logLevel)) {
+    else if (this.#session.hears(notification)) {
       this.#exchange.send(notification.bytes, urgencyOf(notification));
     }
   }
 
-  ask(ask: Ask): void {
+  ask(ask: Ask, named?: Named): void {
     const { asks, downstream } = this.#session;
     if (this.#exchange.settled) ask.answer({ failure: new Failure('ask_not_supported') });
-    else if (this.#exchange.carries) asks.relay(ask, (message) => this.#exchange.send(message, 'keep'));
+    else if (this.#exchange.carries) asks.relay(ask, (message) => this.#exchange.send(message, 'keep'), named);
     // A client that reads its answers as JSON may still listen. If it does not, a question would wait for nobody.
-    else if (downstream.connected) asks.relay(ask, (message) => downstream.deliver(message, 'keep'));
+    else if (downstream.connected) asks.relay(ask, (message) => downstream.deliver(message, 'keep'), named);
     else ask.answer({ failure: new Failure('ask_not_supported') });
   }
 
@@ -92,11 +94,7 @@ export class LegacyDrive implements CallSink {
         );
         return;
       case 'error':
-        this.#exchange.respond(
-          outcome.vocabulary === 'legacy'
-            ? outcome.message
-            : errorFor('legacy', outcome, this.#request.row, this.#uri()),
-        );
+        this.#respondError(outcome);
         return;
       case 'result':
         if (outcome.vocabulary === 'modern' && resultType(outcome.message) === 'input_required') {
@@ -105,7 +103,23 @@ export class LegacyDrive implements CallSink {
     }
   }
 
+  #respondError(outcome: { readonly message: ErrorResponse; readonly vocabulary: Era }): void {
+    const { message, vocabulary } = outcome;
+    if (vocabulary === 'modern') {
+      this.#exchange.respond(errorFor('legacy', outcome, this.#request.row, this.#uri()));
+      return;
+    }
+    const unknown = olderError(this.#session.client.revision, errorCode(message));
+    if (unknown === undefined) this.#exchange.respond(message);
+    else this.#exchange.fail(unknown);
+  }
+
   #complete(message: ResultResponse, vocabulary: Era): void {
+    // The backend is content, so the pages were visited. It has no word for that; clients that were given an id may wait for it.
+    for (const elicitationId of this.#visits.splice(0)) {
+      const params = JSON.stringify({ elicitationId });
+      this.#exchange.send(notificationBytes('notifications/elicitation/complete', params), 'keep');
+    }
     const result = resultFor(this.#session.client.revision, this.#request.row, message, vocabulary);
     if (result === undefined) this.#exchange.respond(message);
     else this.#exchange.respondTranslated(message, result);
@@ -117,8 +131,14 @@ export class LegacyDrive implements CallSink {
       this.#exchange.fail(new Failure('too_many_rounds'));
       return;
     }
+    const { roundBytes } = this.#context.limits;
     const { requests, state } = readInputRequired(message);
+    if (message.bytes.byteLength > roundBytes) {
+      this.#exchange.fail(new Failure('round_too_large'));
+      return;
+    }
     const answers = new Map<string, Raw>();
+    let answered = 0;
     const again = () =>
       this.#call({
         ...this.#request,
@@ -134,20 +154,31 @@ export class LegacyDrive implements CallSink {
       for (const withdraw of withdrawals) withdraw();
     };
     this.#exchange.drivenBy({ cancel: takeBack });
+    const giveUp = (failure: Failure) => {
+      this.#exchange.fail(failure);
+      takeBack();
+    };
     for (const request of requests) {
-      this.ask(
-        askOf(request, withdrawals, (reply) => {
-          if (this.#exchange.settled) return;
-          const answer = inputResponse(request, reply);
-          if (answer instanceof Failure) {
-            this.#exchange.fail(answer);
-            takeBack();
-            return;
-          }
-          answers.set(request.key, answer);
-          if (answers.size === requests.length) again();
-        }),
-      );
+      let visit: string | undefined;
+      const ask = askOf(request, withdrawals, (reply) => {
+        if (this.#exchange.settled) return;
+        const answer = inputResponse(request, reply);
+        if (answer instanceof Failure) {
+          giveUp(answer);
+          return;
+        }
+        answered += answer.length;
+        if (answered > roundBytes) {
+          giveUp(new Failure('round_too_large'));
+          return;
+        }
+        if (visit !== undefined && isAccepted(answer)) this.#visits.push(visit);
+        answers.set(request.key, answer);
+        if (answers.size === requests.length) again();
+      });
+      this.ask(ask, (elicitationId) => {
+        visit = elicitationId;
+      });
     }
   }
 
@@ -212,12 +243,20 @@ function askOf(input: InputRequest, withdrawals: (() => void)[], answer: (reply:
   return { row: input.row, message: input.message, answer, onWithdrawn: (listener) => void withdrawals.push(listener) };
 }
 
+function isAccepted(answer: Raw): boolean {
+  const place = placeOf(concat([answer]));
+  const action = place && member(place.object, 'action');
+  return place !== undefined && action !== undefined && stringAt(place.bytes, action) === 'accept';
+}
+
 /**
  * There is no error form in `inputResponses`: an elicitation that failed was cancelled; without a sampled message or the roots
  * the request cannot go on.
  */
 function inputResponse(request: InputRequest, reply: AskReply): Raw | Failure {
   if ('result' in reply) return reply.result;
+  // Nobody cancelled anything: there is no such question in the client's revision, and the client is told so.
+  if ('failure' in reply && reply.failure.reason === 'revision_too_old') return reply.failure;
   if (request.row.method === 'elicitation/create') return '{"action":"cancel"}';
   return 'failure' in reply ? reply.failure : new Failure('ask_failed');
 }

@@ -21,8 +21,10 @@ export interface ListeningOptions {
   readonly client: ClientFacts;
   readonly clock: Clock;
   start(request: CallRequest, sink: CallSink): Call;
-  /** To the client, in its own words. */
-  deliver(message: Uint8Array): void;
+  /** To the client, in its own words; what the backend said is there too. */
+  deliver(message: Uint8Array, said: Notification): void;
+  /** The backend listens to us, perhaps after a time in which it did not: what changed meanwhile was not heard. */
+  opened?(): void;
 }
 
 /** One stream upstream. */
@@ -120,6 +122,7 @@ export class Listening {
             standing.acknowledged = true;
             this.#failures = 0;
             this.#end(older.filter((other) => this.#standing.has(other)));
+            this.#options.opened?.();
             resolve(readFilter(notification) ?? standing.wanted);
           }
         },
@@ -147,12 +150,12 @@ export class Listening {
   #heard(standing: Standing, notification: Notification): void {
     // Of two streams that stand at once the newer one speaks, as soon as it was acknowledged.
     const speaks = standing === this.#current || this.#current?.acknowledged === false;
-    if (speaks && admits(this.#wanted, notification)) this.#options.deliver(untagged(notification));
+    if (speaks && admits(this.#wanted, notification)) this.#options.deliver(untagged(notification), notification);
   }
 }
 
 /** The notification without the name of a subscription that the client knows nothing of. */
-function untagged(notification: Notification): Uint8Array {
+export function untagged(notification: Notification): Uint8Array {
   const { bytes, params, meta, method } = notification;
   if (params === undefined || meta === undefined) return bytes;
   const others = meta.members.some(({ key }) => key !== subscriptionId);

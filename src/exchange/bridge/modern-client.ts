@@ -1,24 +1,26 @@
 /**
  * Serves a modern client. A backend that settles with `input_required` is passed on untouched, and nothing is held. A backend
  * that asks in the middle of its call has the call parked: the exchange settles with `input_required`, the call goes on
- * waiting, and the client's retry, which is a new exchange, attaches to it.
+ * waiting, and the client's retry, which is a new exchange, attaches to it. A backend that ended its call because a page has to
+ * be visited first is asked again, with a new call, by the retry.
  */
 import { Failure } from '../../errors.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { missingFor } from '../../wire/capabilities.ts';
-import { concat, type Raw, rewrite } from '../../wire/compose.ts';
-import type { Notification, Request, ResultResponse } from '../../wire/message.ts';
+import type { ErrorResponse, Notification, ResultResponse } from '../../wire/message.ts';
 import { methodRow } from '../../wire/methods.ts';
-import { membersAt } from '../../wire/skim.ts';
-import { member, slice, valueAt } from '../../wire/values.ts';
+import type { Era } from '../../wire/revisions.ts';
+import { valueAt } from '../../wire/values.ts';
 import type { Ask, Call, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import type { Exchange } from '../exchange.ts';
 import { isWanted } from '../log-level.ts';
 import { urgencyOf } from '../urgency.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './drive.ts';
-import type { Parking } from './parking.ts';
+import { inputRequired, inputResponses, type Question, questionOf } from './inputs.ts';
+import type { Claim, Parking } from './parking.ts';
 import { admitsKind, nothingWanted, readFilter, type Wanted } from './subscriptions.ts';
+import { declinedVisit, requiredVisits } from './visits.ts';
 import { completed, errorCode, errorFor, modernResult } from './vocabulary.ts';
 
 /** Whom a drive serves, and by whom. */
@@ -26,6 +28,7 @@ export interface Parties {
   readonly principal: Principal;
   /** The path of the address that was called. */
   readonly endpoint: string;
+  readonly backend: string;
   /** Who answers, for backends that do not say it in every result. */
   readonly serverInfo: unknown;
 }
@@ -40,13 +43,12 @@ export interface ModernContext {
   readonly count: (name: string) => void;
 }
 
-/** Members of an ask that the modern era does not have. */
-const legacyAskMembers: ReadonlySet<string> = new Set(['elicitationId', 'task']);
-
 export class ModernDrive implements CallSink {
   readonly #context: ModernContext;
   readonly #parties: Parties;
   readonly #request: CallRequest;
+  /** What the client said last: a retry may want other log messages, and be able to answer less. */
+  #latest: CallRequest;
   /** Undefined while the call is parked. */
   #exchange: Exchange | undefined;
   #call: Call | undefined;
@@ -56,16 +58,19 @@ export class ModernDrive implements CallSink {
   #outcome: Outcome | undefined;
   readonly #asks = new Map<string, Ask>();
   #asked = 0;
-  #rounds = 0;
+  #rounds: number;
   /** Of a subscription alone. */
   #acknowledged = false;
   #wanted: Wanted | undefined;
 
-  constructor(context: ModernContext, parties: Parties, exchange: Exchange, request: CallRequest) {
+  /** `rounds`: those that the request has had before this call. */
+  constructor(context: ModernContext, parties: Parties, exchange: Exchange, request: CallRequest, rounds = 0) {
     this.#context = context;
     this.#parties = parties;
     this.#exchange = exchange;
     this.#request = request;
+    this.#latest = request;
+    this.#rounds = rounds;
   }
 
   begin(start: StartCall): void {
@@ -95,15 +100,19 @@ export class ModernDrive implements CallSink {
   }
 
   ask(ask: Ask): void {
-    const params = ask.message.params;
-    const question = { method: ask.row.method, params: params && valueAt(ask.message.bytes, params) };
-    const missing = missingFor(question, this.#request.client.capabilities);
+    const missing = this.#missingFor(ask);
     if (missing !== undefined || this.#request.row.mayAsk !== true) {
       ask.answer({ failure: new Failure('ask_not_supported') });
       // It was told what the client can do, and asks for more: the request cannot be processed without it.
       // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
-      if (missing !== undefined)
-        this.#exchange?.abort(new Failure('missing_capability', { data: { requiredCapabilities: missing } }));
+      if (missing !== undefined) this.#exchange?.abort(lacking(missing));
+      return;
+    }
+    // They are held until the client comes back: not more than can be asked in one round.
+    if (this.#askedBytes() + ask.message.bytes.byteLength > this.#context.limits.roundBytes) {
+      const failure = new Failure('round_too_large');
+      ask.answer({ failure });
+      this.#exchange?.abort(failure);
       return;
     }
     const key = `ask-${++this.#asked}`;
@@ -124,12 +133,14 @@ export class ModernDrive implements CallSink {
   }
 
   /** The client came back. What it left unanswered is asked again. */
-  resume(exchange: Exchange): void {
+  resume(exchange: Exchange, request: CallRequest): void {
     if (exchange.settled) {
       this.abandon('The client is gone');
       return;
     }
     this.#exchange = exchange;
+    this.#latest = request;
+    this.#call?.hear?.(request.logLevel);
     exchange.drivenBy(this.#call);
     this.#bufferedBytes = 0;
     for (const notification of this.#buffered.splice(0)) this.#send(exchange, notification);
@@ -155,18 +166,65 @@ export class ModernDrive implements CallSink {
   #requireInput(): void {
     const exchange = this.#exchange;
     if (exchange === undefined || exchange.settled || this.#asks.size === 0) return;
-    if (++this.#rounds > this.#context.limits.rounds) {
-      exchange.abort(new Failure('too_many_rounds'));
-      return;
-    }
-    const { principal, endpoint } = this.#parties;
-    const state = this.#context.parking.park(this, { principal, endpoint, request: exchange.request });
+    const questions = [...this.#asks].map(([key, ask]) => questionOf(key, ask));
+    const state = this.#unanswerable() ?? this.#nextRound(questions) ?? this.#park(exchange);
     if (state instanceof Failure) {
       exchange.abort(state);
       return;
     }
     this.#exchange = undefined;
-    exchange.respondResult(inputRequired(this.#asks, state));
+    exchange.respondResult(inputRequired(questions, state));
+  }
+
+  /** The same for pages that have to be visited before a new call: there is nothing to park. */
+  #requireVisits(exchange: Exchange, questions: readonly Question[]): void {
+    const missing = missingFor(visit, this.#latest.client.capabilities);
+    const failure =
+      (missing && lacking(missing)) ??
+      // Asked once more, the person would say the same.
+      (declinedVisit(exchange.request) ? new Failure('ask_declined') : this.#nextRound(questions));
+    if (failure !== undefined) exchange.fail(failure);
+    else {
+      const state = this.#context.parking.anew(this.#claim(exchange), this.#rounds);
+      exchange.respondResult(inputRequired(questions, state));
+    }
+  }
+
+  /** Why there can be no round with these questions. */
+  #nextRound(questions: readonly Question[]): Failure | undefined {
+    const { rounds, roundBytes } = this.#context.limits;
+    if (++this.#rounds > rounds) return new Failure('too_many_rounds');
+    const size = questions.reduce((sum, { params }) => sum + (params?.length ?? 0), 0);
+    return size > roundBytes ? new Failure('round_too_large') : undefined;
+  }
+
+  /** A retry may declare less than the request did whose call it takes up. */
+  #unanswerable(): Failure | undefined {
+    for (const ask of this.#asks.values()) {
+      const missing = this.#missingFor(ask);
+      if (missing !== undefined) return lacking(missing);
+    }
+    return undefined;
+  }
+
+  #askedBytes(): number {
+    let sum = 0;
+    for (const { message } of this.#asks.values()) sum += message.bytes.byteLength;
+    return sum;
+  }
+
+  #missingFor({ row, message: { bytes, params } }: Ask): Record<string, unknown> | undefined {
+    const question = { method: row.method, params: params && valueAt(bytes, params) };
+    return missingFor(question, this.#latest.client.capabilities);
+  }
+
+  #park(exchange: Exchange): string | Failure {
+    return this.#context.parking.park(this, this.#claim(exchange), this.#parties.backend);
+  }
+
+  #claim({ request }: Exchange): Claim {
+    const { principal, endpoint } = this.#parties;
+    return { principal, endpoint, request };
   }
 
   #send(exchange: Exchange, notification: Notification): void {
@@ -180,7 +238,7 @@ export class ModernDrive implements CallSink {
 
   /** Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging */
   #sendLog(exchange: Exchange, notification: Notification): void {
-    const { logLevel } = this.#request;
+    const { logLevel } = this.#latest;
     if (logLevel !== undefined && isWanted(notification, logLevel)) exchange.send(notification.bytes, 'log');
   }
 
@@ -205,16 +263,25 @@ export class ModernDrive implements CallSink {
       case 'failure':
         exchange.fail(outcome.failure);
         return;
-      case 'error': {
-        const error = errorFor('modern', outcome, this.#request.row, undefined);
-        exchange.respond(error, modernStatus(errorCode(error)));
+      case 'error':
+        this.#refused(exchange, outcome);
         return;
-      }
       case 'result':
         if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
         else if (outcome.vocabulary === 'modern') exchange.respond(completed(outcome.message, this.#request.row));
         else this.#translate(exchange, outcome.message);
     }
+  }
+
+  #refused(exchange: Exchange, outcome: { readonly message: ErrorResponse; readonly vocabulary: Era }): void {
+    const { row } = this.#request;
+    const visits = outcome.vocabulary === 'legacy' && row.mayAsk === true ? requiredVisits(outcome.message) : undefined;
+    if (visits !== undefined) {
+      this.#requireVisits(exchange, visits);
+      return;
+    }
+    const error = errorFor('modern', outcome, row, undefined);
+    exchange.respond(error, modernStatus(errorCode(error)));
   }
 
   #translate(exchange: Exchange, message: ResultResponse): void {
@@ -228,25 +295,9 @@ function modernStatus(code: number): number | undefined {
   return code === -32020 || code === -32021 || code === -32022 ? 400 : undefined;
 }
 
-function inputRequired(asks: ReadonlyMap<string, Ask>, state: string): Raw {
-  const requests = [...asks].flatMap(([key, { row, message }]) => {
-    const params =
-      message.params && rewrite(message.bytes, message.params, { drop: (name) => legacyAskMembers.has(name) });
-    const head = `,${JSON.stringify(key)}:{"method":${JSON.stringify(row.method)}`;
-    return params === undefined ? [`${head}}`] : [`${head},"params":`, params, '}'];
-  });
-  const [first = '', ...rest] = requests;
-  const members = [typeof first === 'string' ? first.slice(1) : first, ...rest];
-  return concat([
-    '{"resultType":"input_required","inputRequests":{',
-    ...members,
-    `},"requestState":${JSON.stringify(state)}}`,
-  ]);
-}
+/** What a visit needs of a client. */
+const visit = { method: 'elicitation/create', params: { mode: 'url' } };
 
-/** The answers of a retry, each as it was sent. */
-function inputResponses(request: Request): readonly { readonly key: string; readonly result: Raw }[] {
-  const responses = member(request.params, 'inputResponses');
-  const answers = responses && membersAt(request.bytes, responses);
-  return answers?.members.map((answer) => ({ key: answer.key, result: slice(request.bytes, answer) })) ?? [];
+function lacking(requiredCapabilities: Record<string, unknown>): Failure {
+  return new Failure('missing_capability', { data: { requiredCapabilities } });
 }

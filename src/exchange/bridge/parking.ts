@@ -6,7 +6,8 @@ import { Failure } from '../../errors.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { Lease, Seal } from '../../store/ports.ts';
 import type { Request } from '../../wire/message.ts';
-import { valueAt } from '../../wire/values.ts';
+import { membersAt } from '../../wire/skim.ts';
+import { member, valueAt } from '../../wire/values.ts';
 import type { Clock } from '../clock.ts';
 import { canonical } from './canonical.ts';
 import type { ModernDrive } from './modern-client.ts';
@@ -18,6 +19,15 @@ export interface ParkingLimits {
   readonly parkedTotal: number;
 }
 
+export interface ParkingPorts {
+  readonly clock: Clock;
+  readonly seal: Seal;
+  readonly lease: Lease;
+  readonly newId: () => string;
+  /** How many calls of all principals may wait at a backend: each holds a connection or a process that others need too. */
+  readonly roomAt: (backend: string) => number;
+}
+
 /** Who asked for what, and where: what a state is bound to. */
 export interface Claim {
   readonly principal: Principal;
@@ -26,9 +36,24 @@ export interface Claim {
   readonly request: Request;
 }
 
+/** A call that is over, and is to be made anew: nothing of it is held here. */
+export interface Anew {
+  /** Rounds that it has had. */
+  readonly rounds: number;
+}
+
+interface Sealed {
+  readonly expires: number;
+  /** Of a parked call. */
+  readonly id?: string;
+  /** Of one that is to be made anew. */
+  readonly rounds?: number;
+}
+
 interface Parked {
   readonly drive: ModernDrive;
   readonly principal: string;
+  readonly backend: string;
   readonly stopWaiting: () => void;
 }
 
@@ -42,14 +67,17 @@ export class Parking {
   readonly #lease: Lease;
   readonly #newId: () => string;
   readonly #parked = new Map<string, Parked>();
-  readonly #perPrincipal = new Map<string, number>();
+  readonly #perPrincipal = new Tally();
+  readonly #perBackend = new Tally();
+  readonly #roomAt: (backend: string) => number;
 
-  constructor(limits: ParkingLimits, ports: { clock: Clock; seal: Seal; lease: Lease; newId: () => string }) {
+  constructor(limits: ParkingLimits, ports: ParkingPorts) {
     this.#limits = limits;
     this.#clock = ports.clock;
     this.#seal = ports.seal;
     this.#lease = ports.lease;
     this.#newId = ports.newId;
+    this.#roomAt = ports.roomAt;
   }
 
   get size(): number {
@@ -57,35 +85,48 @@ export class Parking {
   }
 
   /** The state that brings the client back to the call, or why there is no room for it. */
-  park(drive: ModernDrive, claim: Claim): string | Failure {
+  park(drive: ModernDrive, claim: Claim, backend: string): string | Failure {
     const { principal } = claim;
-    const mine = this.#perPrincipal.get(principal.key) ?? 0;
-    if (this.#parked.size >= this.#limits.parkedTotal || mine >= this.#limits.parkedPerPrincipal) {
-      return new Failure('too_many_parked');
-    }
+    const isFull =
+      this.#parked.size >= this.#limits.parkedTotal ||
+      this.#perPrincipal.of(principal.key) >= this.#limits.parkedPerPrincipal ||
+      this.#perBackend.of(backend) >= this.#roomAt(backend);
+    if (isFull) return new Failure('too_many_parked');
     const id = this.#newId();
     const expires = this.#clock.now() + this.#limits.parkedMs;
     const stopWaiting = this.#clock.after(this.#limits.parkedMs, () => {
       this.#remove(id);
       drive.abandon('The client did not come back');
     });
-    this.#parked.set(id, { drive, principal: principal.key, stopWaiting });
-    this.#perPrincipal.set(principal.key, mine + 1);
-    return this.#seal.seal(JSON.stringify({ id, expires }), context(claim));
+    this.#parked.set(id, { drive, principal: principal.key, backend, stopWaiting });
+    this.#perPrincipal.add(principal.key, 1);
+    this.#perBackend.add(backend, 1);
+    return this.#seal.seal(JSON.stringify({ id, expires } satisfies Sealed), context(claim));
+  }
+
+  /** The state that makes the client's retry a new call, and still one more round of the same request. */
+  anew(claim: Claim, rounds: number): string {
+    const expires = this.#clock.now() + this.#limits.parkedMs;
+    return this.#seal.seal(JSON.stringify({ rounds, expires } satisfies Sealed), context(claim));
   }
 
   /** A state that was changed, is too old, was used, or is another's leaves the parked call as it is. */
-  async take(state: string, claim: Claim): Promise<ModernDrive> {
+  async take(state: string, claim: Claim): Promise<ModernDrive | Anew> {
     const plain = this.#seal.open(state, context(claim));
-    const { id, expires } =
-      plain === undefined ? { id: '', expires: 0 } : (JSON.parse(plain) as { id: string; expires: number });
+    const sealed: Sealed = plain === undefined ? { expires: 0 } : (JSON.parse(plain) as Sealed);
+    const { id = '', rounds, expires } = sealed;
     if (expires <= this.#clock.now()) throw new Failure('invalid_request_state');
+    checkResponses(claim.request);
+    if (rounds !== undefined) return { rounds };
     // Two retries at once, perhaps at two replicas: one of them has the call.
     const lease = await this.#lease.take(`parked/${id}`, this.#limits.parkedMs);
     const parked = lease && this.#parked.get(id);
+    if (parked !== undefined) this.#remove(id);
+    // Taken is what is no longer here. A lease that was kept would be one more thing that clients can pile up, and one that was
+    // kept where the call is not would keep its owner from it.
+    void lease?.release();
     if (parked === undefined) throw new Failure('invalid_request_state');
     parked.stopWaiting();
-    this.#remove(id);
     return parked.drive;
   }
 
@@ -101,10 +142,36 @@ export class Parking {
     const parked = this.#parked.get(id);
     if (parked === undefined) return;
     this.#parked.delete(id);
-    const left = (this.#perPrincipal.get(parked.principal) ?? 1) - 1;
-    if (left === 0) this.#perPrincipal.delete(parked.principal);
-    else this.#perPrincipal.set(parked.principal, left);
+    this.#perPrincipal.add(parked.principal, -1);
+    this.#perBackend.add(parked.backend, -1);
   }
+}
+
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  add(key: string, change: 1 | -1): void {
+    const count = this.of(key) + change;
+    if (count === 0) this.#counts.delete(key);
+    else this.#counts.set(key, count);
+  }
+}
+
+/**
+ * Answers go to the backend as the results of its questions, which are objects. Others are refused while the call is still
+ * parked, so that whoever sent them can try again; answers to questions that nobody asked are ignored later.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#error-handling
+ */
+function checkResponses({ bytes, params }: Request): void {
+  const responses = member(params, 'inputResponses');
+  if (responses === undefined) return;
+  const answers = membersAt(bytes, responses)?.members;
+  if (answers?.every((answer) => membersAt(bytes, answer) !== undefined) !== true)
+    throw new Failure('invalid_params', { message: 'inputResponses must be an object of objects' });
 }
 
 /** Principal, address, method and parameters: a state that comes with any other of them does not open. */

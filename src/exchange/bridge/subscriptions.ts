@@ -16,12 +16,35 @@ export const nothingWanted: Wanted = {
   resourceSubscriptions: [],
 };
 
-/** One row a kind of list: the notification that says it changed, the flag that asks for it, and the capability that offers it. */
+/** One row a kind of list: the notification that says it changed, the flag that asks for it, the capability that offers it, and the lists. */
 const lists = [
-  { method: 'notifications/tools/list_changed', flag: 'toolsListChanged', capability: 'tools' },
-  { method: 'notifications/prompts/list_changed', flag: 'promptsListChanged', capability: 'prompts' },
-  { method: 'notifications/resources/list_changed', flag: 'resourcesListChanged', capability: 'resources' },
+  {
+    method: 'notifications/tools/list_changed',
+    flag: 'toolsListChanged',
+    capability: 'tools',
+    lists: ['tools/list'],
+  },
+  {
+    method: 'notifications/prompts/list_changed',
+    flag: 'promptsListChanged',
+    capability: 'prompts',
+    lists: ['prompts/list'],
+  },
+  {
+    method: 'notifications/resources/list_changed',
+    flag: 'resourcesListChanged',
+    capability: 'resources',
+    lists: ['resources/list', 'resources/templates/list'],
+  },
 ] as const;
+
+export const listKinds: readonly ListKind[] = lists;
+export type ListKind = (typeof lists)[number];
+
+/** The kind of list that a notification says has changed, if any. */
+export function changedList(method: string): ListKind | undefined {
+  return lists.find((kind) => kind.method === method);
+}
 
 /** What a backend with these capabilities can tell of at all; resources are asked for one by one. */
 export function offeredLists(capabilities: Readonly<Record<string, unknown>>): Wanted {

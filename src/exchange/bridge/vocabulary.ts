@@ -83,6 +83,8 @@ export function completed(message: ResultResponse, row: MethodRow): ResultRespon
 const INVALID_PARAMS = -32602;
 const INTERNAL = -32603;
 const RESOURCE_NOT_FOUND = -32002;
+/** 2025-11-25 alone has it: the call is over, and may be made again once the pages were visited. */
+export const URL_ELICITATION_REQUIRED = -32042;
 
 /** Codes that modern clients must never see, and the ones that legacy clients do not know, become ones that they do. */
 export function errorFor(
@@ -116,7 +118,9 @@ function modernCode(code: number, vocabulary: Era): number {
   return code <= -32020 && code >= -32099 && !defined ? INTERNAL : code;
 }
 
+/** What the modern era calls by these codes the legacy one does not know; and -32042 is a word that no modern backend has. */
 function legacyCode(code: number, message: ErrorResponse, row: MethodRow, uri: string | undefined): number {
+  if (code === URL_ELICITATION_REQUIRED) return INTERNAL;
   if (code === -32020 || code === -32021 || code === -32022) return INTERNAL;
   if (code !== INVALID_PARAMS || row.method !== 'resources/read' || uri === undefined) return code;
   const data = member(message.error, 'data');

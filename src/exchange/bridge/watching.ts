@@ -3,9 +3,7 @@
  * `resources/subscribe` for what has to be asked for.
  */
 import { Failure } from '../../errors.ts';
-import { notificationBytes } from '../../wire/compose.ts';
 import type { Notification } from '../../wire/message.ts';
-import { skimMessage } from '../../wire/skim.ts';
 import type { Call, CallRequest } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Discovery } from '../lane.ts';
@@ -19,6 +17,7 @@ import {
   readFilter,
   type Wanted,
 } from './subscriptions.ts';
+import { ownNotification } from './updates.ts';
 
 /** The upstream session as a watcher sees it. Subscriptions of several watchers are counted there. */
 export interface Watched {
@@ -69,7 +68,7 @@ export class Watching implements Call {
     }
     this.#granted = granted;
     this.#exchange.sendSubscribed(
-      own('notifications/subscriptions/acknowledged', { notifications: filterOf(granted) }),
+      ownNotification('notifications/subscriptions/acknowledged', { notifications: filterOf(granted) }),
     );
     for (const notification of early) this.#tell(notification);
   }
@@ -83,7 +82,9 @@ export class Watching implements Call {
   #tell(notification: Notification): void {
     if (this.#granted === undefined || !admits(this.#granted, notification)) return;
     // What says nothing has no parameters in this era, and still needs them to name the subscription.
-    this.#exchange.sendSubscribed(notification.params === undefined ? own(notification.method, {}) : notification);
+    this.#exchange.sendSubscribed(
+      notification.params === undefined ? ownNotification(notification.method, {}) : notification,
+    );
   }
 
   async #subscribe(uris: readonly string[]): Promise<readonly string[]> {
@@ -94,8 +95,4 @@ export class Watching implements Call {
 
 export function subscribeRequest(method: 'resources/subscribe' | 'resources/unsubscribe', uri: string): CallRequest {
   return ownRequest(method, { uri });
-}
-
-function own(method: string, params: object): Notification {
-  return skimMessage(notificationBytes(method, JSON.stringify(params))) as Notification;
 }

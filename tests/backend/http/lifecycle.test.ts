@@ -152,7 +152,7 @@ describe('connections', () => {
     const { channel, backend } = await against(ends, [sse(), sse(), json(200, result(3))], {}, { connections: 1 });
     const listening = new RequestRecorder();
     channel.request({ ...request(1), headers: { 'mcp-method': 'subscriptions/listen' } }, listening);
-    channel.listen(session);
+    void channel.listen(session);
     await backend.until(() => backend.heard.length === 2);
     const sink = new RequestRecorder();
     channel.request(request(3), sink);

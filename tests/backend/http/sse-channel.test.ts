@@ -283,7 +283,7 @@ describe('closing the channel', () => {
     const second = ask(channel, 2).recorder;
     await backend.until(() => backend.posted.length === 2);
     await channel.forget();
-    channel.listen();
+    void channel.listen();
     await channel.close();
     await Promise.all([backend.closed(0), backend.closed(2)]);
     expect([...first.endings, ...second.endings]).toEqual(['failed backend_unavailable', 'failed backend_unavailable']);

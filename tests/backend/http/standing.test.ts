@@ -31,7 +31,7 @@ describe('the standalone stream', () => {
     const { channel, backend, sink, notes } = await against(ends, [
       sse(event(note('a')), event(result(1)), event('nonsense'), event(ping)),
     ]);
-    channel.listen(session);
+    void channel.listen(session);
     await sink.until(() => sink.strays.length === 2);
     expect(sink.strays).toEqual(['a', 'ping']);
     expect(notes.notes.map(({ kind }) => kind)).toEqual(['unknown_id', 'unreadable']);
@@ -41,8 +41,8 @@ describe('the standalone stream', () => {
 
   it('is opened once, however often it is asked for', async () => {
     const { channel, backend, sink } = await against(ends, [sse(event(note('a')))]);
-    channel.listen(session);
-    channel.listen(session);
+    void channel.listen(session);
+    void channel.listen(session);
     await sink.until(() => sink.strays.length === 1);
     expect(backend.heard).toHaveLength(1);
   });
@@ -58,7 +58,7 @@ describe('the standalone stream', () => {
       ],
       { clock },
     );
-    channel.listen(session);
+    void channel.listen(session);
     for (const lastEventId of ['2', '3']) {
       await clock.waiting(200);
       clock.advance(200);
@@ -81,7 +81,7 @@ describe('the standalone stream', () => {
   it.each(none)('is not offered: $name', async ({ answer }) => {
     const clock = new ManualClock();
     const { channel, backend, sink, pools } = await against(ends, [answer, json(200, result(1))], { clock });
-    channel.listen(session);
+    void channel.listen(session);
     await backend.until(() => backend.heard.length === 1);
     const call = new RequestRecorder();
     channel.request(request(1), call);
@@ -97,7 +97,7 @@ describe('the standalone stream', () => {
     const call = new RequestRecorder();
     channel.request(request(1), call);
     await backend.until(() => backend.heard.length === 1);
-    channel.listen(session);
+    void channel.listen(session);
     await sink.until(() => sink.losses.length === 1);
     expect(sink.losses[0]?.reason).toBe('backend_session_lost');
     expect(call.endings).toEqual(['failed backend_session_lost']);
@@ -106,7 +106,7 @@ describe('the standalone stream', () => {
   it('answered with a bare 404 after it was served means that the session is lost', async () => {
     const clock = new ManualClock();
     const { channel, sink } = await against(ends, [sseEnd(event(note('a'), '1')), bare(404)], { clock });
-    channel.listen(session);
+    void channel.listen(session);
     await clock.waiting(500);
     clock.advance(500);
     await sink.until(() => sink.losses.length === 1);
@@ -116,7 +116,7 @@ describe('the standalone stream', () => {
   it('that comes to nothing again and again is given up', async () => {
     const clock = new ManualClock();
     const { channel, backend, sink, notes } = await against(ends, [bare(503), sseEnd()], { clock });
-    channel.listen(session);
+    void channel.listen(session);
     for (const wait of [500, 1_000, 2_000]) {
       await clock.waiting(wait);
       clock.advance(wait);
@@ -138,7 +138,7 @@ describe('the standalone stream', () => {
     };
     const { channel, notes } = await against(ends, [open], { clock });
     const times = 2 * channelLimits.reconnects;
-    channel.listen(session);
+    void channel.listen(session);
     for (let i = 1; i <= times; i++) {
       await notes.until(() => notes.of('unreadable').length === i);
       clock.advance(60_000);
@@ -153,7 +153,7 @@ describe('the standalone stream', () => {
   it('ends with its channel, also between two streams', async () => {
     const clock = new ManualClock();
     const { channel, backend } = await against(ends, [sse(event(note('a')))]);
-    channel.listen(session);
+    void channel.listen(session);
     await backend.until(() => backend.heard.length === 1);
     await channel.close();
     await backend.closed(0);

@@ -130,7 +130,7 @@ describe('a channel over a process', () => {
 
   it('waits for nothing where a process has neither streams nor sessions to forget', async () => {
     const { channel } = await connect();
-    channel.listen();
+    void channel.listen();
     await channel.forget();
     expect(channel.streamPerRequest).toBe(false);
   });

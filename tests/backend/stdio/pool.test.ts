@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { OwnDoing } from '../../../src/backend/health.ts';
+import { Pace } from '../../../src/backend/pace.ts';
 import { ChildPool, type PooledChild, type PoolLimits } from '../../../src/backend/stdio/pool.ts';
 import { Failure } from '../../../src/errors.ts';
 import { ManualClock } from '../support/clock.ts';
@@ -8,9 +10,9 @@ const limits: PoolLimits = {
   idleMs: 60_000,
   queue: 2,
   waitMs: 5_000,
-  restartMinMs: 500,
-  restartMaxMs: 8_000,
 };
+
+const pauses = { restartMinMs: 500, restartMaxMs: 8_000 };
 
 class FakeChild implements PooledChild {
   readonly startedAt: number;
@@ -65,7 +67,7 @@ function setup(over: Partial<PoolLimits> = {}) {
     },
     limits: { ...limits, ...over },
     clock,
-    random: () => 1,
+    pace: new Pace(pauses, () => 1),
   });
   return { pool, clock, children, faults };
 }
@@ -141,6 +143,7 @@ describe('the processes of a backend', () => {
     busy.busy = true;
     clock.advance(limits.idleMs);
     await idle.gone;
+    expect(idle.stoppedWith).toBeInstanceOf(OwnDoing);
     expect(idle.stoppedWith?.reason).toBe('backend_unavailable');
     expect(busy.alive).toBe(true);
     busy.busy = false;
@@ -190,8 +193,18 @@ describe('a command that does not stay up', () => {
     faults.push(fault);
     expect(await reason(pool.acquire())).toBe('backend_unavailable');
     await expect(pool.acquire()).rejects.toMatchObject({ reason: 'backend_unavailable', cause: fault });
-    clock.advance(limits.restartMinMs);
+    clock.advance(pauses.restartMinMs);
     await pool.acquire();
+  });
+
+  it('is waited for by who has the patience', async () => {
+    const { pool, faults, clock, children } = setup({ waitMs: 100 });
+    faults.push(new Failure('backend_unavailable'));
+    await reason(pool.acquire());
+    const patient = reason(pool.acquire(pauses.restartMaxMs));
+    clock.advance(pauses.restartMinMs);
+    expect(await patient).toBe('got one');
+    expect(children).toHaveLength(1);
   });
 
   it('says so to those who wait for the restart in vain', async () => {

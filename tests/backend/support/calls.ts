@@ -1,3 +1,4 @@
+import type { Witness } from '../../../src/backend/health.ts';
 import type { BackendNotes, OddKind } from '../../../src/backend/notes.ts';
 import type { Failure } from '../../../src/errors.ts';
 import type { Ask, CallRequest, CallSink, ClientFacts, Outcome } from '../../../src/exchange/call.ts';
@@ -18,6 +19,16 @@ export const limits = {
   probeMs: 5_000,
   probeAgeMs: 600_000,
   asksPerSession: 3,
+  downAfter: 3,
+  restartMaxMs: 30_000,
+};
+
+/** For what is looked at without a backend that could be down. */
+export const untroubled: Witness = {
+  refusal: () => undefined,
+  reached: () => undefined,
+  unreached: () => undefined,
+  suspected: () => undefined,
 };
 
 /** As a client sends it: the text is taken as it stands. */

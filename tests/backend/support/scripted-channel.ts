@@ -118,7 +118,7 @@ export class ScriptedChannel implements Channel {
     };
   }
 
-  listen(headers: Headers): void {
+  async listen(headers: Headers): Promise<void> {
     this.listens.push(headers);
     this.#changed();
   }

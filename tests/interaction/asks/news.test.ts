@@ -1,10 +1,10 @@
 /** What is said about questions outside of them: a page was visited, roots changed, a page must be visited first. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, call, hasRead, notification, result, streaming, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { connectLegacy } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { behindLegacy, call, hasRead, notification, result, streaming, text } from '../legacy/setup.ts';
 
 describe('in one session and no other', () => {
   it(

@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 import type { RequirementId } from '../../requirements/catalogue.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { audio, image, text as textBlock } from '../features/samples.ts';
+import { behindLegacy, behindModern, call, Held, request, result, streaming, text } from '../harness/behind.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
-import { behindLegacy, behindModern, call, Held, request, result, streaming, text } from '../legacy/setup.ts';
 
 interface Row {
   readonly name: string;

@@ -1,10 +1,10 @@
 /** HTTP backends whose answer to a request is none, belongs to nobody, or never ends: the client hears of it at once. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { refusal, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { eras } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { refusal, result, text } from '../legacy/setup.ts';
 import { answered, count, invalid, pairOf, tooLarge, unavailable } from './setup.ts';
 
 describe.each(eras)('in the %s era', (era) => {

@@ -1,8 +1,6 @@
 /** How a backend learns that nobody waits for its answer any more. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { begin, send } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
 import {
   behindLegacy,
   behindModern,
@@ -13,7 +11,9 @@ import {
   notification,
   result,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { begin, send } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
 import { messagesOf } from './setup.ts';
 
 const params = { name: 'work', arguments: {} };

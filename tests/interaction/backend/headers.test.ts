@@ -1,11 +1,11 @@
 /** What the gateway says in HTTP headers to the backends that it is a client of. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, cancelled, echo, Held, request, result, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Received, type ScriptedBackend } from '../harness/http-backend.ts';
-import { call, cancelled, echo, Held, request, result, text } from '../legacy/setup.ts';
 
 const both = 'application/json, text/event-stream';
 

@@ -2,11 +2,11 @@
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindModern, Held, notification, refusal, result, text } from '../harness/behind.ts';
 import { open, send } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { eras, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
-import { behindModern, Held, notification, refusal, result, text } from '../legacy/setup.ts';
 import { answered, caller, pairOf, timedOut, unavailable } from './setup.ts';
 
 /** Deadlines are looked at every quarter of a second. */

@@ -1,9 +1,6 @@
 /** Legacy HTTP backends that forget a session: its one client is told, a pooled session is opened anew, and no call runs twice. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { send, until } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
-import type { Turn } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   call,
@@ -14,7 +11,10 @@ import {
   result,
   sessionNotFound,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { send, until } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
+import type { Turn } from '../harness/http-backend.ts';
 import { answered, unavailable } from './setup.ts';
 
 const sessionOf = (turn: Turn) => String(turn.received.headers['mcp-session-id']);

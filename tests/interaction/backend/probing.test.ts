@@ -1,14 +1,14 @@
 /** How the gateway finds out of which era a backend is, seen from both sides. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, echo, refusal, result, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { agreed, discovered, legacyBackend, modernBackend, type Script, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess, type StdioTurn } from '../harness/stdio-backend.ts';
-import { call, echo, refusal, result, text } from '../legacy/setup.ts';
-import { startBeforeProcess, unavailable } from './setup.ts';
+import { leftAlone, startBeforeProcess, unavailable } from './setup.ts';
 
 const kinds = (received: readonly { message: { method?: string } | undefined; http: string }[]) =>
   received.map(({ message, http }) => message?.method ?? http);
@@ -154,10 +154,12 @@ describe('no verdict', verifies('gateway:backend:probe-no-verdict'), () => {
     const gateway = await startGateway({ backends: { b: { url: backend.url } } }, { clock });
     const url = gateway.url('b');
     expect((await send(url, { body: initialize() })).json()).toEqual(refusal({ ...unavailable, id: 'init' }));
-    expect((await send(url, discover(2))).json()).toEqual(refusal({ ...unavailable, id: 2 }));
+    expect((await send(url, discover(2))).json()).toEqual(refusal({ ...leftAlone, id: 2 }));
     expect(new Set(kinds(backend.received))).toEqual(new Set(['server/discover']));
     down = false;
-    clock.leap(1_000);
+    clock.leap(30_000);
+    const isReady = () => gateway.assembled.backends.get('b')?.state.state === 'ready';
+    await until(isReady, 'the backend was asked again');
     expect((await (await connectLegacy(url)).post(call(1, { a: 1 }))).json()).toEqual(result(1, text('{"a":1}')));
   });
 

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { call } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, eras, type LegacyClient, modern } from '../harness/eras.ts';
@@ -13,7 +14,6 @@ import {
   modernProcess,
   type StdioBackend,
 } from '../harness/stdio-backend.ts';
-import { call } from '../legacy/setup.ts';
 import { startBeforeProcess } from './setup.ts';
 
 const childStopMs = 60_000;

@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, expectRefused, refusal, result, sessionNotFound, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { type BackendProcess, legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
-import { call, expectRefused, refusal, result, sessionNotFound, text } from '../legacy/setup.ts';
-import { answered, busy, ended, startBeforeProcess, unavailable } from './setup.ts';
+import { answered, busy, ended, leftAlone, startBeforeProcess } from './setup.ts';
 
 const params = { name: 'work', arguments: {} };
 const byProcess = {
@@ -90,7 +90,9 @@ describe('a legacy process', () => {
     await die(connectLegacy(url));
     // Nobody waits for longer than ten.
     const { length } = backend.processes;
-    expect((await send(url, { body: initialize() })).json()).toEqual(refusal({ ...unavailable, id: 'init' }));
+    expect((await send(url, { body: initialize() })).json()).toEqual(
+      refusal({ ...leftAlone, message: ended.message, id: 'init' }),
+    );
     expect(backend.processes).toHaveLength(length);
     clock.leap(32_000);
     await connectLegacy(url);

@@ -1,11 +1,11 @@
 /** What stdio backends write: messages, noise, complaints, and far too much. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, notification, refusal, request, result, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { connectLegacy, eras, modern } from '../harness/eras.ts';
 import type { TestGateway } from '../harness/gateway.ts';
 import { legacyProcess, modernProcess, type StdioScript } from '../harness/stdio-backend.ts';
-import { call, notification, refusal, request, result, text } from '../legacy/setup.ts';
 import { answered, caller, count, startBeforeProcess, tooLarge } from './setup.ts';
 
 const processOf = { legacy: legacyProcess, modern: modernProcess };

@@ -1,10 +1,10 @@
 /** `share: true`: one legacy process for several clients, who do not see of each other what is not theirs. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, notification, request, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 import { legacyProcess, type StdioBackend, type StdioScript } from '../harness/stdio-backend.ts';
-import { call, notification, request, result, text } from '../legacy/setup.ts';
 import { messagesOf, startBeforeProcess } from './setup.ts';
 
 const updated = (uri: string) => notification('notifications/resources/updated', { uri });

@@ -1,10 +1,10 @@
 /** Streams of legacy HTTP backends that end before the answer: taken up again where that is possible, within bounds. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { refusal, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { refusal, result, text } from '../legacy/setup.ts';
 import { answered, messagesOf, type Pair, pairOf, said, unavailable } from './setup.ts';
 
 /** The GETs that take up the stream of a call: those that name an event. */

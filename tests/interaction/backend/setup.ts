@@ -1,11 +1,12 @@
 /** What the suites of this folder share: a client and a backend of one era with a gateway between them, and what goes wrong. */
+import { expect } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
+import { type Behind, behindLegacy, behindModern, notification, request, type Settings } from '../harness/behind.ts';
 import { type Answer, type Json, type OpenAnswer, open, type StreamedEvent, send } from '../harness/client.ts';
 import { connectLegacy, type Introduction, type LegacyClient, modern } from '../harness/eras.ts';
 import { type ConfigValue, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
 import type { Script } from '../harness/http-backend.ts';
 import type { StdioBackend } from '../harness/stdio-backend.ts';
-import { type Behind, behindLegacy, behindModern, notification, request, type Settings } from '../legacy/setup.ts';
 
 export const tool = { name: 'work', arguments: {} };
 
@@ -92,6 +93,8 @@ export function startBeforeProcess(
 
 export const invalid = { code: -32603, message: 'Backend gave an invalid answer', reason: 'backend_invalid' };
 export const unavailable = { code: -32603, message: 'Backend unavailable', reason: 'backend_unavailable' };
+/** Refused without a try, and told when the next one is worth it. */
+export const leftAlone = { ...unavailable, data: { retryAfterMs: expect.any(Number) } };
 export const tooLarge = { code: -32603, message: 'Backend answer too large', reason: 'backend_too_large' };
 export const ended = { code: -32603, message: 'Backend process ended', reason: 'backend_unavailable' };
 export const busy = { code: -32603, message: 'Backend busy', reason: 'backend_busy' };

@@ -1,9 +1,9 @@
 /** Who has what of an HTTP backend: connections for all, sessions of their own for legacy clients, one lane for everybody where it is modern. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, call, echo, result, text } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
-import { behindLegacy, behindModern, call, echo, result, text } from '../legacy/setup.ts';
 
 const params = { name: 'work', arguments: {} };
 /** Calls, handovers and streams have their own, and one call may begin while the last one is just ending: far fewer than calls. */

@@ -1,11 +1,11 @@
 /** The GET streams and the ends of sessions at legacy HTTP backends. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, call, echo, notification, request, result, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy } from '../harness/eras.ts';
 import type { ScriptedBackend, Turn } from '../harness/http-backend.ts';
-import { behindLegacy, call, echo, notification, request, result, text } from '../legacy/setup.ts';
 import { messagesOf } from './setup.ts';
 
 const updated = (uri: string) => notification('notifications/resources/updated', { uri });

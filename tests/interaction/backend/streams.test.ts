@@ -1,9 +1,9 @@
 /** Event streams of HTTP backends: read whatever their form, and each for its own call. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { Held, notification, result, text } from '../harness/behind.ts';
 import { eras } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { Held, notification, result, text } from '../legacy/setup.ts';
 import { answered, messagesOf, pairOf } from './setup.ts';
 
 /** One, two, three and four bytes in UTF-8. */

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, call, request, result, text } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
-import { behindLegacy, behindModern, call, request, result, text } from '../legacy/setup.ts';
 
 const annotated = (properties: object) => ({ type: 'object', properties });
 const header = (name: unknown, type: string = 'string') => ({ type, 'x-mcp-header': name });

@@ -1,16 +1,16 @@
 /** What a legacy client never says and a modern backend must be told with every request; and what no backend is told, because the client did not declare it. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, legacyRevisions, request, text } from '../harness/behind.ts';
 import { type Json, send } from '../harness/client.ts';
 import { connectLegacy, LegacyClient, modern } from '../harness/eras.ts';
 import type { ScriptedBackend } from '../harness/http-backend.ts';
-import { behindLegacy, behindModern, legacyRevisions, request, text } from '../legacy/setup.ts';
 
 const core = 'io.modelcontextprotocol/';
 const complete = { resultType: 'complete' };
 
 describe('the envelope of a legacy request at a modern backend', verifies('gateway:bridge:envelope-added'), () => {
-  const capabilities = { elicitation: {}, sampling: {}, experimental: { 'x/y': [1] } };
+  const capabilities = { roots: {}, sampling: {}, experimental: { 'x/y': [1] } };
   /** `raw` is the client of the harness. */
   const envelope = {
     [`${core}protocolVersion`]: '2026-07-28',

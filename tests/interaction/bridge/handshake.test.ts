@@ -1,9 +1,9 @@
 /** What is said at the beginning, where client and backend are of different eras. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, legacyRevisions } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { initialize, modern } from '../harness/eras.ts';
-import { behindLegacy, behindModern, legacyRevisions } from '../legacy/setup.ts';
 
 const capabilities = {
   tools: { listChanged: true, odd: 1 },

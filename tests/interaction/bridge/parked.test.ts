@@ -4,12 +4,12 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, expectRefused, Held, type Settings, text } from '../harness/behind.ts';
 import { type Answer, begin, type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, type Script, type Turn } from '../harness/http-backend.ts';
-import { behindLegacy, expectRefused, Held, type Settings, text } from '../legacy/setup.ts';
 
 const form = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
 const capabilities = { elicitation: {} };

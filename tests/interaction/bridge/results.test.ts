@@ -1,10 +1,10 @@
 /** Results and errors in the words of the other era; what belongs to the tool, the prompt or the resource stays as it is. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, request } from '../harness/behind.ts';
 import { type Json, send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { behindLegacy, behindModern, request } from '../legacy/setup.ts';
 
 const serverInfo = { 'io.modelcontextprotocol/serverInfo': { name: 'legacy', version: '1' } };
 const requests = [

@@ -4,11 +4,11 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindModern, request, type Settings, text } from '../harness/behind.ts';
 import type { Json, OpenAnswer } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { behindModern, request, type Settings, text } from '../legacy/setup.ts';
 
 const form = { message: 'Next?', requestedSchema: { type: 'object', properties: {} } };
 const question = JSON.stringify({ method: 'elicitation/create', params: form });

@@ -1,9 +1,9 @@
 /** Tasks are not carried from end to end, in neither of their forms: nobody is told of them, and whoever asks hears why not. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, echo, expectRefused } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
-import { behindLegacy, behindModern, echo, expectRefused } from '../legacy/setup.ts';
 
 const core = 'io.modelcontextprotocol/';
 const extension = `${core}tasks`;

@@ -1,9 +1,6 @@
 /** Questions of a backend that are out at the same time, and questions that are taken back. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, type OpenAnswer, until } from '../harness/client.ts';
-import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
-import type { Turn } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -14,7 +11,10 @@ import {
   notification,
   result,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Json, type OpenAnswer, until } from '../harness/client.ts';
+import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
+import type { Turn } from '../harness/http-backend.ts';
 
 const form = (message: string) => ({ message, requestedSchema: { type: 'object', properties: {} } });
 const ask = (id: string | number, message: string) => ({

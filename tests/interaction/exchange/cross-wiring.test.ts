@@ -1,12 +1,12 @@
 /** Many clients that all use the same ids and tokens, at the same backend, at the same time. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, messagesOf, notification, result, text } from '../harness/behind.ts';
 import { type Answer, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess, type StdioTurn } from '../harness/stdio-backend.ts';
-import { call, messagesOf, notification, result, text } from '../legacy/setup.ts';
 
 /** More than the gateway keeps sessions of its own for, so that they must be shared where that is possible. */
 const CLIENTS = 72;

@@ -1,10 +1,6 @@
 /** Ids and progress tokens: 0 is one like any other, and a number is not the text that it is written in. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, open, send } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
-import { startGateway } from '../harness/gateway.ts';
-import { modernProcess } from '../harness/stdio-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -15,7 +11,11 @@ import {
   notification,
   result,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Json, open, send } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { modernProcess } from '../harness/stdio-backend.ts';
 
 const sides = [
   { era: 'legacy', behind: behindLegacy },

@@ -4,11 +4,6 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, type OpenAnswer, open } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
-import { startGateway } from '../harness/gateway.ts';
-import type { Script } from '../harness/http-backend.ts';
-import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
 import {
   type Behind,
   behindLegacy,
@@ -19,7 +14,12 @@ import {
   notification,
   result,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Json, type OpenAnswer, open } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
+import type { Script } from '../harness/http-backend.ts';
+import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
 
 const progress = (progressToken: unknown, step: number) =>
   notification('notifications/progress', { progressToken, progress: step });

@@ -1,13 +1,13 @@
 /** An exchange ends once: whatever its backend, its client and the clock do at the same time. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, call, cancelled, Held, messagesOf, result, text } from '../harness/behind.ts';
 import { type Answer, begin, type Json, open, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, type LegacyClient, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
-import { behindLegacy, behindModern, call, cancelled, Held, messagesOf, result, text } from '../legacy/setup.ts';
 
 const done = (name: string) => ({ resultType: 'complete', ...text(name) });
 const answers = (answer: Pick<Answer, 'events' | 'body'>): Json[] =>

@@ -1,11 +1,6 @@
 /** Clients that read slowly, or not at all, and what becomes of what they should have read. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, type OpenAnswer, open, send, until } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
-import { startGateway, type TestGateway } from '../harness/gateway.ts';
-import type { Turn } from '../harness/http-backend.ts';
-import { modernProcess } from '../harness/stdio-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -16,7 +11,12 @@ import {
   replay,
   result,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Json, type OpenAnswer, open, send, until } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
+import { startGateway, type TestGateway } from '../harness/gateway.ts';
+import type { Turn } from '../harness/http-backend.ts';
+import { modernProcess } from '../harness/stdio-backend.ts';
 
 const MiB = 1024 * 1024;
 /** The system takes some megabytes for a reader that does not read; pieces of this size fill that soon. */

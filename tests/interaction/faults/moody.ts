@@ -1,4 +1,6 @@
 /** Backends over HTTP that do whatever comes to their mind, until they are calmed. */
+
+import { request, text } from '../harness/behind.ts';
 import {
   launchLegacyBackend,
   launchModernBackend,
@@ -6,7 +8,6 @@ import {
   type ScriptedBackend,
   type Turn,
 } from '../harness/http-backend.ts';
-import { request, text } from '../legacy/setup.ts';
 import type { Chance } from './chance.ts';
 
 export interface Moody {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, Held, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
@@ -10,30 +11,7 @@ import { legacyBackend, modernBackend, type ScriptedBackend } from '../harness/h
 import { configFile, serve } from '../harness/program.ts';
 import { legacyProcess } from '../harness/stdio-backend.ts';
 import { heldNoMore, holding, watched } from '../harness/watch.ts';
-import { call, Held, text } from '../legacy/setup.ts';
 import { scriptFor, works } from './works.ts';
-
-/** Knows how many timers are set. */
-class CountingClock extends LeapClock {
-  pending = 0;
-
-  override after(ms: number, action: () => void): () => void {
-    let counts = true;
-    const over = () => {
-      if (counts) this.pending -= 1;
-      counts = false;
-    };
-    this.pending += 1;
-    const stop = super.after(ms, () => {
-      over();
-      action();
-    });
-    return () => {
-      over();
-      stop();
-    };
-  }
-}
 
 /** Longer than bodies may take, and than streams may be silent; shorter than any answer of a backend may take. */
 const SHARED_TIMERS_MS = 40_000;
@@ -48,7 +26,7 @@ describe('when work is done', verifies('gateway:faults:no-leak'), () => {
     const held = new Held();
     const script = scriptFor(held.take);
     const [legacy, newer] = [await legacyBackend(script), await modernBackend(script)];
-    const clock = new CountingClock();
+    const clock = new LeapClock();
     // Two at a time are enough for each piece of work, and for nothing that was left behind.
     const limits = {
       sessionsTotal: 2,

@@ -5,11 +5,11 @@
 import { dirname, join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, text } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { configFile, serve } from '../harness/program.ts';
 import { heldNoMore, holding, watched } from '../harness/watch.ts';
-import { call, text } from '../legacy/setup.ts';
 import { Chance } from './chance.ts';
 import { launchMoody } from './moody.ts';
 import { childrenOf, traffic } from './traffic.ts';

@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { call, cancelled, notification, request, result } from '../harness/behind.ts';
 import type { Headers, Json } from '../harness/client.ts';
 import { initialize, modern } from '../harness/eras.ts';
-import { call, cancelled, notification, request, result } from '../legacy/setup.ts';
 import type { Chance } from './chance.ts';
 
 export interface Target {

@@ -1,10 +1,10 @@
 /** What clients do, each thing from its beginning to an end of one kind or another. */
 import { connect } from 'node:net';
+import { call, request, text } from '../harness/behind.ts';
 import { begin, type Json, open, send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import type { Script, Turn } from '../harness/http-backend.ts';
 import { SseClient } from '../harness/sse-client.ts';
-import { call, request, text } from '../legacy/setup.ts';
 
 /** Where they do it: the addresses of a gateway, in front of backends with the scripts below. */
 export interface Places {

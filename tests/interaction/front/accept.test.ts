@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { head, RawClient } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { expectRefused, request } from '../harness/behind.ts';
 import { type Answer, type Call, open, send } from '../harness/client.ts';
 import { initialize, type LegacyClient, modern } from '../harness/eras.ts';
-import { expectRefused, request } from '../legacy/setup.ts';
 import { withHeaders } from '../modern/setup.ts';
 import { type House, launchHouse, tool } from './house.ts';
 

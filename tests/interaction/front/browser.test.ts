@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, expectRefused, notification } from '../harness/behind.ts';
 import { type Call, type Headers, open, send } from '../harness/client.ts';
 import { initialize, type LegacyClient, modern, modernHeaders } from '../harness/eras.ts';
-import { call, expectRefused, notification } from '../legacy/setup.ts';
 import { withHeaders } from '../modern/setup.ts';
 import { faultLimits, faults } from './faults.ts';
 import { type House, launchHouse } from './house.ts';

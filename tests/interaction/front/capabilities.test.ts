@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { type Behind, behindLegacy, behindModern, expectRefused, request, result } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, eras, modern } from '../harness/eras.ts';
 import type { Script } from '../harness/http-backend.ts';
-import { type Behind, behindLegacy, behindModern, expectRefused, request, result } from '../legacy/setup.ts';
 
 function behindOf(era: Era, script: Script, capabilities: object): Promise<Behind> {
   return (era === 'legacy' ? behindLegacy : behindModern)(script, { backend: { capabilities } });

@@ -4,8 +4,6 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Headers, send } from '../harness/client.ts';
-import { connectLegacy, initialize, modern, modernHeaders, modernMeta } from '../harness/eras.ts';
 import {
   batchRefused,
   call,
@@ -16,7 +14,9 @@ import {
   sessionNotFound,
   sessionRequired,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Headers, send } from '../harness/client.ts';
+import { connectLegacy, initialize, modern, modernHeaders, modernMeta } from '../harness/eras.ts';
 import { mismatch, missing, otherThanBody, withHeaders } from '../modern/setup.ts';
 import { type House, launchHouse, tool } from './house.ts';
 

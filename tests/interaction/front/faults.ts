@@ -2,9 +2,10 @@
  * One message for each gate that stops it there and nowhere else: what all refusals have in common is asked of each. A live
  * legacy session stands by for the gates that come behind the session.
  */
+
+import { batchRefused, type Refusal, request, sessionNotFound, sessionRequired } from '../harness/behind.ts';
 import type { Call, Headers } from '../harness/client.ts';
 import { initialize, type LegacyClient, modern, modernHeaders, modernMeta } from '../harness/eras.ts';
-import { batchRefused, type Refusal, request, sessionNotFound, sessionRequired } from '../legacy/setup.ts';
 import { mismatch, missing, withHeaders } from '../modern/setup.ts';
 
 /** Limits under which the faults below are faults. */

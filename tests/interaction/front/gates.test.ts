@@ -1,9 +1,9 @@
 /** What every refusal has in common, whichever gate it comes from. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { refusal, request } from '../harness/behind.ts';
 import { type Answer, type Call, type Json, send } from '../harness/client.ts';
 import { type LegacyClient, modern } from '../harness/eras.ts';
-import { refusal, request } from '../legacy/setup.ts';
 import { type Fault, faultLimits, faults, read, unread, withoutId } from './faults.ts';
 import { type House, launchHouse } from './house.ts';
 

@@ -2,6 +2,8 @@
  * One gateway for a suite, with an endpoint of each kind, in front of a legacy and a modern backend that count what they
  * get. The gateway knows both already: what reaches them from now on was caused by a test.
  */
+
+import { text } from '../harness/behind.ts';
 import { type Json, until } from '../harness/client.ts';
 import { connectLegacy, type Introduction, type LegacyClient } from '../harness/eras.ts';
 import { type ConfigValue, launchGateway, type Ports, type TestGateway } from '../harness/gateway.ts';
@@ -11,7 +13,6 @@ import {
   type Script,
   type ScriptedBackend,
 } from '../harness/http-backend.ts';
-import { text } from '../legacy/setup.ts';
 
 export interface House {
   readonly gateway: TestGateway;

@@ -5,9 +5,9 @@ import { failures } from '../../../src/errors.ts';
 import { head, RawClient } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { cut } from '../../wire/property.ts';
+import { refusal } from '../harness/behind.ts';
 import { type Headers, send } from '../harness/client.ts';
 import { eras, type LegacyClient, modernHeaders, modernMeta } from '../harness/eras.ts';
-import { refusal } from '../legacy/setup.ts';
 import { type House, launchHouse } from './house.ts';
 
 const DEPTH = 32;

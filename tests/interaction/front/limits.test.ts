@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { head, RawClient } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { refusal } from '../harness/behind.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
-import { refusal } from '../legacy/setup.ts';
 import { type House, launchHouse } from './house.ts';
 
 const limits = { bodyBytes: 2048, headerBytes: 4096, bodyMs: 30_000 };

@@ -11,6 +11,11 @@ export class LeapClock implements Clock {
   #ahead = 0;
   readonly #timers = new Set<Timer>();
 
+  /** How many timers are set. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
   now(): number {
     return Date.now() + this.#ahead;
   }

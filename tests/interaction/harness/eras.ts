@@ -54,16 +54,19 @@ export class LegacyClient {
   readonly session: string;
   readonly revision: string;
   readonly initialized: Json;
+  /** What it presents with every request. */
+  credentials: Headers;
 
-  constructor(url: string, session: string, revision: string, initialized: Json) {
+  constructor(url: string, session: string, revision: string, initialized: Json, credentials: Headers = {}) {
     this.url = url;
     this.session = session;
     this.revision = revision;
     this.initialized = initialized;
+    this.credentials = credentials;
   }
 
   get headers(): Headers {
-    return { 'mcp-session-id': this.session, 'mcp-protocol-version': this.revision };
+    return { 'mcp-session-id': this.session, 'mcp-protocol-version': this.revision, ...this.credentials };
   }
 
   /** One message, and its whole answer. */
@@ -100,13 +103,17 @@ export function initialize({ revision = '2025-11-25', capabilities = {} }: Intro
   };
 }
 
-export async function connectLegacy(url: string, introduction: Introduction = {}): Promise<LegacyClient> {
-  const answer = await send(url, { body: initialize(introduction) });
+export async function connectLegacy(
+  url: string,
+  introduction: Introduction = {},
+  credentials: Headers = {},
+): Promise<LegacyClient> {
+  const answer = await send(url, { body: initialize(introduction), headers: credentials });
   const session = answer.headers['mcp-session-id'];
   if (answer.status !== 200 || typeof session !== 'string')
     throw new Error(`initialize: ${answer.status} ${answer.body}`);
   const { result } = answer.json();
-  const client = new LegacyClient(url, session, result.protocolVersion, result);
+  const client = new LegacyClient(url, session, result.protocolVersion, result, credentials);
   const accepted = await client.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
   if (accepted.status !== 202) throw new Error(`initialized: ${accepted.status} ${accepted.body}`);
   return client;

@@ -29,7 +29,7 @@ export interface TestGateway {
 export type ConfigValue = Readonly<Record<string, unknown>>;
 
 /** What a test hands in instead of the machine's own. */
-export type Ports = Pick<AssembleOptions, 'clock' | 'events'>;
+export type Ports = Pick<AssembleOptions, 'clock' | 'events' | 'timeOfDay' | 'fetch'>;
 
 export async function startGateway(config: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
   const gateway = await launchGateway(config, ports);
@@ -57,11 +57,13 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}): Prom
     listen: config.listen,
     endpoints: config.endpoints,
     gateway: assembled.gateway,
+    door: assembled.door,
     limits: config.limits,
     ready: () => ({ ready: true, backends: {} }),
     notes: ingressNotes(log, counters),
     clock: ports.clock ?? systemClock,
   });
+  assembled.open(server.url);
   let closing: Promise<void> | undefined;
   return {
     origin: server.url,

@@ -102,6 +102,8 @@ export interface ScriptedBackend {
   standing(): Promise<Turn>;
   forget(): void;
   close(): Promise<void>;
+  /** At the same address, after it was closed. */
+  reopen(): Promise<void>;
 }
 
 interface Standing {
@@ -134,9 +136,10 @@ async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   const of = (method: string) => received.filter(({ message }) => message?.method === method);
   const backend: ScriptedBackend = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: `http://127.0.0.1:${port}/mcp`,
     received,
     get bytes() {
       return bytes;
@@ -162,6 +165,7 @@ async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+    reopen: () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve)),
   };
   return backend;
 }

@@ -3,9 +3,9 @@
  * is written once is asked of both.
  */
 import { onTestFinished } from 'vitest';
-import * as z from 'zod';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { type Json, until } from './client.ts';
+import { equipV1, equipV2, type Words } from './equip.ts';
 import { launchGateway, type TestGateway } from './gateway.ts';
 import { ClientV1, ClientV2, connectV1, connectV2, type ListChanged } from './sdk.ts';
 import {
@@ -58,13 +58,9 @@ export interface Announcer {
   updated(uri: string): void;
 }
 
-export interface ConnectOptions {
+export interface ConnectOptions extends Words {
   readonly capabilities?: Record<string, object>;
   readonly listChanged?: ListChanged;
-  /** What the client does with notifications, by method. */
-  readonly hears?: Readonly<Record<string, (params: Json) => void>>;
-  /** What the client answers to the server's questions, by method. */
-  readonly answers?: Readonly<Record<string, (params: Json) => object | Promise<object>>>;
 }
 
 export interface CallOptions {
@@ -156,36 +152,12 @@ export async function startPair(era: Era, description: Description, answers: Ans
   return pair;
 }
 
-function legacyClient(url: string, { hears = {}, answers = {}, ...options }: ConnectOptions): Promise<ClientV1> {
-  const named = (method: string) =>
-    z.looseObject({ method: z.literal(method), params: z.unknown().optional() }) as never;
-  return connectV1(url, {
-    ...options,
-    prepare: (client) => {
-      for (const [method, hear] of Object.entries(hears)) {
-        client.setNotificationHandler(named(method), (({ params }: Json) => hear(params)) as never);
-      }
-      for (const [method, answer] of Object.entries(answers)) {
-        client.setRequestHandler(named(method), (async ({ params }: Json) => answer(params)) as never);
-      }
-    },
-  });
+function legacyClient(url: string, options: ConnectOptions): Promise<ClientV1> {
+  return connectV1(url, { ...options, prepare: (client) => equipV1(client, options) });
 }
 
-function modernClient(url: string, { hears = {}, answers = {}, ...options }: ConnectOptions): Promise<ClientV2> {
-  return connectV2(url, {
-    ...options,
-    prepare: (client) => {
-      for (const [method, hear] of Object.entries(hears)) {
-        const handle = ({ params }: Json) => hear(params);
-        client.setNotificationHandler(method as 'notifications/message', handle as never);
-      }
-      for (const [method, answer] of Object.entries(answers)) {
-        const handle = async ({ params }: Json) => answer(params);
-        client.setRequestHandler(method as 'roots/list', handle as never);
-      }
-    },
-  });
+function modernClient(url: string, options: ConnectOptions): Promise<ClientV2> {
+  return connectV2(url, { ...options, prepare: (client) => equipV2(client, options) });
 }
 
 async function legacy(make: Makers['legacy']) {

@@ -6,29 +6,32 @@ export class SseClient {
   readonly stream: OpenAnswer;
   /** Where its messages go. */
   readonly address: string;
+  /** What it presents with every request. */
+  credentials: Headers;
 
-  constructor(stream: OpenAnswer, address: string) {
+  constructor(stream: OpenAnswer, address: string, credentials: Headers = {}) {
     this.stream = stream;
     this.address = address;
+    this.credentials = credentials;
   }
 
   /** `url` is the address of the stream. */
   static async open(url: string, headers: Headers = {}): Promise<SseClient> {
     const stream = await open(url, { method: 'GET', headers: { accept: 'text/event-stream', ...headers } });
     const { data } = await stream.event(({ event }) => event === 'endpoint');
-    return new SseClient(stream, new URL(data ?? '', url).href);
+    return new SseClient(stream, new URL(data ?? '', url).href, headers);
   }
 
   /** With a session that has been agreed on. */
-  static async connect(url: string, introduction: Introduction = {}): Promise<SseClient> {
-    const client = await SseClient.open(url);
+  static async connect(url: string, introduction: Introduction = {}, headers: Headers = {}): Promise<SseClient> {
+    const client = await SseClient.open(url, headers);
     await client.ask(initialize({ revision: '2024-11-05', ...introduction }));
     await client.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
     return client;
   }
 
   post(body: unknown, headers: Headers = {}): Promise<Answer> {
-    return send(this.address, { body, headers });
+    return send(this.address, { body, headers: { ...this.credentials, ...headers } });
   }
 
   /** Says it, and waits for the answer on the stream. */

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { RequirementId } from '../../requirements/catalogue.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, call, notification, request, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { connectLegacy } from '../harness/eras.ts';
-import { behindLegacy, call, notification, request, result, text } from './setup.ts';
 
 const form = { message: '?', requestedSchema: { type: 'object', properties: {} } };
 const url = { mode: 'url', message: '?', url: 'https://example.com/', elicitationId: 'e1' };

@@ -1,8 +1,6 @@
 /** How much is kept for a client that is away, and what becomes of a call whose backend wants to be polled. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import type { OpenAnswer } from '../harness/client.ts';
-import { connectLegacy } from '../harness/eras.ts';
 import {
   allRevisions,
   behindLegacy,
@@ -19,7 +17,9 @@ import {
   streaming,
   text,
   unknownEvent,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import type { OpenAnswer } from '../harness/client.ts';
+import { connectLegacy } from '../harness/eras.ts';
 
 describe('what is kept for a client that is away', verifies('gateway:legacy:resume-bounded'), () => {
   async function fill(limits: Record<string, number>, events: readonly string[]) {

@@ -1,8 +1,6 @@
 /** Arrays: refused unread everywhere but in 2025-03-26, where a profile may allow them. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { send } from '../harness/client.ts';
-import { connectLegacy, initialize, modernHeaders } from '../harness/eras.ts';
 import {
   batchRefused,
   behindLegacy,
@@ -17,7 +15,9 @@ import {
   result,
   streaming,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { send } from '../harness/client.ts';
+import { connectLegacy, initialize, modernHeaders } from '../harness/eras.ts';
 
 const allow = { endpoint: { profile: { batches: 'allow' } } };
 const revision = '2025-03-26';

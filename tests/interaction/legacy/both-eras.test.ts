@@ -2,9 +2,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { failures } from '../../../src/errors.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Call, send } from '../harness/client.ts';
-import { connectLegacy, initialize, modern, modernHeaders, modernMeta } from '../harness/eras.ts';
-import type { Turn } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -16,7 +13,10 @@ import {
   request,
   result,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { type Call, send } from '../harness/client.ts';
+import { connectLegacy, initialize, modern, modernHeaders, modernMeta } from '../harness/eras.ts';
+import type { Turn } from '../harness/http-backend.ts';
 
 const work = (args: object = {}) => ({ name: 'work', arguments: args });
 const complete = (turn: Turn) =>

@@ -2,8 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryEventLog } from '../../../src/store/memory.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { until } from '../harness/client.ts';
-import { connectLegacy } from '../harness/eras.ts';
 import {
   allRevisions,
   behindLegacy,
@@ -19,7 +17,9 @@ import {
   result,
   streaming,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { until } from '../harness/client.ts';
+import { connectLegacy } from '../harness/eras.ts';
 
 describe('a cancelled request', () => {
   it.each(legacyRevisions)(

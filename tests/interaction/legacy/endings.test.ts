@@ -1,10 +1,6 @@
 /** How sessions end: by DELETE, by time, by shutdown, or because the backend forgot its half. Nobody is left waiting. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Answer, send, until } from '../harness/client.ts';
-import { LeapClock } from '../harness/clock.ts';
-import { connectLegacy, initialize, type LegacyClient, modern } from '../harness/eras.ts';
-import type { Received, ScriptedBackend, Turn } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -20,7 +16,11 @@ import {
   sessionNotFound,
   streaming,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { type Answer, send, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
+import { connectLegacy, initialize, type LegacyClient, modern } from '../harness/eras.ts';
+import type { Received, ScriptedBackend, Turn } from '../harness/http-backend.ts';
 
 /** The last message of an answer, whichever form it has. */
 function lastOf({ headers, events, json }: Answer): unknown {

@@ -1,9 +1,9 @@
 /** What HTTP itself refuses, before anybody asks whose message it is. None of it reaches a backend. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, call, echo, expectRefused, request, result, text } from '../harness/behind.ts';
 import { type Call, send } from '../harness/client.ts';
 import { connectLegacy, initialize, LegacyClient, modern, modernHeaders } from '../harness/eras.ts';
-import { behindLegacy, call, echo, expectRefused, request, result, text } from './setup.ts';
 
 const sse = { accept: 'text/event-stream' };
 

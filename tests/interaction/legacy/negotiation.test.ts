@@ -1,8 +1,6 @@
 /** Which revision is spoken: what `initialize` agrees on, and what the version header may say afterwards. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { send } from '../harness/client.ts';
-import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import {
   batchRefused,
   behindLegacy,
@@ -14,7 +12,9 @@ import {
   request,
   result,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { send } from '../harness/client.ts';
+import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 
 const unsupportedHeader = {
   code: -32600,

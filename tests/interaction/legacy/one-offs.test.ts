@@ -1,8 +1,6 @@
 /** `sessions: optional`: requests of clients that never send their session id back. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { send, until } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
 import {
   behindLegacy,
   behindModern,
@@ -14,7 +12,9 @@ import {
   result,
   sessionRequired,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { send, until } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
 
 const optional = { endpoint: { sessions: 'optional' } };
 

@@ -1,7 +1,6 @@
 /** Messages that are answered with a status alone: notifications, and answers to what was asked. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 import {
   type Behind,
   behindLegacy,
@@ -13,7 +12,8 @@ import {
   result,
   streaming,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 
 const allRevisions = { endpoint: { profile: { revisions: legacyRevisions, batches: 'allow' } } };
 const taken = { status: 202, body: '' };

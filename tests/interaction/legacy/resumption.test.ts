@@ -1,7 +1,6 @@
 /** Streams that outlive their connections: event ids, what is replayed, and where that ends. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 import {
   allRevisions,
   behindLegacy,
@@ -21,7 +20,8 @@ import {
   streaming,
   text,
   unknownEvent,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 
 /** Resolves when nothing is in flight in a session that may have one request at a time. */
 async function idle(client: LegacyClient): Promise<void> {

@@ -1,11 +1,6 @@
 /** Sessions: how they begin, what they are known by, and what is answered where there is none. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Call, send, until } from '../harness/client.ts';
-import { LeapClock } from '../harness/clock.ts';
-import { connectLegacy, initialize, LegacyClient } from '../harness/eras.ts';
-import { startGateway } from '../harness/gateway.ts';
-import { legacyBackend } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -19,7 +14,12 @@ import {
   sessionNotFound,
   sessionRequired,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { type Call, send, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
+import { connectLegacy, initialize, LegacyClient } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { legacyBackend } from '../harness/http-backend.ts';
 
 const get: Call = { method: 'GET', headers: { accept: 'text/event-stream' } };
 const del: Call = { method: 'DELETE' };

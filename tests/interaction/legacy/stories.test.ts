@@ -3,11 +3,21 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ElicitRequestSchema, ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import {
+  behindLegacy,
+  behindModern,
+  call,
+  Held,
+  notification,
+  request,
+  result,
+  streaming,
+  text,
+} from '../harness/behind.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import type { Script, Turn } from '../harness/http-backend.ts';
 import { ClientV1, connectV1, connectV2 } from '../harness/sdk.ts';
-import { behindLegacy, behindModern, call, Held, notification, request, result, streaming, text } from './setup.ts';
 
 const step = (n: number) => ({
   message: `Step ${n}`,

@@ -1,13 +1,12 @@
 /** Which stream a message goes out on: the answer to a POST on that POST, everything else on exactly one stream of the client's. */
 import { describe, expect, it } from 'vitest';
 import { diverges, verifies } from '../../requirements/verifies.ts';
-import { send, until } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
 import {
   behindLegacy,
   behindModern,
   call,
   echo,
+  expectRefused,
   Held,
   hasRead,
   log,
@@ -17,7 +16,9 @@ import {
   result,
   streaming,
   text,
-} from './setup.ts';
+} from '../harness/behind.ts';
+import { send, until } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
 
 describe('GET', () => {
   it(
@@ -90,6 +91,30 @@ describe('GET', () => {
     expect([first.status, second.status]).toEqual([200, 200]);
     expect(first.over).toBe(false);
   });
+
+  it(
+    'is refused where the session has enough of them, and not when one of those is gone',
+    verifies('gateway:legacy:stream-limit'),
+    async () => {
+      const { url } = await behindLegacy({}, { limits: { streamsPerSession: 2 } });
+      const [client, other] = [await connectLegacy(url), await connectLegacy(url)];
+      const streams = [await client.listen(), await client.listen()];
+      const third = () => send(url, { method: 'GET', headers: { ...client.headers, accept: 'text/event-stream' } });
+      expectRefused(await third(), 429, { code: -32603, message: 'Too many streams', reason: 'too_many_requests' });
+      // Neither those that are open nor another session are the worse for it.
+      expect(streams.map(({ over }) => over)).toEqual([false, false]);
+      expect((await other.listen()).status).toBe(200);
+      expect((await client.post(request(1, 'ping'))).json().result).toEqual({});
+      streams[0]?.close();
+      const opened = async () => {
+        const stream = await client.listen();
+        return stream.status === 200 ? stream : undefined;
+      };
+      let again = await opened();
+      while (again === undefined) again = await opened();
+      expect(again.over).toBe(false);
+    },
+  );
 
   it('never brings an answer', verifies('hosting:http:standalone-sse-no-response'), async () => {
     const held = new Held();

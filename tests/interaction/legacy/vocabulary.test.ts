@@ -1,10 +1,10 @@
 /** Words of 2026-07-28: in no frame of a legacy exchange, on either side, and untouched where they are content. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, call, echo, notification, request, result, text } from '../harness/behind.ts';
 import { type Answer, type Json, type OpenAnswer, send, until } from '../harness/client.ts';
 import { connectLegacy, initialize, type LegacyClient, modern } from '../harness/eras.ts';
 import type { Received, Script, Turn } from '../harness/http-backend.ts';
-import { behindLegacy, behindModern, call, echo, notification, request, result, text } from './setup.ts';
 
 const core = 'io.modelcontextprotocol/';
 const modernKeys = [

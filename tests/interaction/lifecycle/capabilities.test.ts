@@ -2,8 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { methods } from '../../../src/wire/methods.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { send, until } from '../harness/client.ts';
-import { connectLegacy, modern } from '../harness/eras.ts';
 import {
   behindLegacy,
   behindModern,
@@ -14,7 +12,9 @@ import {
   result,
   streaming,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { send, until } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
 
 describe('a backend without capabilities', () => {
   const needy = (era: 'legacy' | 'modern') =>

@@ -1,13 +1,13 @@
 /** How the era of a backend is found, and what `server/discover` says to a client. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { send } from '../harness/client.ts';
+import { behindLegacy, behindModern, call, echo, expectRefused, request } from '../harness/behind.ts';
+import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { discovered, legacyBackend, modernBackend, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, type StdioTurn } from '../harness/stdio-backend.ts';
-import { behindLegacy, behindModern, call, echo, expectRefused, request } from '../legacy/setup.ts';
 
 const prompt = modern({ method: 'prompts/get', params: { name: 'p' } });
 const prompted = (turn: Turn) => turn.result({ resultType: 'complete', messages: [] });
@@ -131,7 +131,7 @@ describe('any other answer to the probe means a legacy backend', () => {
 describe('a backend that cannot be reached', () => {
   it('has no era: it is asked again later', verifies('lifecycle:discover:network-error-raises'), async () => {
     const clock = new LeapClock();
-    const { url, backend } = await behindModern(
+    const { url, backend, gateway } = await behindModern(
       {
         'server/discover': (turn) =>
           backend.of('server/discover').length === 1 ? turn.cut() : turn.result(discovered({})),
@@ -147,6 +147,7 @@ describe('a backend that cannot be reached', () => {
     });
     expect(backend.of('initialize')).toEqual([]);
     clock.leap(60_000);
+    await until(() => gateway.assembled.backends.get('b')?.state.state === 'ready', 'the backend is found');
     expect((await send(url, prompt)).json()).toEqual(nothing);
   });
 

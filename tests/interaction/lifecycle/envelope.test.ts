@@ -1,12 +1,12 @@
 /** What the gateway writes around a request to a modern backend, and never into a legacy session. */
 import { describe, expect, it } from 'vitest';
 import { diverges, verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, cancelled, notification, request } from '../harness/behind.ts';
 import { type Json, type OpenAnswer, send, until } from '../harness/client.ts';
 import { connectLegacy, type LegacyClient, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Script, ScriptedBackend, Turn } from '../harness/http-backend.ts';
 import { modernProcess, type StdioTurn } from '../harness/stdio-backend.ts';
-import { behindLegacy, behindModern, cancelled, notification, request } from '../legacy/setup.ts';
 
 const key = (name: string) => `io.modelcontextprotocol/${name}`;
 const revision = '2026-07-28';

@@ -1,11 +1,21 @@
 /** Opening a legacy session: what each side learns of the other, and in which order. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import {
+  behindLegacy,
+  call,
+  echo,
+  expectRefused,
+  Held,
+  notification,
+  request,
+  result,
+  text,
+} from '../harness/behind.ts';
 import { type Json, send } from '../harness/client.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { Gate } from '../harness/gate.ts';
 import { agreed, type ScriptedBackend, type ScriptedOptions } from '../harness/http-backend.ts';
-import { behindLegacy, call, echo, expectRefused, Held, notification, request, result, text } from '../legacy/setup.ts';
 
 /** What a backend was told in the nth session that is a client's: the first `initialize` of all is the gateway's own. */
 const introduction = (backend: ScriptedBackend, nth = 1): Json => backend.of('initialize')[nth]?.message.params;

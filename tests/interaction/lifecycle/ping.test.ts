@@ -1,9 +1,9 @@
 /** Pings are answered where they arrive, whichever side sends them. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, call, Held, request, result, streaming, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { connectLegacy } from '../harness/eras.ts';
-import { behindLegacy, call, Held, request, result, streaming, text } from '../legacy/setup.ts';
 
 describe('a ping', () => {
   it('of a client reaches no backend', verifies('ping:client-to-server', 'lifecycle:ping'), async () => {

@@ -1,9 +1,9 @@
 /** Which revision is spoken on each side, and what becomes of one that nobody knows. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, call, echo, expectRefused, result, text } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, initialize } from '../harness/eras.ts';
-import { behindLegacy, call, echo, expectRefused, result, text } from '../legacy/setup.ts';
 
 const legacy = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 

@@ -14,6 +14,7 @@ const endpoint = {
   backends: ['b'],
   profile: { revisions, batches: 'deny', accept: 'lenient' },
   sessions: 'required',
+  names: 'always',
 } as const;
 
 const limits = { bodyBytes: 1 << 20, jsonDepth: 64, outboxBytes: 1 << 20, outboxSoftBytes: 1 << 16 };

@@ -4,11 +4,6 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Call, open, send, until } from '../harness/client.ts';
-import { eras, initialize, modernMeta } from '../harness/eras.ts';
-import { startGateway, type TestGateway } from '../harness/gateway.ts';
-import { legacyBackend, modernBackend, type Script, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
-import { SseClient } from '../harness/sse-client.ts';
 import {
   batchRefused,
   call,
@@ -21,7 +16,20 @@ import {
   result,
   sessionNotFound,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Call, open, send, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
+import { eras, initialize, modernMeta } from '../harness/eras.ts';
+import { startGateway, type TestGateway } from '../harness/gateway.ts';
+import {
+  agreed,
+  legacyBackend,
+  modernBackend,
+  type Script,
+  type ScriptedBackend,
+  type Turn,
+} from '../harness/http-backend.ts';
+import { SseClient } from '../harness/sse-client.ts';
 
 interface Place {
   readonly gateway: TestGateway;
@@ -181,6 +189,74 @@ describe('a POST', () => {
     expectRefused(await client.post(body), 400, batchRefused);
     expect(await client.ask(call(3))).toEqual(result(3, text('{}')));
     expect(backend.of('tools/call')).toHaveLength(1);
+  });
+});
+
+describe('a stream over which nobody initializes', verifies('gateway:sse:initialize-in-time'), () => {
+  const initializeMs = 60_000;
+  /** What is known of the backend is known beforehand: from then on it takes its time. */
+  const patient = async () => {
+    const clock = new LeapClock();
+    const held = new Held();
+    let known = false;
+    const backend = await legacyBackend({
+      initialize: (turn) => (known ? held.take(turn) : turn.result(agreed(turn.message))),
+    });
+    const config = { backends: { b: { url: backend.url } }, limits: { initializeMs } };
+    const gateway = await startGateway(config, { clock });
+    await gateway.assembled.backends.get('b')?.discover();
+    known = true;
+    backend.forget();
+    return { clock, held, backend, gateway, sse: `${gateway.origin}/servers/b/sse` };
+  };
+
+  it('is ended when its time is over, and leaves nothing', async () => {
+    const { clock, gateway, sse, backend } = await patient();
+    const before = clock.pending;
+    const idle = async () => {
+      // Timers that all streams share run on for so long; the stream's own would still be there.
+      clock.leap(40_000);
+      await until(() => clock.pending <= before, `only ${before} timers are set`);
+    };
+    // One that goes by itself.
+    (await SseClient.open(sse)).close();
+    await idle();
+    const client = await SseClient.open(sse);
+    // Whatever else it says does not count.
+    await client.post(request(1, 'ping'));
+    clock.leap(initializeMs - 5_000);
+    expect(client.stream.over).toBe(false);
+    clock.leap(5_000);
+    await client.stream.ended;
+    expectRefused(await client.post(initialize()), 404, { ...sessionNotFound, id: 'init' });
+    expect(backend.received).toEqual([]);
+    expect(gateway.counters.snapshot()['line.never_initialized']).toBe(1);
+    await idle();
+  });
+
+  it('stays for a backend that takes its time, and for a client that has a session', async () => {
+    const { clock, held, sse } = await patient();
+    const client = await SseClient.open(sse);
+    await client.post(initialize({ revision: '2024-11-05' }));
+    const opening = await held.nth(1);
+    clock.leap(initializeMs);
+    opening.result(agreed(opening.message));
+    await client.stream.message(({ id }) => id === 'init');
+    clock.leap(3 * initializeMs);
+    expect((await client.ask(request(1, 'ping'))).result).toEqual({});
+  });
+
+  it('is ended, too, where the backend refused', async () => {
+    const { clock, held, sse } = await patient();
+    const client = await SseClient.open(sse);
+    await client.post(initialize({ revision: '2024-11-05' }));
+    const opening = await held.nth(1);
+    clock.leap(initializeMs);
+    opening.error(-32603, 'Not today');
+    expect((await client.stream.message(({ id }) => id === 'init')).error).toBeDefined();
+    expect(client.stream.over).toBe(false);
+    clock.leap(initializeMs);
+    await client.stream.ended;
   });
 });
 

@@ -5,11 +5,6 @@
 import { describe, expect, it } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, until } from '../harness/client.ts';
-import { eras, initialize, modernMeta } from '../harness/eras.ts';
-import { legacyBackend, modernBackend, type Script, type ScriptedBackend } from '../harness/http-backend.ts';
-import { configFile, StdioClient } from '../harness/program.ts';
-import { legacyProcess } from '../harness/stdio-backend.ts';
 import {
   batchRefused,
   call,
@@ -21,7 +16,12 @@ import {
   request,
   result,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Json, until } from '../harness/client.ts';
+import { eras, initialize, modernMeta } from '../harness/eras.ts';
+import { legacyBackend, modernBackend, type Script, type ScriptedBackend } from '../harness/http-backend.ts';
+import { configFile, StdioClient } from '../harness/program.ts';
+import { legacyProcess } from '../harness/stdio-backend.ts';
 
 function behind(backend: ScriptedBackend, more: object = {}): StdioClient {
   return new StdioClient(configFile({ backends: { b: { url: backend.url } }, ...more }));

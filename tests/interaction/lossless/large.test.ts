@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { request, text } from '../harness/behind.ts';
 import { type Answer, send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
-import { request, text } from '../legacy/setup.ts';
 import { type Era, pairs, pass } from './setup.ts';
 
 const MiB = 1024 * 1024;

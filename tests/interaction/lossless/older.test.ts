@@ -1,8 +1,8 @@
 /** Where an older revision must not get everything, the rest arrives as it was sent all the same. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { behindLegacy, behindModern, request } from '../harness/behind.ts';
 import { connectLegacy } from '../harness/eras.ts';
-import { behindLegacy, behindModern, request } from '../legacy/setup.ts';
 
 // Spelled as no serialiser would.
 const odd = '"z":12345678901234567890,"10":1.0,"9":"\\u00e9\\/","__proto__":{"x":-0}';

@@ -4,12 +4,12 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { Held, text } from '../harness/behind.ts';
 import { begin, open, send, until } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
-import { Held, text } from '../legacy/setup.ts';
 
 const call = modern({ id: 'c', method: 'tools/call', params: { name: 't' }, meta: { progressToken: 'p' } });
 const progress = (token: unknown, step: number) => ({

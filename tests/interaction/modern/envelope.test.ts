@@ -1,11 +1,11 @@
 /** What every modern request must say of itself, and what it is answered where it does not. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { expectRefused, type Refusal, text } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { modern, modernHeaders, modernMeta } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend } from '../harness/http-backend.ts';
-import { expectRefused, type Refusal, text } from '../legacy/setup.ts';
 import { launchBehind, type Shared } from './setup.ts';
 
 const key = (name: string) => `io.modelcontextprotocol/${name}`;

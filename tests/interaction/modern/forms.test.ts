@@ -1,10 +1,10 @@
 /** What arrives at a modern address and is no modern request. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { batchRefused, expectRefused, text } from '../harness/behind.ts';
 import { type Answer, type Call, send } from '../harness/client.ts';
 import { connectLegacy, modern, modernHeaders, modernRevision } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
-import { batchRefused, expectRefused, text } from '../legacy/setup.ts';
 import { launchBehind, type Shared } from './setup.ts';
 
 const version = { 'mcp-protocol-version': modernRevision };

@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { type Behind, behindModern, Held } from '../harness/behind.ts';
 import { type Json, type OpenAnswer, open } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { modern } from '../harness/eras.ts';
-import { type Behind, behindModern, Held } from '../legacy/setup.ts';
 
 const subscriptionId = 'io.modelcontextprotocol/subscriptionId';
 const tagged = (id: unknown) => ({ _meta: { [subscriptionId]: id } });

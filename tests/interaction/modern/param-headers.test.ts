@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { expectRefused, text } from '../harness/behind.ts';
 import { type Call, send } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
-import { expectRefused, text } from '../legacy/setup.ts';
 import {
   launchBehind,
   malformed,

@@ -1,11 +1,11 @@
 /** What every modern result has, whoever gave it. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { text } from '../harness/behind.ts';
 import { type Answer, type Json, send } from '../harness/client.ts';
 import { type ModernRequest, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script } from '../harness/http-backend.ts';
-import { text } from '../legacy/setup.ts';
 
 const hints = { ttlMs: 0, cacheScope: 'private' };
 const theirs = { ttlMs: 60_000, cacheScope: 'public' };

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { Held, text } from '../harness/behind.ts';
 import { type Json, open, send, until } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
@@ -14,7 +15,6 @@ import {
   modernBackend,
   type Script,
 } from '../harness/http-backend.ts';
-import { Held, text } from '../legacy/setup.ts';
 import { launchBehind, type Shared } from './setup.ts';
 
 const logLevel = { 'io.modelcontextprotocol/logLevel': 'info' };

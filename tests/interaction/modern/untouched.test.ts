@@ -1,11 +1,11 @@
 /** What a modern backend says to a modern client and the gateway has no part in: rounds pass through, and so do errors, but for codes that must not be used. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { text } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { modern, modernHeaders, modernMeta } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { launchLegacyBackend, launchModernBackend, modernBackend, type Script } from '../harness/http-backend.ts';
-import { text } from '../legacy/setup.ts';
 import { launchBehind, type Shared } from './setup.ts';
 
 // Spelled as no serialiser would, so that it shows whether anybody read and wrote it again.

@@ -1,11 +1,11 @@
 /** Every frame of every kind of modern exchange, looked at for words that only sessions have. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { Held, text } from '../harness/behind.ts';
 import { type Call, type Json, type OpenAnswer, open } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script, type Turn } from '../harness/http-backend.ts';
-import { Held, text } from '../legacy/setup.ts';
 
 /** Headers, methods, members and fields of a stream that the revision does not have any more. */
 const ofSessions = /session|last-event-id|initiali[sz]e|\bping\b|^id:|^retry:|-32001/im;

@@ -2,10 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { count, startBeforeProcess } from '../backend/setup.ts';
-import { type Answer, begin, type Json, send, until } from '../harness/client.ts';
-import { LeapClock } from '../harness/clock.ts';
-import { connectLegacy, initialize, modern } from '../harness/eras.ts';
-import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
 import {
   behindLegacy,
   call,
@@ -18,7 +14,11 @@ import {
   result,
   streaming,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type Answer, begin, type Json, send, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
+import { connectLegacy, initialize, modern } from '../harness/eras.ts';
+import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
 
 const messages = (answer: Pick<Answer, 'events'>): Json[] =>
   answer.events.flatMap((event) => (event.data ? [event.json()] : []));

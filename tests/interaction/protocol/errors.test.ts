@@ -2,10 +2,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { answered, caller, pairOf, startBeforeProcess, unavailable } from '../backend/setup.ts';
+import { Held, refusal } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { eras, initialize } from '../harness/eras.ts';
 import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
-import { Held, refusal } from '../legacy/setup.ts';
 
 describe.each(eras)('an error, %s', (era) => {
   for (const { name, error, proves } of [

@@ -2,9 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { caller, pairOf, startBeforeProcess } from '../backend/setup.ts';
-import { open, send, until } from '../harness/client.ts';
-import { connectLegacy, eras, modern } from '../harness/eras.ts';
-import { legacyProcess, modernProcess, type StdioTurn } from '../harness/stdio-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -15,7 +12,10 @@ import {
   result,
   streaming,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { open, send, until } from '../harness/client.ts';
+import { connectLegacy, eras, modern } from '../harness/eras.ts';
+import { legacyProcess, modernProcess, type StdioTurn } from '../harness/stdio-backend.ts';
 
 const empty = { resultType: 'complete', messages: [] };
 const asked = ['a', 'a', 0, 1, '1', 2 ** 53 - 1, -7, ''];

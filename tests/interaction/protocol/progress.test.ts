@@ -2,10 +2,20 @@
 import { describe, expect, it } from 'vitest';
 import { diverges, verifies } from '../../requirements/verifies.ts';
 import { count, pairOf } from '../backend/setup.ts';
+import {
+  behindLegacy,
+  call,
+  Held,
+  hasRead,
+  notification,
+  request,
+  result,
+  streaming,
+  text,
+} from '../harness/behind.ts';
 import { type Answer, type Json, until } from '../harness/client.ts';
 import { connectLegacy, eras } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { behindLegacy, call, Held, hasRead, notification, request, result, streaming, text } from '../legacy/setup.ts';
 
 const method = 'notifications/progress';
 const work = (progressToken?: string | number) => ({

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/config/limits.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { caller, pairOf, timedOut } from '../backend/setup.ts';
+import { Held, refusal, streaming } from '../harness/behind.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { eras } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Turn } from '../harness/http-backend.ts';
-import { Held, refusal, streaming } from '../legacy/setup.ts';
 
 const s = 1000;
 const { firstByteMs, idleMs, totalMs } = defaultLimits;

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { text } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { legacyBackend, modernBackend, type Script } from '../harness/http-backend.ts';
 import { run, serve } from '../harness/program.ts';
 import { modernProcess } from '../harness/stdio-backend.ts';
-import { text } from '../legacy/setup.ts';
 
 const called: Script = { 'tools/call': (turn) => turn.result({ resultType: 'complete', ...text('called') }) };
 const calling = modern({ id: 7, method: 'tools/call', params: { name: 'work' } });

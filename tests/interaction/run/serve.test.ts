@@ -2,11 +2,11 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { request, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { connectLegacy, eras, modern } from '../harness/eras.ts';
 import { legacyBackend, modernBackend, type Script } from '../harness/http-backend.ts';
 import { configFile, run, serve, start } from '../harness/program.ts';
-import { expectRefused, request, text } from '../legacy/setup.ts';
 
 describe('the start', verifies('gateway:serve:banner'), () => {
   it('shows the address, every backend with its era and state, and how to connect', async () => {
@@ -28,7 +28,7 @@ describe('the start', verifies('gateway:serve:banner'), () => {
     const said = program.stdout;
     expect(said).toMatch(/^Bascule \d+\.\d+\.\d+ {2}http:\/\/127\.0\.0\.1:\d+\/\S+\n/);
     for (const name of Object.keys(backends)) expect(said).toContain(`\n  ${name}  ${url(name)}\n`);
-    expect(said).toMatch(/claude mcp add --transport http bascule http:\/\/127\.0\.0\.1:\d+\/servers\/older\/mcp\n/);
+    expect(said).toMatch(/claude mcp add --transport http bascule http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
     expect(said).toMatch(/code --add-mcp '\{.*\}'\n/);
     expect(said).toContain('~/.cursor/mcp.json');
   });
@@ -160,15 +160,6 @@ describe('several backends', verifies('gateway:serve:single-backend-path'), () =
   it('share no path', async () => {
     const [first, second] = [await legacyBackend(of('first')), await modernBackend(of('second'))];
     const { url } = await serve([], configFile({ backends: { a: { url: first.url }, b: { url: second.url } } }));
-    first.forget();
-    second.forget();
-    expectRefused(await send(url(), modern({ id: 7, method: 'tools/list' })), 404, {
-      code: -32600,
-      message: 'Several backends here: use one of their own addresses',
-      reason: 'endpoint_needs_one_backend',
-      data: { addresses: ['/servers/a/mcp', '/servers/b/mcp'] },
-      id: 7,
-    });
     const session = (await connectLegacy(url('a'))).headers;
     const elsewhere = await send(url('b'), { body: request(1, 'tools/list'), headers: session });
     expect(elsewhere.status).toBe(404);

@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, expectRefused, Held, refusal, request, text } from '../harness/behind.ts';
 import { begin, open, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { modernBackend } from '../harness/http-backend.ts';
 import { configFile, serve } from '../harness/program.ts';
 import { SseClient } from '../harness/sse-client.ts';
 import { legacyProcess } from '../harness/stdio-backend.ts';
-import { call, expectRefused, Held, refusal, request, text } from '../legacy/setup.ts';
 
 const work = { name: 'work', arguments: {} };
 const stopping = { code: -32603, message: 'Shutting down', reason: 'shutting_down' };

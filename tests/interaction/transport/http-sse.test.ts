@@ -4,11 +4,6 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { open, send, until } from '../harness/client.ts';
-import { initialize } from '../harness/eras.ts';
-import { startGateway } from '../harness/gateway.ts';
-import { everyCapability, legacyBackend, type Script, type ScriptedBackend } from '../harness/http-backend.ts';
-import { SseClient } from '../harness/sse-client.ts';
 import {
   call,
   echo,
@@ -19,7 +14,12 @@ import {
   result,
   sessionNotFound,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { open, send, until } from '../harness/client.ts';
+import { initialize } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { everyCapability, legacyBackend, type Script, type ScriptedBackend } from '../harness/http-backend.ts';
+import { SseClient } from '../harness/sse-client.ts';
 
 async function place(script: Script): Promise<{ backend: ScriptedBackend; sse: string; messages: string }> {
   const backend = await legacyBackend(script);

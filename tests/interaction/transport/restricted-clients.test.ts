@@ -2,9 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { diverges, verifies } from '../../requirements/verifies.ts';
 import { messagesOf, said } from '../backend/setup.ts';
-import { send } from '../harness/client.ts';
-import { connectLegacy, eras, modern } from '../harness/eras.ts';
-import type { Turn } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -16,7 +13,10 @@ import {
   result,
   streaming,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { send } from '../harness/client.ts';
+import { connectLegacy, eras, modern } from '../harness/eras.ts';
+import type { Turn } from '../harness/http-backend.ts';
 
 const jsonAlone = { accept: 'application/json' };
 const form = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };

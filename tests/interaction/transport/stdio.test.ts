@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { call, notification, request, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { eras, initialize, modern } from '../harness/eras.ts';
 import { legacyBackend } from '../harness/http-backend.ts';
 import { configFile, StdioClient } from '../harness/program.ts';
 import { legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
-import { call, notification, request, result, text } from '../legacy/setup.ts';
 
 function before({ command, args }: StdioBackend): StdioClient {
   return new StdioClient(configFile({ backends: { b: { command, args } } }));

@@ -2,9 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { messagesOf, said } from '../backend/setup.ts';
-import { type OpenAnswer, send, until } from '../harness/client.ts';
-import { connectLegacy, eras, initialize, modern } from '../harness/eras.ts';
-import { everyCapability } from '../harness/http-backend.ts';
 import {
   behindLegacy,
   behindModern,
@@ -19,7 +16,10 @@ import {
   sessionNotFound,
   streaming,
   text,
-} from '../legacy/setup.ts';
+} from '../harness/behind.ts';
+import { type OpenAnswer, send, until } from '../harness/client.ts';
+import { connectLegacy, eras, initialize, modern } from '../harness/eras.ts';
+import { everyCapability } from '../harness/http-backend.ts';
 
 const form = { message: 'Your name?', requestedSchema: { type: 'object', properties: {} } };
 

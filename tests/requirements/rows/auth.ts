@@ -1,6 +1,6 @@
 /** Who is calling, and how the gateway authorises itself at backends. */
 import type { Requirement } from '../requirement.ts';
-import { deferred } from '../requirement.ts';
+import { deferred, held } from '../requirement.ts';
 
 export const auth = {
   'client-auth:401-after-auth-throws': deferred('oauth', {
@@ -157,39 +157,39 @@ export const auth = {
     behaviour:
       'The bundled authorization server has its endpoints for authorization, tokens, registration and revocation.',
   }),
-  'hosting:auth:aud-validation': deferred('identity', {
+  'hosting:auth:aud-validation': held({
     spec: '2025-11-25/basic/authorization#access-token-usage',
     behaviour: 'A token for another audience, or for none, is refused.',
   }),
-  'hosting:auth:authinfo-propagates': deferred('identity', {
+  'hosting:auth:authinfo-propagates': deferred('policy', {
     spec: 'sdk',
     behaviour: 'What a token says about its bearer is known to policy and audit.',
   }),
-  'hosting:auth:expired-401': deferred('identity', {
+  'hosting:auth:expired-401': held({
     spec: '2025-11-25/basic/authorization#token-handling',
     behaviour: 'An expired token is answered 401 `invalid_token`.',
   }),
-  'hosting:auth:invalid-401': deferred('identity', {
+  'hosting:auth:invalid-401': held({
     spec: '2025-11-25/basic/authorization#token-handling',
     behaviour: 'A token that cannot be verified is answered 401 with a challenge.',
   }),
-  'hosting:auth:metadata-endpoints': deferred('identity', {
+  'hosting:auth:metadata-endpoints': held({
     spec: '2025-11-25/basic/authorization#authorization-server-location',
     behaviour: 'Protected-resource metadata is published where clients look for it.',
   }),
-  'hosting:auth:missing-401': deferred('identity', {
+  'hosting:auth:missing-401': held({
     spec: '2025-11-25/basic/authorization#protected-resource-metadata-discovery-requirements',
     behaviour: 'A request without credentials is answered 401, and the challenge names the metadata.',
   }),
-  'hosting:auth:prm:authorization-servers-field': deferred('identity', {
+  'hosting:auth:prm:authorization-servers-field': held({
     spec: '2025-11-25/basic/authorization#authorization-server-location',
     behaviour: 'The metadata names at least one authorization server.',
   }),
-  'hosting:auth:query-token-ignored': deferred('identity', {
+  'hosting:auth:query-token-ignored': held({
     spec: 'sdk',
     behaviour: 'A token in the query string counts for nothing.',
   }),
-  'hosting:auth:scope-403': deferred('identity', {
+  'hosting:auth:scope-403': held({
     spec: '2025-11-25/basic/authorization#runtime-insufficient-scope-errors',
     behaviour: 'A token without the needed scope is answered 403 `insufficient_scope`, naming the scope.',
   }),

@@ -39,7 +39,7 @@ export const flows = {
     revisions: 'modern',
     behaviour: 'A result type of an extension is finished by that extension.',
   }),
-  'extensions:client:claimed-result-undeclared-invalid': deferred('bridge', {
+  'extensions:client:claimed-result-undeclared-invalid': held({
     spec: '2026-07-28/basic#resulttype',
     revisions: 'modern',
     behaviour: 'A result type that no declared extension defines is `backend_invalid`.',

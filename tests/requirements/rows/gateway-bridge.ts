@@ -75,48 +75,48 @@ export const gatewayBridge = {
     spec: 'gateway',
     behaviour: 'A backend is not offered what the client did not declare, down to modes, across eras too.',
   }),
-  'gateway:bridge:notifications-absorbed': deferred('bridge', {
+  'gateway:bridge:notifications-absorbed': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour: 'Notifications of a legacy client that a modern backend has no use for are absorbed.',
   }),
-  'gateway:bridge:set-level': deferred('bridge', {
+  'gateway:bridge:set-level': held({
     spec: '2026-07-28/server/utilities/logging#per-request-log-level',
     revisions: 'legacy',
     behaviour: 'The level that a legacy client set goes along with each of its requests to a modern backend.',
   }),
-  'gateway:bridge:log-level-shared': deferred('bridge', {
+  'gateway:bridge:log-level-shared': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour:
       'Log levels of modern requests become one session level at a legacy backend, and messages are filtered per request.',
   }),
-  'gateway:bridge:sampling-roots': deferred('bridge', {
+  'gateway:bridge:sampling-roots': held({
     spec: 'gateway',
     behaviour: 'Sampling and roots cross the eras as elicitation does.',
   }),
-  'gateway:bridge:second-ask': deferred('bridge', {
+  'gateway:bridge:second-ask': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour: 'A second ask while the first is out joins the next round.',
   }),
-  'gateway:bridge:partial-answers': deferred('bridge', {
+  'gateway:bridge:partial-answers': held({
     spec: '2026-07-28/basic/patterns/mrtr#error-handling',
     revisions: 'modern',
     behaviour: 'What a partial answer left out is asked again.',
   }),
-  'gateway:bridge:ask-answered-error': deferred('bridge', {
+  'gateway:bridge:ask-answered-error': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour:
       'An error in answer to an ask becomes `cancel` for an elicitation, and an error of the call for sampling and roots.',
   }),
-  'gateway:bridge:state-alone': deferred('bridge', {
+  'gateway:bridge:state-alone': held({
     spec: '2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow',
     revisions: 'legacy',
     behaviour: '`input_required` with a state and no questions is repeated at once, within bounds.',
   }),
-  'gateway:bridge:unknown-result-type': deferred('bridge', {
+  'gateway:bridge:unknown-result-type': held({
     spec: '2026-07-28/basic#resulttype',
     revisions: 'legacy',
     behaviour: 'Any other result type is `backend_invalid`.',
@@ -133,53 +133,59 @@ export const gatewayBridge = {
     behaviour:
       '`subscriptions/listen` of a modern client lives on the GET stream and `resources/subscribe` of its legacy backend.',
   }),
-  'gateway:bridge:cancel-down': deferred('bridge', {
+  'gateway:bridge:cancel-down': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour: "A legacy cancellation closes the modern backend's response, or is sent on over stdio.",
   }),
-  'gateway:bridge:cancel-up': deferred('bridge', {
+  'gateway:bridge:cancel-up': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour:
       'A closed modern stream becomes `notifications/cancelled` at a legacy backend, and its stream is closed.',
   }),
-  'gateway:bridge:progress-remapped': deferred('bridge', {
+  'gateway:bridge:progress-remapped': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour: 'Progress of a parked call goes to the token of the retry.',
   }),
-  'gateway:bridge:errors-mapped': deferred('bridge', {
+  'gateway:bridge:errors-mapped': held({
     spec: 'gateway',
     behaviour: "Error codes of one era reach the other as that era's own.",
   }),
-  'gateway:bridge:url-elicitation': deferred('bridge', {
+  'gateway:bridge:url-elicitation': held({
     spec: 'gateway',
     behaviour: 'URL elicitation crosses the eras, with an id for 2025-11-25 clients and without one for modern ones.',
   }),
-  'gateway:bridge:older-content': deferred('bridge', {
+  'gateway:bridge:older-content': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour: 'Content that an older revision does not know is degraded in a documented way, never lost in silence.',
   }),
-  'gateway:bridge:ask-outside-call': deferred('bridge', {
+  'gateway:bridge:ask-outside-call': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour: 'An ask that no modern request can carry is refused from the failure table.',
   }),
-  'gateway:bridge:ask-attribution': deferred('bridge', {
+  'gateway:bridge:ask-attribution': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour: 'A call that may ask has a session or process to itself where asks do not say whose they are.',
   }),
-  'gateway:bridge:param-headers': deferred('bridge', {
+  'gateway:bridge:param-headers': held({
     spec: '2026-07-28/basic/transports/streamable-http#client-behavior',
     revisions: 'legacy',
     behaviour: 'Parameter headers for a modern backend are made from its schema, which is read again once on -32020.',
   }),
-  'gateway:bridge:all-revision-pairs': deferred('bridge', {
+  'gateway:bridge:all-revision-pairs': held({
     spec: 'gateway',
     behaviour: 'All 25 pairs of client and backend revision work.',
+  }),
+  'gateway:bridge:any-replica': held({
+    spec: '2026-07-28/basic#statelessness',
+    revisions: 'modern',
+    behaviour:
+      'Rounds of a modern call for which nothing has to be held are served by any replica, each by another if it so happens.',
   }),
   'gateway:bridge:shared-credential-state': deferred('oauth', {
     spec: 'gateway',

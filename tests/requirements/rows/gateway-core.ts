@@ -1,6 +1,6 @@
 /** What lies between: exactness, exchanges, back-pressure, and the stores. */
 import type { Requirement } from '../requirement.ts';
-import { deferred, held } from '../requirement.ts';
+import { held } from '../requirement.ts';
 
 export const gatewayCore = {
   'gateway:lossless:unknown-members': held({
@@ -92,43 +92,5 @@ export const gatewayCore = {
   'gateway:store:bus': held({
     spec: 'gateway',
     behaviour: 'What is published reaches every subscriber of its topic, and none after it left.',
-  }),
-  'gateway:catalog:unknown-resource': held({
-    spec: 'gateway',
-    behaviour: 'A resource that no backend has is -32002 for legacy clients and -32602 for modern ones.',
-  }),
-  'gateway:catalog:merge': deferred('catalog', {
-    spec: 'gateway',
-    behaviour: 'Lists of several backends are one list, with every member of every entry.',
-  }),
-  'gateway:catalog:names': deferred('catalog', {
-    spec: 'gateway',
-    behaviour: 'Entries of one name are told apart by rule, never by chance, within the length that clients accept.',
-  }),
-  'gateway:catalog:pages': deferred('catalog', {
-    spec: 'gateway',
-    behaviour: 'Pages of several backends are followed to the end with one cursor of our own.',
-  }),
-  'gateway:catalog:partial': deferred('catalog', {
-    spec: 'gateway',
-    behaviour: 'A list that lacks a backend that is down says so.',
-  }),
-  'gateway:catalog:merged-hints': deferred('catalog', {
-    spec: '2026-07-28/server/utilities/caching#choosing-a-cache-scope',
-    revisions: 'modern',
-    behaviour: 'Merged results have the smallest lifetime and the narrowest scope of their parts.',
-  }),
-  'gateway:catalog:answers-cached': deferred('catalog', {
-    spec: '2026-07-28/server/utilities/caching#cache-key',
-    revisions: 'modern',
-    behaviour: 'Answers of backends are reused within their lifetime and scope, and changes end that.',
-  }),
-  'gateway:catalog:cancel-routed': deferred('catalog', {
-    spec: 'gateway',
-    behaviour: 'On an aggregate, a cancellation reaches the one backend that has the call.',
-  }),
-  'gateway:catalog:backend-recovers': deferred('catalog', {
-    spec: 'gateway',
-    behaviour: 'A backend that comes back is seen by sessions that are already open.',
   }),
 } satisfies Record<string, Requirement>;

@@ -1,54 +1,83 @@
 /** Nothing crosses without leave: identity and policy. */
 import type { Requirement } from '../requirement.ts';
-import { deferred } from '../requirement.ts';
+import { deferred, held } from '../requirement.ts';
 
 export const gatewayLeave = {
-  'gateway:identity:no-credentials': deferred('identity', {
+  'gateway:identity:no-credentials': held({
     spec: '2025-11-25/basic/authorization#protected-resource-metadata-discovery-requirements',
     behaviour:
       'Without credentials the answer is 401 with a challenge that holds no `error=`, and a JSON-RPC body with the id.',
   }),
-  'gateway:identity:bad-token': deferred('identity', {
+  'gateway:identity:bad-token': held({
     spec: '2025-11-25/basic/authorization#token-handling',
     behaviour: 'A bad token is 401 `invalid_token` with a specific description, never a 500.',
   }),
-  'gateway:identity:insufficient-scope': deferred('identity', {
+  'gateway:identity:insufficient-scope': held({
     spec: '2025-11-25/basic/authorization#runtime-insufficient-scope-errors',
     behaviour: 'A missing scope is 403, naming all scopes that the operation needs.',
   }),
-  'gateway:identity:envelope-style': deferred('identity', {
+  'gateway:identity:envelope-style': held({
     spec: 'gateway',
     behaviour: 'Where an endpoint says so, a missing key is 200 with a -32001 error body and the id of the request.',
   }),
-  'gateway:identity:query-key': deferred('identity', {
+  'gateway:identity:query-key': held({
     spec: 'gateway',
     behaviour: 'A key in the query string counts only where the endpoint opts in, and is neither logged nor passed on.',
   }),
-  'gateway:identity:audience-compare': deferred('identity', {
+  'gateway:identity:audience-compare': held({
     spec: '2025-11-25/basic/authorization#canonical-server-uri',
     behaviour: 'Audiences are compared in canonical form; sibling and child paths differ.',
   }),
-  'gateway:identity:token-not-forwarded': deferred('identity', {
+  'gateway:identity:token-not-forwarded': held({
     spec: '2025-11-25/basic/authorization#access-token-privilege-restriction',
     behaviour: "The client's token never reaches a backend.",
   }),
-  'gateway:identity:token-expires': deferred('identity', {
+  'gateway:identity:token-expires': held({
     spec: 'gateway',
     behaviour: 'A stream ends soon after the token that opened it expired or was revoked.',
   }),
-  'gateway:identity:session-bound': deferred('identity', {
+  'gateway:identity:session-bound': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour: 'A session of another principal is 404, as if it did not exist.',
   }),
-  'gateway:identity:state-bound': deferred('identity', {
+  'gateway:identity:state-bound': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour: 'A `requestState` of another principal is -32602.',
   }),
-  'gateway:identity:no-sharing': deferred('identity', {
+  'gateway:identity:no-sharing': held({
     spec: 'gateway',
     behaviour: 'Sessions, processes and private answers are never shared between principals.',
+  }),
+  'gateway:identity:every-way': held({
+    spec: 'gateway',
+    behaviour:
+      'What is configured holds for every address and every message; an endpoint is open only where it says so by name.',
+  }),
+  'gateway:identity:ambiguous': held({
+    spec: 'gateway',
+    behaviour: 'Credentials that come in more than one way are 400: nobody guesses which one is meant.',
+  }),
+  'gateway:identity:fuzzed': held({
+    spec: 'gateway',
+    behaviour: 'Whatever is presented is 400, 401 or 403; it is never a fault of the gateway, and never in.',
+  }),
+  'gateway:identity:secrets': held({
+    spec: 'gateway',
+    behaviour: 'No secret stands in a log, an answer, a metric or the title of a process.',
+  }),
+  'gateway:identity:real-issuer': held({
+    spec: 'gateway',
+    behaviour: 'Official clients get in with keys, and with tokens of an issuer that they found by the metadata.',
+  }),
+  'gateway:identity:refreshed': held({
+    spec: 'gateway',
+    behaviour: 'A refreshed token of the same principal goes on with the session.',
+  }),
+  'gateway:identity:backend-secrets': held({
+    spec: 'gateway',
+    behaviour: 'What a backend asks for comes from the config, the environment or a file.',
   }),
   'gateway:policy:no-permit-no-byte': deferred('policy', {
     spec: 'gateway',

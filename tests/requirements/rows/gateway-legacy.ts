@@ -178,6 +178,12 @@ export const gatewayLegacy = {
     revisions: 'legacy',
     behaviour: 'Sessions are limited per principal and in total, and the refusal names its reason.',
   }),
+  'gateway:legacy:stream-limit': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'Streams that one session holds open with GET are limited; one more is 429, and those that are open stay.',
+  }),
   'gateway:legacy:cancel-ends-stream': held({
     spec: '2025-11-25/basic/utilities/cancellation#behavior-requirements',
     revisions: 'legacy',

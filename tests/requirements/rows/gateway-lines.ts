@@ -1,6 +1,6 @@
 /** The wires with one stream for everything: HTTP+SSE of 2024-11-05, and stdio. */
 import type { Requirement } from '../requirement.ts';
-import { deferred, held } from '../requirement.ts';
+import { held } from '../requirement.ts';
 
 export const gatewayLines = {
   'gateway:sse:endpoint-event': held({
@@ -32,6 +32,11 @@ export const gatewayLines = {
     spec: 'gateway',
     revisions: ['2024-11-05'],
     behaviour: 'The end of the stream is the end of the session, and its calls are cancelled at the backend.',
+  }),
+  'gateway:sse:initialize-in-time': held({
+    spec: 'gateway',
+    revisions: ['2024-11-05'],
+    behaviour: 'A stream over which nobody initializes a session in time is ended.',
   }),
   'gateway:sse:no-broadcast': held({
     spec: 'gateway',
@@ -76,7 +81,7 @@ export const gatewayLines = {
     revisions: 'modern',
     behaviour: 'A subscription that the gateway ends gets `notifications/cancelled` and then its result.',
   }),
-  'gateway:stdio:local-principal': deferred('identity', {
+  'gateway:stdio:local-principal': held({
     spec: 'gateway',
     behaviour: 'Who calls over stdio is the local principal of the configuration.',
   }),

@@ -68,6 +68,17 @@ export const gatewayRun = {
     behaviour:
       'The official conformance kit passes through the gateway against a modern-only server as it does without it.',
   }),
+  'gateway:conformance:bridge-2025-11-25': held({
+    spec: 'gateway',
+    revisions: ['2025-11-25'],
+    behaviour: 'The official conformance kit for the last legacy revision passes against a modern-only server.',
+  }),
+  'gateway:conformance:bridge-2026-07-28': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour:
+      'The official conformance kit for the modern revision passes against a legacy-only server, but for one scenario that demands a key which a legacy question does not have.',
+  }),
   'gateway:clients:sdk-v2': held({
     spec: 'gateway',
     behaviour: 'The official TypeScript client 2.x works through the gateway.',

@@ -1,8 +1,8 @@
-/** What the suites of this folder share: a backend behind a gateway, calls that a test answers when it likes, refusals word by word. */
+/** What suites share: a backend behind a gateway, calls that a test answers when it likes, refusals word by word. */
 import { expect } from 'vitest';
-import { type Answer, type Json, type OpenAnswer, send, until } from '../harness/client.ts';
-import type { LegacyClient } from '../harness/eras.ts';
-import { type ConfigValue, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
+import { type Answer, type Json, type OpenAnswer, send, until } from './client.ts';
+import type { LegacyClient } from './eras.ts';
+import { type ConfigValue, type Ports, startGateway, type TestGateway } from './gateway.ts';
 import {
   legacyBackend,
   modernBackend,
@@ -10,7 +10,7 @@ import {
   type ScriptedBackend,
   type ScriptedOptions,
   type Turn,
-} from '../harness/http-backend.ts';
+} from './http-backend.ts';
 
 export const legacyRevisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
 

@@ -1,0 +1,106 @@
+/** A page of a backend's list: its entries as bytes, so that whatever a backend says of a thing reaches the client as it was. */
+import { Failure } from '../errors.ts';
+import { elementsAt } from '../wire/array.ts';
+import type { Member, ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { membersAt } from '../wire/skim.ts';
+import { member, stringAt, valueAt } from '../wire/values.ts';
+
+export interface Entry {
+  /** The raw element of the list. */
+  readonly bytes: Uint8Array;
+  /** What the thing is asked for by: its name, uri or uriTemplate. */
+  readonly key: string;
+  /** Where the value of that member lies within `bytes`. */
+  readonly span: Span;
+}
+
+export type Scope = 'public' | 'private';
+
+export interface Page {
+  readonly entries: readonly Entry[];
+  /** The cursor of the next page. The empty string is one. */
+  readonly next: string | undefined;
+  /** Undefined where the backend gave no hint: a legacy one. */
+  readonly ttlMs: number | undefined;
+  /** `private` unless the backend said otherwise: what is not known to be for all is for one. */
+  readonly scope: Scope;
+}
+
+/** Which member of an entry is asked for. */
+const keys = { tools: 'name', prompts: 'name', resources: 'uri', resourceTemplates: 'uriTemplate' } as const;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Throws a Failure where it is no list. An entry that nobody could ask for, or that is no JSON, is left out; `skipped` hears why. */
+export function readPage(
+  { bytes, result }: ResultResponse,
+  row: MethodRow,
+  skipped: (why: string) => void = () => undefined,
+): Page {
+  const list = row.list === undefined ? undefined : member(result, row.list);
+  const elements = list && elementsAt(bytes, list);
+  if (row.list === undefined || list === undefined || elements === undefined) {
+    throw new Failure('backend_invalid', { message: `${row.method} gave no list` });
+  }
+  // One copy for the page. Views into the message would keep all of it alive, and the chunk that it came in, for as long as
+  // the list is cached; a copy for each entry is an allocation for each. Entries of a page live and die together.
+  const kept = Buffer.from(bytes.subarray(list.start, list.end));
+  const key = keys[row.list];
+  const entries = elements.flatMap(({ start, end }) => {
+    const entry = readEntry(kept.subarray(start - list.start, end - list.start), key);
+    if (typeof entry === 'object') return [entry];
+    skipped(entry);
+    return [];
+  });
+  return { entries, next: nextCursor(bytes, result), ttlMs: ttlOf(bytes, result), scope: scopeOf(bytes, result) };
+}
+
+/** The entry, or what is wrong with it. */
+function readEntry(bytes: Uint8Array, key: string): Entry | string {
+  // Skimming found where it ends, not that it is JSON. In a merged list it would take everybody else's entries down.
+  if (!isJson(bytes)) return 'not JSON';
+  const found = membersAt(bytes, { start: 0, end: bytes.byteLength })?.members.filter((own) => own.key === key) ?? [];
+  const [only, twin] = found;
+  if (only === undefined) return `no ${key}`;
+  // Two readers would call it by two names.
+  if (twin !== undefined) return `more than one ${key}`;
+  const text = stringAt(bytes, only);
+  return text === undefined ? `${key} is no string` : { bytes, key: text, span: { start: only.start, end: only.end } };
+}
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(utf8.decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#implementation-guidelines */
+function nextCursor(bytes: Uint8Array, result: ObjectSpan): string | undefined {
+  const next = member(result, 'nextCursor');
+  if (next === undefined || isNull(bytes, next)) return undefined;
+  const cursor = stringAt(bytes, next);
+  // Taken for the end, it would lose the rest of the list without a word.
+  if (cursor === undefined) throw new Failure('backend_invalid', { message: 'nextCursor is no string' });
+  return cursor;
+}
+
+function isNull(bytes: Uint8Array, { start }: Member): boolean {
+  return bytes[start] === 0x6e; /* n */
+}
+
+/** Negative ones count as zero. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#time-to-live-ttl-field */
+function ttlOf(bytes: Uint8Array, result: ObjectSpan): number | undefined {
+  const ttl = member(result, 'ttlMs');
+  const value = ttl && valueAt(bytes, ttl);
+  if (typeof value !== 'number' || Number.isNaN(value)) return undefined;
+  return Math.min(Math.max(0, Math.floor(value)), Number.MAX_SAFE_INTEGER);
+}
+
+function scopeOf(bytes: Uint8Array, result: ObjectSpan): Scope {
+  const scope = member(result, 'cacheScope');
+  return scope !== undefined && stringAt(bytes, scope) === 'public' ? 'public' : 'private';
+}

@@ -1,0 +1,43 @@
+/** The backends' instructions as one text, under headings. Clients put it into a model's prompt, so its length is everybody's cost. */
+
+/** About a thousand tokens: more than the instructions of common servers, less than a manual. */
+const BACKEND_LENGTH = 4_000;
+/** About five thousand tokens for the whole endpoint, headings and remarks not counted. */
+const TOTAL_LENGTH = 20_000;
+/** A text of which less would be left than this is left out as a whole. */
+const LEAST_LENGTH = 200;
+
+export function joinInstructions(
+  parts: readonly { readonly backend: string; readonly text: string }[],
+): string | undefined {
+  let left = TOTAL_LENGTH;
+  const sections: string[] = [];
+  const omitted: string[] = [];
+  for (const { backend, text: whole } of parts) {
+    const text = whole.trim();
+    if (text === '') continue;
+    const room = Math.min(BACKEND_LENGTH, left);
+    if (text.length > room && room < LEAST_LENGTH) {
+      omitted.push(backend);
+      continue;
+    }
+    const kept = text.length <= room ? text : shorten(text, room);
+    left -= kept.length;
+    const remark = kept.length === text.length ? '' : `\n\n[Cut here: ${kept.length} of ${text.length} characters]`;
+    sections.push(`## ${backend}\n\n${kept}${remark}`);
+  }
+  if (omitted.length > 0) sections.push(`[Left out, for length: the instructions of ${omitted.join(', ')}]`);
+  return sections.length === 0 ? undefined : sections.join('\n\n');
+}
+
+/** Ends with a line, or else a word, unless that would cost half of it; never in the middle of a character. */
+function shorten(text: string, length: number): string {
+  const cut = text.slice(0, length);
+  const line = cut.lastIndexOf('\n');
+  const word = cut.lastIndexOf(' ');
+  const end = line >= length / 2 ? line : word >= length / 2 ? word : length;
+  return cut
+    .slice(0, end)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trimEnd();
+}

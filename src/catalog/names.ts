@@ -1,0 +1,63 @@
+/**
+ * Under which name a client sees a backend's tool or prompt, where several backends stand behind one endpoint.
+ *
+ * - plain: `backend__name`, where that is short and plain enough for every client, and reads back as just this origin;
+ * - shortened: as much of it as fits, and a digest of the whole origin.
+ *
+ * What would be plain and looks shortened is shortened itself, so that the two kinds never meet. A name depends on nothing
+ * but the origin and the set of backends: no list, no order, no restart changes it.
+ */
+
+/** What an endpoint does with names: every one tells its backend, only those that several backends have, or none. */
+export type Naming = 'always' | 'collision' | 'never';
+
+export interface Origin {
+  readonly backend: string;
+  /** As the backend has it. */
+  readonly name: string;
+}
+
+export interface Names {
+  /** The client's name of a backend's thing. */
+  encode(origin: Origin): string;
+  /** The origin of a plain name, for which no list is needed; undefined for everything else. */
+  decode(name: string): Origin | undefined;
+  /** Whether this could be an encoded name of the endpoint, of either kind. */
+  isEncoded(name: string): boolean;
+}
+
+export const SEPARATOR = '__';
+/** Model providers refuse longer tool names, and other characters. */
+const PLAIN = /^[a-zA-Z0-9_-]{1,64}$/;
+const NOT_PLAIN = /[^a-zA-Z0-9_-]/gu;
+/** 64 bits: with 10,000 shortened names one chance in 10^11 that two meet. The merge still looks. */
+const DIGEST_LENGTH = 16;
+const SHORTENED = /_[0-9a-f]{16}$/;
+const SLUG_LENGTH = 64 - 1 - DIGEST_LENGTH;
+
+/** `digest` gives lower-case hexadecimal digits, at least 16 of them, and must be hard to find collisions for: backends choose their names. */
+export function createNames(backends: readonly string[], digest: (text: string) => string): Names {
+  // Of two backends one of which begins with the other, the longer one is meant: `a__b__c` is of `a__b` where there is one.
+  const prefixes = [...new Set(backends)]
+    .map((backend) => ({ backend, prefix: `${backend}${SEPARATOR}` }))
+    .sort((a, b) => b.prefix.length - a.prefix.length);
+
+  const decode = (name: string): Origin | undefined => {
+    const found = prefixes.find(({ prefix }) => name.startsWith(prefix));
+    if (found === undefined || !PLAIN.test(name) || SHORTENED.test(name)) return undefined;
+    return { backend: found.backend, name: name.slice(found.prefix.length) };
+  };
+
+  return {
+    decode,
+    encode(origin) {
+      const whole = `${origin.backend}${SEPARATOR}${origin.name}`;
+      const read = decode(whole);
+      if (read !== undefined && read.backend === origin.backend && read.name === origin.name) return whole;
+      const slug = whole.replaceAll(NOT_PLAIN, '_').slice(0, SLUG_LENGTH);
+      // As JSON, because it keeps the two parts apart, and halves of surrogate pairs too.
+      return `${slug}_${digest(JSON.stringify([origin.backend, origin.name])).slice(0, DIGEST_LENGTH)}`;
+    },
+    isEncoded: (name) => decode(name) !== undefined || SHORTENED.test(name),
+  };
+}

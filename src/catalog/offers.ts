@@ -1,0 +1,14 @@
+/** Whether a backend has such a thing at all. */
+import type { MethodRow } from '../wire/methods.ts';
+
+/** A method exists where its capability does: `resources.subscribe` is a member of `resources`. */
+export function offers(capabilities: Readonly<Record<string, unknown>>, row: MethodRow): boolean {
+  const { capability } = row;
+  if (capability === undefined) return true;
+  let at: unknown = capabilities;
+  // Asked of every backend at every call, and nearly always of a name without parts.
+  for (const key of capability.includes('.') ? capability.split('.') : [capability]) {
+    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined;
+  }
+  return at !== undefined && at !== null && at !== false;
+}

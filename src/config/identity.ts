@@ -1,0 +1,190 @@
+/**
+ * Who may call. `identity:` at the top of the file holds for every endpoint, also for those that are derived or added
+ * later; an endpoint departs from it by name, and is open only if it says `identity: none`.
+ */
+import { resolve } from 'node:path';
+import { algorithms, type GuardedSettings, type GuardSettings, type IdentitySettings } from '../identity/settings.ts';
+import { methods } from '../wire/methods.ts';
+import type { ListenConfig } from './config.ts';
+import type { Complaint, ConfigDocument, Path } from './document.ts';
+import type { Variables } from './expand.ts';
+import {
+  type EndpointIdentityDraft,
+  endpointIdentityShape,
+  type IdentityDraft,
+  type IssuerDraft,
+  identityShape,
+} from './identity-shapes.ts';
+import { check } from './issues.ts';
+import { isLoopback } from './listen.ts';
+
+export interface IdentityReading {
+  readonly settings: IdentitySettings;
+  /** Of every endpoint that says nothing else. */
+  readonly guard: GuardSettings;
+}
+
+const here: Path = ['identity'];
+const none = 'none';
+
+/** What a file without `identity` comes to. */
+export const withoutIdentity: IdentityReading = { settings: { issuers: [], implies: {} }, guard: { kind: 'open' } };
+
+/** Undefined where it is wrong, and reported: then nothing is open because of it, since nothing starts. */
+export function readIdentity(
+  document: ConfigDocument,
+  directory: string,
+  variables: Variables,
+): IdentityReading | undefined {
+  const value = document.read(here, variables);
+  if (value === undefined || value === none) return withoutIdentity;
+  const draft = check(document, here, value, identityShape);
+  if (draft === undefined) return undefined;
+  if (draft.keys === undefined && draft.issuers === undefined) {
+    const expected = '`keys`, `issuers` or both; or `identity: none`';
+    document.report(here, { message: 'nobody could get in: neither `keys` nor `issuers`', expected });
+  }
+  checkIssuers(document, draft.issuers ?? []);
+  checkMethods(document, [...here, 'scopes', 'methods'], draft.scopes?.methods ?? {});
+  if (draft.style === 'envelope' && draft.issuers !== undefined) refuseEnvelope(document, [...here, 'style']);
+  const settings = settingsOf(draft, directory);
+  return { settings, guard: defaultGuard(draft) };
+}
+
+function settingsOf(draft: IdentityDraft, directory: string): IdentitySettings {
+  const { publicUrl, keys, issuers = [], scopes, local } = draft;
+  return {
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(keys === undefined ? {} : { keyFile: resolve(directory, keys.file) }),
+    issuers: issuers.map(({ jwksUri, introspection, ...issuer }) => ({
+      issuer: issuer.issuer,
+      ...(jwksUri === undefined ? {} : { jwksUri }),
+      algorithms: issuer.algorithms ?? algorithms,
+      clockToleranceMs: issuer.clockToleranceMs ?? CLOCK_TOLERANCE_MS,
+      audienceCheckedByVerifier: issuer.audienceCheckedByVerifier ?? false,
+      ...(introspection === undefined ? {} : { introspection }),
+    })),
+    implies: scopes?.implies ?? {},
+    ...(local?.scopes === undefined ? {} : { localScopes: local.scopes }),
+  };
+}
+
+/** Two machines that ask the same time servers agree within this. */
+const CLOCK_TOLERANCE_MS = 30_000;
+
+function defaultGuard({ keys, issuers, style = 'challenge', audiences = [], scopes }: IdentityDraft): GuardedSettings {
+  return {
+    kind: 'guarded',
+    keys: keys !== undefined,
+    tokens: issuers !== undefined,
+    style,
+    ...(keys?.header === undefined ? {} : { keyHeader: keys.header }),
+    ...(keys?.query === undefined ? {} : { keyQuery: keys.query }),
+    audiences,
+    scopes: { required: scopes?.required ?? [], methods: scopes?.methods ?? {}, tools: scopes?.tools ?? {} },
+  };
+}
+
+/** What one endpoint says. `value` is what was read at `path`; undefined where it says nothing. */
+export function readGuard(
+  document: ConfigDocument,
+  path: Path,
+  value: unknown,
+  identity: IdentityReading | undefined,
+): GuardSettings {
+  const usual = (identity ?? withoutIdentity).guard;
+  if (value === undefined) return usual;
+  if (value === none) return { kind: 'open' };
+  const draft = check(document, path, value, endpointIdentityShape);
+  if (draft === undefined || identity === undefined) return usual;
+  if (usual.kind === 'open') {
+    const expected = '`identity` at the top of the file, with the keys or issuers that this endpoint takes';
+    document.reportKey(path, { message: 'there is no identity for this endpoint to depart from', expected });
+    return usual;
+  }
+  return departing(document, path, draft, usual);
+}
+
+function departing(
+  document: ConfigDocument,
+  path: Path,
+  draft: EndpointIdentityDraft,
+  usual: GuardedSettings,
+): GuardedSettings {
+  const accept = draft.accept ?? (['keys', 'tokens'] as const).filter((kind) => usual[kind]);
+  accept.forEach((kind, at) => {
+    if (usual[kind]) return;
+    const expected = `\`${kind === 'keys' ? 'keys' : 'issuers'}\` under \`identity\` at the top of the file`;
+    document.report([...path, 'accept', at], { message: `there are no ${kind} to accept`, expected });
+  });
+  checkMethods(document, [...path, 'scopes', 'methods'], draft.scopes?.methods ?? {});
+  const { header = usual.keyHeader, query = usual.keyQuery } = draft.keys ?? {};
+  const style = draft.style ?? usual.style;
+  const tokens = accept.includes('tokens');
+  if (style === 'envelope' && tokens) refuseEnvelope(document, [...path, 'style']);
+  if (draft.keys !== undefined && !accept.includes('keys')) {
+    const message = '`keys` means nothing here';
+    document.reportKey([...path, 'keys'], { message, expected: 'it where `accept` has keys' });
+  }
+  return {
+    kind: 'guarded',
+    keys: accept.includes('keys'),
+    tokens,
+    style,
+    ...(header === undefined ? {} : { keyHeader: header }),
+    ...(query === undefined ? {} : { keyQuery: query }),
+    audiences: draft.audiences ?? usual.audiences,
+    scopes: { ...usual.scopes, ...given(draft.scopes ?? {}) },
+  };
+}
+
+function given<T extends object>(draft: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof T]: Exclude<T[Key], undefined>;
+  };
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-handling */
+function refuseEnvelope(document: ConfigDocument, path: Path): void {
+  document.report(path, {
+    message: '`envelope` is not for tokens: what is wrong with them MUST be told by a 401',
+    expected: '`challenge`; or `envelope` at an endpoint with `accept: [keys]`',
+  });
+}
+
+function checkIssuers(document: ConfigDocument, issuers: readonly IssuerDraft[]): void {
+  const at = (index: number, key: string): Path => [...here, 'issuers', index, key];
+  issuers.forEach(({ issuer, introspection, jwksUri, algorithms: chosen }, index) => {
+    if (issuers.findIndex((other) => other.issuer === issuer) < index) {
+      document.report(at(index, 'issuer'), { message: 'this issuer is in the list already' });
+    }
+    if (introspection === undefined) return;
+    if (issuers.findIndex((other) => other.introspection !== undefined) < index) {
+      const expected = 'one alone: a token that nobody can read would have to be shown to all of them';
+      document.reportKey(at(index, 'introspection'), { message: 'a second issuer with `introspection`', expected });
+    }
+    for (const key of ['jwksUri', 'algorithms'] as const) {
+      if ((key === 'jwksUri' ? jwksUri : chosen) === undefined) continue;
+      const expected = 'it at an issuer without `introspection`';
+      document.reportKey(at(index, key), { message: `\`${key}\` means nothing here`, expected });
+    }
+  });
+}
+
+function checkMethods(document: ConfigDocument, path: Path, given: Readonly<Record<string, unknown>>): void {
+  const known = methods.filter(({ kind, from }) => kind === 'request' && from !== 'server').map(({ method }) => method);
+  for (const method of Object.keys(given)) {
+    if (known.includes(method)) continue;
+    const complaint = { message: `there is no method \`${method}\``, candidates: known, wrong: method };
+    document.reportKey([...path, method], { ...complaint, expected: 'a method that clients call, such as tools/call' });
+  }
+}
+
+/** Tokens are for an address, and what we listen on is none that a client could know. To be reported at `identity`. */
+export function unreachable({ settings }: IdentityReading, { host }: ListenConfig): Complaint | undefined {
+  if (settings.issuers.length === 0 || settings.publicUrl !== undefined || isLoopback(host)) return undefined;
+  return {
+    message: 'tokens are given for an address, and nobody said which one clients use',
+    expected: '`publicUrl`, such as https://mcp.example.com',
+  };
+}

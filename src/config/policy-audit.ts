@@ -1,0 +1,57 @@
+/** `audit:` as it stands in a file. */
+import { resolve } from 'node:path';
+import * as z from 'zod';
+import type { AuditSettings, AuditTarget } from '../observe/audit.ts';
+import { usualSecrets } from '../observe/audit-redact.ts';
+import type { ConfigDocument } from './document.ts';
+import type { Variables } from './expand.ts';
+import { check } from './issues.ts';
+import { listOf, patternOf } from './policy-shapes.ts';
+import * as shape from './shapes.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+/** 150,000 records. */
+const FILE_BYTES = 64 * MiB;
+const KEEP = 5;
+/** More of one call's arguments is a document, and belongs elsewhere. */
+const ARGUMENT_BYTES = 4 * KiB;
+
+const aPath = 'a path such as password, headers.* or **.token';
+const redaction = z.string({ error: aPath }).regex(/^[^.]+(?:\.[^.]+)*$/, { error: aPath });
+
+const auditShape = shape.closed('a map with `to`', {
+  to: shape.oneLine,
+  maxBytes: shape.quantity({ unit: 'bytes', min: 4 * KiB, max: 1024 * 1024 * MiB }).optional(),
+  keep: shape.quantity({ unit: 'count', min: 1, max: 1_000 }).optional(),
+  arguments: shape
+    .closed('a map with `of`', {
+      of: listOf(patternOf('name'), 'names of tools and prompts'),
+      redact: z.array(redaction, { error: 'a list of paths' }).optional(),
+      maxBytes: shape.quantity({ unit: 'bytes', min: 16, max: MiB }).optional(),
+    })
+    .optional(),
+});
+
+export function readAudit(
+  document: ConfigDocument,
+  directory: string,
+  variables: Variables,
+): AuditSettings | undefined {
+  const value = document.read(['audit'], variables);
+  const draft = check(document, ['audit'], value, auditShape.optional());
+  if (draft === undefined) return undefined;
+  const { to, maxBytes = FILE_BYTES, keep = KEEP, arguments: recorded } = draft;
+  const isStream = to === 'stderr' || to === 'stdout';
+  for (const key of ['maxBytes', 'keep'] as const) {
+    if (!isStream || draft[key] === undefined) continue;
+    document.reportKey(['audit', key], {
+      message: `\`${key}\` means nothing here`,
+      expected: 'it where `to` is a file',
+    });
+  }
+  const target: AuditTarget = isStream ? { kind: to } : { kind: 'file', path: resolve(directory, to), maxBytes, keep };
+  if (recorded === undefined) return { to: target };
+  const { of, redact = usualSecrets, maxBytes: most = ARGUMENT_BYTES } = recorded;
+  return { to: target, arguments: { of, redact, maxBytes: most } };
+}

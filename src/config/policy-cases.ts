@@ -1,0 +1,125 @@
+/** Cases for `bascule policy test`: who does what, and what ought to come of it. */
+import * as z from 'zod';
+import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../identity/principal.ts';
+import { actions, askKinds, type ThingKind, thingsOf } from '../policy/actions.ts';
+import type { World } from '../policy/match.ts';
+import type { Question } from '../policy/question.ts';
+import { type MethodRow, methods } from '../wire/methods.ts';
+import type { ConfigDocument, Path } from './document.ts';
+import { check } from './issues.ts';
+import * as shape from './shapes.ts';
+
+export interface PolicyCase {
+  readonly name: string;
+  readonly question: Question;
+  readonly expect: 'allow' | 'deny';
+  /** The rule that ought to decide; null: none. */
+  readonly rule?: string | null | undefined;
+}
+
+const text = z.string({ error: 'text' });
+const aPrincipal = '`local`, or a map with `key`, `subject` or `clientId`';
+const principalShape = z.union(
+  [
+    z.literal('local'),
+    z.strictObject({ key: text, scopes: z.array(text).optional() }),
+    z
+      .strictObject({
+        subject: text.optional(),
+        clientId: text.optional(),
+        issuer: text.optional(),
+        scopes: z.array(text).optional(),
+        groups: z.array(text).optional(),
+        claims: z.record(z.string(), z.unknown()).optional(),
+      })
+      .refine(({ subject, clientId }) => subject !== undefined || clientId !== undefined),
+  ],
+  { error: aPrincipal },
+);
+
+const caseShape = shape.closed('a map with `action` and `expect`', {
+  name: text.optional(),
+  principal: principalShape.optional(),
+  action: shape.choice(actions),
+  endpoint: text.optional(),
+  backend: text.optional(),
+  tool: text.optional(),
+  prompt: text.optional(),
+  uri: text.optional(),
+  ask: shape.choice(askKinds).optional(),
+  arguments: z.record(z.string(), z.unknown(), { error: 'a map of arguments' }).optional(),
+  annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).optional(),
+  expect: shape.choice(['allow', 'deny']),
+  rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).optional(),
+});
+type CaseDraft = z.infer<typeof caseShape>;
+
+const fileShape = shape.closed('a map with `cases`', { cases: z.array(z.unknown(), { error: 'a list of cases' }) });
+
+export function readCases(document: ConfigDocument, world: World): readonly PolicyCase[] {
+  const file = check(document, [], document.read([]), fileShape);
+  return (file?.cases ?? []).flatMap((item, at): PolicyCase[] => {
+    const path = ['cases', at];
+    const draft = check(document, path, item, caseShape);
+    return draft === undefined ? [] : [caseOf(document, path, draft, world)];
+  });
+}
+
+function caseOf(document: ConfigDocument, path: Path, draft: CaseDraft, world: World): PolicyCase {
+  const { action, endpoint = world.endpoints[0] ?? '', backend = soleBackend(world) } = draft;
+  const wrong = (key: string, known: readonly string[], given: string) =>
+    document.report([...path, key], {
+      message: `there is no ${key} \`${given}\``,
+      expected: `one of: ${known.join(', ')}`,
+    });
+  if (!world.endpoints.includes(endpoint)) wrong('endpoint', world.endpoints, endpoint);
+  if (backend !== '' && !world.backends.includes(backend)) wrong('backend', world.backends, backend);
+  const named = (['tool', 'prompt', 'uri', 'ask'] as const).filter((key) => draft[key] !== undefined);
+  const [key] = named;
+  const kind = key && kinds[key];
+  if (named.length > 1 || (kind !== undefined && !thingsOf(action).includes(kind))) {
+    document.report(path, { message: `a case of \`${action}\` names one thing that can be its object` });
+  }
+  const name = key && draft[key];
+  return {
+    name: draft.name ?? [action, name ?? ''].join(' ').trim(),
+    question: {
+      principal: principalOf(draft.principal),
+      row: rowOf(action, draft.ask),
+      endpoint,
+      backend,
+      thing: kind === undefined ? undefined : { kind, name },
+      arguments: () => draft.arguments,
+      annotations: () => draft.annotations,
+    },
+    expect: draft.expect,
+    rule: draft.rule,
+  };
+}
+
+const kinds: Readonly<Record<'tool' | 'prompt' | 'uri' | 'ask', ThingKind>> = {
+  tool: 'tool',
+  prompt: 'prompt',
+  uri: 'resource',
+  ask: 'ask',
+};
+
+/** Where there is but one, it need not be said. */
+function soleBackend({ backends }: World): string {
+  return backends.length === 1 ? (backends[0] ?? '') : '';
+}
+
+function rowOf(action: string, ask: string | undefined): MethodRow {
+  const rows = methods.filter((row) => row.action === action);
+  return rows.find(({ method }) => ask !== undefined && method.startsWith(ask)) ?? rows[0]!;
+}
+
+function principalOf(draft: CaseDraft['principal']): Principal {
+  if (draft === undefined || draft === 'local') return localPrincipal();
+  if ('key' in draft) return keyPrincipal({ id: 'case', name: draft.key, scopes: draft.scopes ?? [] });
+  const { subject, clientId, issuer = 'https://issuer.example', scopes, groups, claims = {} } = draft;
+  const said = { sub: subject, client_id: clientId, scope: scopes?.join(' '), groups };
+  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+  // The shape wants one of the two by which a token speaks of somebody.
+  return tokenPrincipal({ issuer, claims: { ...claims, ...given } }) ?? localPrincipal(new Set());
+}

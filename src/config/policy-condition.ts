@@ -1,0 +1,131 @@
+/**
+ * `when:` is CEL, or rather the part of it that ends soon whatever a caller sends. Left out are regular expressions (the
+ * library has the platform's, which can take exponential time), local names (each can double what the last one held) and
+ * loops inside of loops. With the bounds on what a condition can look at, one costs milliseconds at worst.
+ */
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+import { compileGlob } from '../policy/glob.ts';
+import { type Condition, type FactName, factNames } from '../policy/rules.ts';
+
+/** What a person writes into a rule fits ten times; each bounds the work of one evaluation. */
+const limits = { maxAstNodes: 500, maxDepth: 32, maxListElements: 256, maxMapEntries: 64, maxCallArguments: 8 };
+const TEXT_LENGTH = 4_096;
+
+const loops: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map'];
+const functions: readonly string[] = [
+  ...['has', 'size', 'contains', 'startsWith', 'endsWith', 'glob', 'lowerAscii', 'upperAscii', 'trim'],
+  ...['bool', 'double', 'int', 'string', 'type', ...loops],
+];
+
+const types: Readonly<Record<FactName, string>> = {
+  principal: 'map',
+  action: 'string',
+  endpoint: 'string',
+  backend: 'string',
+  kind: 'string',
+  name: 'string',
+  arguments: 'map',
+  annotations: 'map',
+};
+
+const environment = factNames
+  .reduce(
+    (built, name) => built.registerVariable(name, types[name]),
+    new Environment({ homogeneousAggregateLiterals: false, limits }),
+  )
+  .registerFunction('string.glob(string): bool', matchesGlob, { async: false });
+
+export interface NoCondition {
+  /** What is wrong, in one line. */
+  readonly problem: string;
+  readonly expected: string;
+}
+
+const expected = 'a CEL expression that is true or false';
+
+export function compileCondition(text: string): Condition | NoCondition {
+  if (text.length > TEXT_LENGTH) return { problem: 'the expression is too long', expected };
+  try {
+    const expression = environment.parse(text);
+    const complaint = complaintAbout(expression.ast);
+    if (complaint !== undefined) return complaint;
+    const checked = expression.check();
+    if (!checked.valid) return { problem: summaryOf(checked.error), expected };
+    if (checked.type !== 'bool' && checked.type !== 'dyn') return { problem: `it gives ${checked.type}`, expected };
+    const reads = new Set<FactName>();
+    visit(expression.ast, (node) => {
+      const name = node.op === 'id' ? factNames.find((fact) => fact === node.args) : undefined;
+      if (name !== undefined) reads.add(name);
+    });
+    return {
+      text,
+      reads,
+      evaluate: (fact) => {
+        try {
+          const facts = new Map<string, unknown>();
+          for (const name of reads) facts.set(name, fact(name));
+          const value: unknown = expression(facts);
+          return typeof value === 'boolean' ? value : undefined;
+        } catch {
+          return undefined;
+        }
+      },
+    };
+  } catch (error) {
+    return { problem: summaryOf(error), expected };
+  }
+}
+
+function complaintAbout(ast: ASTNode): NoCondition | undefined {
+  let complaint: NoCondition | undefined;
+  visit(ast, (node, inLoop) => {
+    const called = calledBy(node);
+    if (called === undefined || complaint !== undefined) return;
+    if (called === 'matches') {
+      complaint = { problem: '`matches` can take for ever', expected: "`glob`: name.glob('files_*')" };
+    } else if (!functions.includes(called)) {
+      complaint = { problem: `there is no function \`${called}\``, expected: `one of: ${functions.join(', ')}` };
+    } else if (inLoop && loops.includes(called)) {
+      complaint = { problem: `\`${called}\` inside of another loop can take for ever`, expected: 'one loop at a time' };
+    }
+  });
+  return complaint;
+}
+
+function calledBy({ op, args }: ASTNode): string | undefined {
+  const [name] = (op === 'call' || op === 'rcall') && Array.isArray(args) ? (args as readonly unknown[]) : [];
+  return typeof name === 'string' ? name : undefined;
+}
+
+type Look = (node: ASTNode, inLoop: boolean) => void;
+
+/** What a loop goes over is outside of it; what it does with each entry is inside. */
+function visit(node: ASTNode, look: Look, inLoop = false): void {
+  look(node, inLoop);
+  const called = calledBy(node);
+  const isLoop = node.op === 'rcall' && called !== undefined && loops.includes(called);
+  const parts: readonly unknown[] = Array.isArray(node.args) ? node.args : [node.args];
+  parts.forEach((part, at) => {
+    for (const inner of nodesIn(part)) visit(inner, look, inLoop || (isLoop && at > 1));
+  });
+}
+
+/** Arguments and entries stand in arrays of their own, those of maps in pairs. */
+function nodesIn(part: unknown): readonly ASTNode[] {
+  if (Array.isArray(part)) return part.flatMap(nodesIn);
+  return typeof part === 'object' && part !== null && 'op' in part ? [part as ASTNode] : [];
+}
+
+function matchesGlob(text: string, pattern: string): boolean {
+  const glob = compileGlob(pattern, 'path');
+  const matches = typeof glob === 'string' ? undefined : glob.matches(text);
+  // A condition that cannot be evaluated is caught where it is evaluated.
+  if (matches === undefined) throw new TypeError('This cannot be judged');
+  return matches;
+}
+
+function summaryOf(error: unknown): string {
+  const text = error instanceof Error ? ('summary' in error ? String(error.summary) : error.message) : '';
+  const [line = ''] = text.split('\n');
+  return line === '' ? 'this is no CEL' : line;
+}

@@ -1,0 +1,99 @@
+/** `policy:`, read and checked. As soon as there is one, what no rule allows is denied. */
+import { openByDefault } from '../policy/actions.ts';
+import { compileGlob, type GlobStyle } from '../policy/glob.ts';
+import type { World } from '../policy/match.ts';
+import type { Condition, PolicySettings, Rule } from '../policy/rules.ts';
+import type { ConfigDocument, Path } from './document.ts';
+import type { Variables } from './expand.ts';
+import { check } from './issues.ts';
+import { compileCondition } from './policy-condition.ts';
+import { policyShape, type RuleDraft, ruleShape } from './policy-shapes.ts';
+
+const here: Path = ['policy'];
+
+/** Undefined where there is none; or where it is wrong and reported: then nothing starts. */
+export function readPolicy(document: ConfigDocument, variables: Variables, world: World): PolicySettings | undefined {
+  const value = document.read(here, variables);
+  if (value === undefined) return undefined;
+  const draft = check(document, here, value, policyShape);
+  const items = rulesIn(value);
+  const trusted = draft?.trustAnnotationsOf ?? [];
+  checkKnown(document, [...here, 'trustAnnotationsOf'], trusted, { known: world.backends, what: 'backend' });
+  const ids = new Set<string>();
+  const rules = items.flatMap((item, at): Rule[] => {
+    const path = [...here, 'rules', at];
+    const rule = check(document, path, item, ruleShape);
+    if (rule === undefined) return [];
+    if (ids.has(rule.id)) {
+      const message = `another rule has the id \`${rule.id}\` already`;
+      document.report([...path, 'id'], { message, expected: 'an id of its own: records and answers name it' });
+    }
+    ids.add(rule.id);
+    checkPlaces(document, path, rule, world);
+    if (rule.on?.annotations !== undefined && trusted.length === 0) {
+      document.reportKey([...path, 'on', 'annotations'], {
+        message: 'annotations are what a backend says of itself, and none is believed',
+        expected: '`trustAnnotationsOf` under `policy`, with the backends that are',
+      });
+    }
+    return [ruleOf(rule, readCondition(document, [...path, 'when'], rule.when))];
+  });
+  if (draft === undefined) return undefined;
+  const { mode = 'enforce', open = openByDefault, groupsClaim = 'groups' } = draft;
+  return { mode, open, groupsClaim, trustAnnotationsOf: resolved(trusted, world.backends), rules };
+}
+
+/** Also where something else in the policy is wrong. */
+function rulesIn(value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null || !('rules' in value)) return [];
+  return Array.isArray(value.rules) ? value.rules : [];
+}
+
+function ruleOf(draft: RuleDraft, when: Condition | undefined): Rule {
+  const { id, effect, mode = 'enforce', who = {}, what, on = {} } = draft;
+  return { id, effect, mode, who, what, on, with: draft.with?.arguments ?? {}, when };
+}
+
+function readCondition(document: ConfigDocument, path: Path, text: string | undefined): Condition | undefined {
+  if (text === undefined) return undefined;
+  const condition = compileCondition(text);
+  if (!('problem' in condition)) return condition;
+  document.report(path, { message: `\`when\` can't be used: ${condition.problem}`, expected: condition.expected });
+  return undefined;
+}
+
+export function checkPlaces(
+  document: ConfigDocument,
+  path: Path,
+  { on }: Pick<RuleDraft, 'on'>,
+  { endpoints, backends }: World,
+): void {
+  checkKnown(document, [...path, 'on', 'endpoints'], on?.endpoints ?? [], {
+    known: endpoints,
+    what: 'endpoint',
+    style: 'path',
+  });
+  checkKnown(document, [...path, 'on', 'backends'], on?.backends ?? [], { known: backends, what: 'backend' });
+}
+
+interface Known {
+  readonly known: readonly string[];
+  readonly what: string;
+  readonly style?: GlobStyle;
+}
+
+/** Endpoints and backends are all in this file: what names none of them is a mistake, and a rule that never holds. */
+function checkKnown(document: ConfigDocument, path: Path, given: readonly string[], place: Known): void {
+  const { known, what, style = 'name' } = place;
+  given.forEach((pattern, at) => {
+    if (resolved([pattern], known, style).length > 0) return;
+    const message = `there is no ${what} \`${pattern}\``;
+    const expected = known.length === 0 ? `the ${what}s of this file` : `one of: ${known.join(', ')}`;
+    document.report([...path, at], { message, expected, candidates: known, wrong: pattern });
+  });
+}
+
+function resolved(patterns: readonly string[], known: readonly string[], style: GlobStyle = 'name'): readonly string[] {
+  const globs = patterns.map((pattern) => compileGlob(pattern, style));
+  return known.filter((name) => globs.some((glob) => typeof glob !== 'string' && glob.matches(name) === true));
+}

@@ -1,0 +1,35 @@
+/** Who sent a message, and whether their credentials cover what it asks for. */
+import { Failure } from '../errors.ts';
+import type { Asked } from '../identity/door.ts';
+import type { Operation } from '../identity/scopes.ts';
+import type { Batch, Message, Request } from '../wire/message.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { Rooms } from './rooms.ts';
+import type { Turn } from './turn.ts';
+
+/** What a request is about to do. Everything else needs what its endpoint needs. */
+export function operationOf(message: Message | Batch): Operation | undefined {
+  if (message.kind !== 'request') return undefined;
+  const { method } = message;
+  return method === 'tools/call' ? { method, tool: toolOf(message) } : { method };
+}
+
+export function askedOf(message: Message | Batch): Asked {
+  const operation = operationOf(message);
+  return operation === undefined ? { kind: 'other' } : { kind: 'request', operation };
+}
+
+/** Throws a Failure that names all that is lacking. On HTTP+SSE it was asked when the message came in. */
+export function demandScopes({ door }: Rooms, turn: Turn, messages: readonly (Message | Batch)[]): void {
+  const { endpoint, principal, credentials, line } = turn;
+  if (line?.via === 'sse' || door.isOpen(endpoint.path)) return;
+  for (const message of messages) {
+    const failure = door.check(endpoint.path, principal, credentials, operationOf(message) ?? {});
+    if (failure instanceof Failure) throw failure;
+  }
+}
+
+function toolOf({ bytes, params }: Request): string | undefined {
+  const name = member(params, 'name');
+  return name && stringAt(bytes, name);
+}

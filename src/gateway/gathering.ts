@@ -1,0 +1,230 @@
+/**
+ * A modern client's `subscriptions/listen` where several backends stand behind the endpoint: one stream towards the client,
+ * as many towards backends as there are with something to tell.
+ */
+import { Failure } from '../errors.ts';
+import { Listening } from '../exchange/bridge/listening.ts';
+import {
+  changedList,
+  filterOf,
+  type ListKind,
+  nothingWanted,
+  offeredLists,
+  readFilter,
+  type Wanted,
+} from '../exchange/bridge/subscriptions.ts';
+import { ownNotification, withUri } from '../exchange/bridge/updates.ts';
+import type { Watched } from '../exchange/bridge/watching.ts';
+import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
+import { Changes } from '../exchange/changes.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Discovery } from '../exchange/lane.ts';
+import type { Notification } from '../wire/message.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { HearChange } from './hub.ts';
+
+/** What is listened to, handed in by the spine. */
+export interface Sources {
+  readonly backends: readonly string[];
+  /** All that is offered here. */
+  readonly discovery: Discovery;
+  readonly client: ClientFacts;
+  readonly clock: Clock;
+  readonly limits: { readonly changesMs: number; readonly listWaitMs: number };
+  /** Changes at modern backends, and backends that come and go. */
+  hear(hear: HearChange): () => void;
+  /** The backend that has the resource, and what that calls it. Rejects with a Failure. */
+  locate(uri: string): Promise<{ readonly backend: string; readonly name: string }>;
+  isModern(backend: string): Promise<boolean>;
+  /** A legacy backend's session to listen to. */
+  watch(backend: string): Promise<Watched>;
+  /** A call to a modern backend. */
+  start(backend: string, request: CallRequest, sink: CallSink): Call;
+}
+
+/** One backend that tells of single resources. */
+interface Source {
+  subscribe(uri: string): Promise<void>;
+  close(): void;
+}
+
+export class Gathering implements Call {
+  readonly #exchange: Exchange;
+  readonly #sources: Sources;
+  readonly #open = new Map<string, Promise<Source>>();
+  readonly #changes: Changes<ListKind>;
+  /** The client's address of a resource, by backend and the backend's own. */
+  readonly #addresses = new Map<string, string>();
+  readonly #early = new Set<ListKind>();
+  #stopHearing: () => void = () => undefined;
+  #wanted: Wanted = nothingWanted;
+  #acknowledged = false;
+  #ended = false;
+
+  constructor(exchange: Exchange, sources: Sources) {
+    this.#exchange = exchange;
+    this.#sources = sources;
+    this.#changes = new Changes(sources.clock, sources.limits.changesMs, (kind) => this.#tellChange(kind));
+  }
+
+  /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
+  async begin(): Promise<void> {
+    const asked = readFilter(this.#exchange.request);
+    if (asked === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    if (this.#exchange.settled) return;
+    this.#exchange.drivenBy(this);
+    const offered = offeredLists(this.#sources.discovery.capabilities);
+    this.#wanted = { ...asked, ...both(asked, offered), resourceSubscriptions: [] };
+    this.#stopHearing = this.#sources.hear((backend, kind) => this.#heard(backend, kind));
+    for (const backend of this.#sources.backends) this.#watchLists(backend);
+    const uris = await Promise.all(asked.resourceSubscriptions.map((uri) => this.#subscribe(uri)));
+    if (this.#ended || this.#exchange.settled) {
+      this.cancel();
+      return;
+    }
+    this.#wanted = { ...this.#wanted, resourceSubscriptions: uris.filter((uri) => uri !== undefined) };
+    const params = { notifications: filterOf(this.#wanted) };
+    this.#exchange.sendSubscribed(ownNotification('notifications/subscriptions/acknowledged', params));
+    this.#acknowledged = true;
+    for (const kind of this.#early) this.#tellChange(kind);
+  }
+
+  cancel(): void {
+    this.#ended = true;
+    this.#stopHearing();
+    this.#changes.close();
+    for (const opening of this.#open.values()) {
+      opening.then(
+        (source) => source.close(),
+        () => undefined,
+      );
+    }
+    this.#open.clear();
+  }
+
+  #heard(backend: string, kind: ListKind): void {
+    // One that was away may be back: what it told before has to be asked for again.
+    if (!this.#open.has(backend)) this.#resume(backend);
+    this.#changes.changed(kind);
+  }
+
+  #tellChange(kind: ListKind): void {
+    if (this.#ended || !this.#wanted[kind.flag]) return;
+    if (this.#acknowledged) this.#exchange.sendSubscribed(ownNotification(kind.method, {}));
+    else this.#early.add(kind);
+  }
+
+  /** A legacy backend tells of its lists in a session; the modern ones are heard through the hub. */
+  #watchLists(backend: string): void {
+    if (!(this.#wanted.toolsListChanged || this.#wanted.promptsListChanged || this.#wanted.resourcesListChanged))
+      return;
+    this.#sources.isModern(backend).then(
+      (modern) => {
+        if (!modern && !this.#ended) this.#source(backend).catch(() => undefined);
+      },
+      () => undefined,
+    );
+  }
+
+  #resume(backend: string): void {
+    this.#watchLists(backend);
+    const prefix = keyOf(backend, '');
+    for (const key of this.#addresses.keys()) {
+      if (!key.startsWith(prefix)) continue;
+      this.#source(backend).then(
+        (source) => source.subscribe(key.slice(prefix.length)).catch(() => undefined),
+        () => undefined,
+      );
+    }
+  }
+
+  /** The client's address where the backend agreed, within its time. */
+  async #subscribe(uri: string): Promise<string | undefined> {
+    const { clock, limits } = this.#sources;
+    let stopWaiting: () => void = () => undefined;
+    const late = new Promise<undefined>((resolve) => {
+      stopWaiting = clock.after(limits.listWaitMs, () => resolve(undefined));
+    });
+    const subscribing = this.#subscribeAt(uri).catch(() => undefined);
+    return Promise.race([subscribing, late]).finally(stopWaiting);
+  }
+
+  async #subscribeAt(uri: string): Promise<string> {
+    const { backend, name } = await this.#sources.locate(uri);
+    const source = await this.#source(backend);
+    await source.subscribe(name);
+    this.#addresses.set(keyOf(backend, name), uri);
+    return uri;
+  }
+
+  #source(backend: string): Promise<Source> {
+    const existing = this.#open.get(backend);
+    if (existing !== undefined) return existing;
+    const opening = this.#openSource(backend);
+    this.#open.set(backend, opening);
+    opening.then(
+      (source) => {
+        if (this.#ended) source.close();
+      },
+      () => this.#open.delete(backend),
+    );
+    return opening;
+  }
+
+  async #openSource(backend: string): Promise<Source> {
+    const { client, clock } = this.#sources;
+    if (await this.#sources.isModern(backend)) {
+      return new Listening(nothingWanted, {
+        client,
+        clock,
+        start: (request, sink) => this.#sources.start(backend, request, sink),
+        deliver: (_message, said) => this.#tellUpdate(backend, said),
+      });
+    }
+    const watched = await this.#sources.watch(backend);
+    const subscribed = new Set<string>();
+    const stop = watched.hear(
+      (notification) => this.#told(backend, notification),
+      () => this.#open.delete(backend),
+    );
+    return {
+      subscribe: async (uri) => {
+        await watched.subscribe(uri);
+        subscribed.add(uri);
+      },
+      close: () => {
+        stop();
+        for (const uri of subscribed) watched.unsubscribe(uri);
+      },
+    };
+  }
+
+  #told(backend: string, notification: Notification): void {
+    const kind = changedList(notification.method);
+    if (kind === undefined) this.#tellUpdate(backend, notification);
+    else this.#changes.changed(kind);
+  }
+
+  #tellUpdate(backend: string, notification: Notification): void {
+    if (notification.method !== 'notifications/resources/updated' || !this.#acknowledged) return;
+    const span = member(notification.params, 'uri');
+    const own = span && stringAt(notification.bytes, span);
+    const address = own === undefined ? undefined : this.#addresses.get(keyOf(backend, own));
+    // Another client of the same session wants to hear of it, or a part of something that was asked for.
+    if (own === undefined || address === undefined) return;
+    this.#exchange.sendSubscribed(withUri(notification, address));
+  }
+}
+
+function keyOf(backend: string, uri: string): string {
+  return `${backend.length}:${backend}:${uri}`;
+}
+
+function both(asked: Wanted, offered: Wanted): Omit<Wanted, 'resourceSubscriptions'> {
+  return {
+    toolsListChanged: asked.toolsListChanged && offered.toolsListChanged,
+    promptsListChanged: asked.promptsListChanged && offered.promptsListChanged,
+    resourcesListChanged: asked.resourcesListChanged && offered.resourcesListChanged,
+  };
+}

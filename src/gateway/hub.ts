@@ -1,0 +1,103 @@
+/**
+ * Changes of lists, to everybody whom they concern: what modern backends tell, on one stream for all, and backends that go
+ * away and come back. What a legacy backend tells goes to the session that it was told to, and does not come this way.
+ */
+import type { Shelf } from '../catalog/shelf.ts';
+import { Failure } from '../errors.ts';
+import { Listening } from '../exchange/bridge/listening.ts';
+import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../exchange/bridge/subscriptions.ts';
+import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Backend, BackendState, Discovery } from '../exchange/lane.ts';
+import { ourselves } from '../exchange/own-call.ts';
+import { systemPermit } from '../policy/permit.ts';
+
+export type HearChange = (backend: string, kind: ListKind) => void;
+
+interface Watch {
+  listening: Listening | undefined;
+  readonly stop: () => void;
+}
+
+export class Hub {
+  readonly #backends: ReadonlyMap<string, Backend>;
+  readonly #shelf: Shelf;
+  readonly #clock: Clock;
+  readonly #hearers = new Set<{ readonly backends: readonly string[]; readonly hear: HearChange }>();
+  readonly #watches = new Map<string, Watch>();
+
+  constructor(backends: ReadonlyMap<string, Backend>, shelf: Shelf, clock: Clock) {
+    this.#backends = backends;
+    this.#shelf = shelf;
+    this.#clock = clock;
+  }
+
+  /** Tells of changes at these backends from now on. Returns how to stop. */
+  hear(backends: readonly string[], hear: HearChange): () => void {
+    for (const name of backends) this.watch(name);
+    const hearer = { backends, hear };
+    this.#hearers.add(hearer);
+    return () => this.#hearers.delete(hearer);
+  }
+
+  /** A backend is watched from the first time that somebody wants to know what it has. */
+  watch(name: string): void {
+    const backend = this.#backends.get(name);
+    if (backend === undefined || this.#watches.has(name)) return;
+    const watch: Watch = {
+      listening: undefined,
+      stop: backend.onChange((state) => this.#became(backend, watch, state)),
+    };
+    this.#watches.set(name, watch);
+    if (backend.state.state === 'ready') this.#listen(backend, watch, backend.state.discovery);
+  }
+
+  close(): void {
+    for (const { listening, stop } of this.#watches.values()) {
+      stop();
+      listening?.close();
+    }
+    this.#watches.clear();
+    this.#hearers.clear();
+  }
+
+  /** With a backend all that it has comes or goes. */
+  #became(backend: Backend, watch: Watch, state: BackendState): void {
+    watch.listening?.close();
+    watch.listening = undefined;
+    if (state.state === 'ready') this.#listen(backend, watch, state.discovery);
+    const had = backend.lastDiscovery?.capabilities ?? {};
+    for (const kind of listKinds) if (kind.capability in had) this.#changed(backend.name, kind);
+  }
+
+  #listen(backend: Backend, watch: Watch, { eras, capabilities }: Discovery): void {
+    const wanted = offeredLists(capabilities);
+    if (!eras.includes('modern') || isEmpty(wanted)) return;
+    let heardBefore = false;
+    watch.listening = new Listening(wanted, {
+      client: ourselves,
+      clock: this.#clock,
+      start: (request, sink) => start(backend, request, sink),
+      deliver: (_message, said) => {
+        const kind = changedList(said.method);
+        if (kind !== undefined) this.#changed(backend.name, kind);
+      },
+      opened: () => {
+        if (heardBefore) for (const kind of listKinds) if (wanted[kind.flag]) this.#changed(backend.name, kind);
+        heardBefore = true;
+      },
+    });
+  }
+
+  #changed(backend: string, kind: ListKind): void {
+    for (const method of kind.lists) this.#shelf.changed({ backend, method });
+    for (const { backends, hear } of [...this.#hearers]) if (backends.includes(backend)) hear(backend, kind);
+  }
+}
+
+function start(backend: Backend, request: CallRequest, sink: CallSink): Call {
+  const lane = backend.modern;
+  if (lane !== undefined) return lane.call(systemPermit('stream'), request, sink);
+  sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable') });
+  return { cancel: () => undefined };
+}

@@ -1,0 +1,251 @@
+/** What a legacy session wants of its backends: requests, notifications, and the lanes that they travel on. */
+import { offers } from '../catalog/offers.ts';
+import { Failure } from '../errors.ts';
+import { admitLegacy, unknownMethod } from '../exchange/admit.ts';
+import type { StartCall } from '../exchange/bridge/drive.ts';
+import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
+import { subscribeRequest } from '../exchange/bridge/watching.ts';
+import type { CallRequest, CallSink } from '../exchange/call.ts';
+import { nowhere, StreamsDownstream } from '../exchange/downstream.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Discovery, Lane } from '../exchange/lane.ts';
+import type { HeldLane } from '../exchange/lanes.ts';
+import { logLevelAt } from '../exchange/log-level.ts';
+import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import { PooledCall } from '../exchange/pooled-call.ts';
+import type { Session } from '../exchange/session.ts';
+import { decide } from '../policy/decide.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { member, stringAt } from '../wire/values.ts';
+import { absorb, beginListening } from './absorb.ts';
+import { discoverAll, inClientNames, listCall } from './many.ts';
+import { readerForSession } from './reading.ts';
+import type { Rooms } from './rooms.ts';
+import { SessionLinks } from './session-links.ts';
+import { isMerged, type Target } from './targets.ts';
+import { listTools } from './tools.ts';
+
+export class LegacyCalls {
+  readonly #rooms: Rooms;
+  readonly #links = new WeakMap<Session, SessionLinks>();
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  decide({ principal, endpoint }: Pick<Session, 'principal' | 'endpoint'>, row: MethodRow, backend: string): Permit {
+    return decide({ principal, row, endpoint: endpoint.path, backend });
+  }
+
+  /**
+   * What stands behind a new session. One backend is its other half, and is opened with it; of many each is opened when it
+   * is needed.
+   */
+  async open(session: Session): Promise<Discovery> {
+    const { endpoint } = session;
+    const [only = ''] = endpoint.backends;
+    if (!isMerged(endpoint)) return (await this.#lane(session, only, this.decide(session, initialize, only))).discovery;
+    this.#links.set(session, new SessionLinks(this.#rooms, session));
+    return discoverAll(this.#rooms, endpoint);
+  }
+
+  async serve(session: Session, exchange: Exchange): Promise<void> {
+    const { request: message } = exchange;
+    const { endpoint } = session;
+    const row = admitLegacy(message, session.client.revision);
+    if (row.method === 'ping') {
+      exchange.respondResult('{}');
+      return;
+    }
+    if (!isMerged(endpoint)) {
+      const [only = ''] = endpoint.backends;
+      return this.#serveOne(session, exchange, { backend: only, message });
+    }
+    if (!this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
+    if (row.method === 'logging/setLevel') return this.#setLevels(session, exchange);
+    const reader = readerForSession(session, (permit, backend, what) => this.#laneFor(session, backend, permit, what));
+    if (row.list !== undefined) {
+      const start = listCall(this.#rooms, endpoint, reader, () => unknownMethod(message, 'legacy'));
+      new LegacyDrive({ ...this.#rooms, session }, exchange, callRequest(session, exchange, message), start).begin();
+      return;
+    }
+    return this.#serveOne(session, exchange, await this.#rooms.targets.find(endpoint, row, message, reader));
+  }
+
+  /** A notification of the client, to every backend that has a session for it. */
+  notify(session: Session, message: Notification, row: MethodRow): void {
+    const isReady = row.method === 'notifications/initialized';
+    const merged = isMerged(session.endpoint);
+    for (const [backend, opening] of session.lanes) {
+      const permit = this.decide(session, row, backend);
+      opening.then(
+        (lane) => {
+          lane.notify(permit, message);
+          if (isReady && !merged) beginListening(this.#rooms, session, { backend, lane, permit });
+        },
+        () => undefined,
+      );
+    }
+    if (!isReady || !merged) return;
+    this.#links.get(session)?.begin((backend) => this.#openIfLegacy(session, backend));
+    for (const backend of session.endpoint.backends) this.#openIfLegacy(session, backend);
+  }
+
+  async #serveOne(session: Session, exchange: Exchange, target: Target): Promise<void> {
+    const { row } = exchange;
+    const { backend, message } = target;
+    const permit = this.decide(session, row, backend);
+    const lane = await this.#laneFor(session, backend, permit, row);
+    if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
+    this.#remember(session, exchange, target);
+    if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit, message })) {
+      lane.release?.();
+      return;
+    }
+    const paramHeaders =
+      lane.era === 'modern' && row.method === 'tools/call'
+        ? (again: boolean) => this.#rooms.toolHeaders.valuesFor(backend, message, listTools(lane), again)
+        : undefined;
+    const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
+    const start = this.#starter(session, lane, target, permit);
+    new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
+  }
+
+  #starter(session: Session, lane: HeldLane, target: Target, permit: Permit): StartCall {
+    if (!isMerged(session.endpoint)) return (next, sink) => lane.call(permit, next, sink);
+    const links = this.#links.get(session);
+    const said = links && ((notification: Notification) => links.translate(target.backend, notification));
+    const opened = (on: HeldLane) => ({ lane: on, level: undefined, release: () => on.release?.() });
+    return (next, sink) => {
+      const hears = withoutSessionLoss(inClientNames(sink, target, said));
+      // One session upstream among several: that it is lost is no reason to end the client's, and it is opened anew.
+      const reopen = async () => {
+        // The session hears after the call that the lane is lost, and would give out the same one until then.
+        await undefined;
+        return opened(await this.#laneFor(session, target.backend, permit, next.row));
+      };
+      return new PooledCall(next, hears, permit, reopen).begin(opened(lane));
+    };
+  }
+
+  /** The level of all backends that have one in their sessions; modern ones are told with every request. */
+  #setLevels(session: Session, exchange: Exchange): void {
+    const { request } = exchange;
+    const level = logLevelAt(request.bytes, member(request.params, 'level'));
+    if (level === undefined) {
+      exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
+      return;
+    }
+    session.logLevel = level;
+    for (const [backend, opening] of session.lanes) {
+      opening.then(
+        (lane) => this.#tellLevel(session, backend, lane),
+        () => undefined,
+      );
+    }
+    exchange.respondResult('{}');
+  }
+
+  #tellLevel(session: Session, backend: string, lane: Lane): void {
+    const { logLevel: level } = session;
+    if (level === undefined || lane.era === 'modern' || lane.discovery.capabilities.logging === undefined) return;
+    const permit = this.decide(session, setLevel, backend);
+    callOnce((sink) => lane.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
+  }
+
+  /** Which address means which resource, for what a backend says of it later. */
+  #remember(session: Session, exchange: Exchange, { backend, message }: Target): void {
+    const links = this.#links.get(session);
+    const address = uriOf(exchange.request);
+    const name = uriOf(message);
+    if (links === undefined || address === undefined || name === undefined) return;
+    if (exchange.row.method === 'resources/subscribe') links.subscribed(address, { backend, name });
+    else if (exchange.row.method === 'resources/unsubscribe') links.unsubscribed(address);
+  }
+
+  #openIfLegacy(session: Session, backend: string): void {
+    const permit = this.decide(session, initialize, backend);
+    this.#rooms.lanes.discover(backend).then(
+      ({ eras }) => {
+        if (eras.includes('legacy') && !session.ended) this.#lane(session, backend, permit).catch(() => undefined);
+      },
+      () => undefined,
+    );
+  }
+
+  #laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<HeldLane> {
+    if (session.downstream !== nowhere) return this.#lane(session, backend, permit);
+    return this.#rooms.lanes.forModern(permit, backend, session.principal, session.client, row);
+  }
+
+  #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
+    const merged = isMerged(session.endpoint);
+    const isNew = !session.lanes.has(backend);
+    // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
+    // opened anew with the next request. So is one of several, or at once: its client listens to it.
+    const { clock, lanes, sessions } = this.#rooms;
+    const openedAt = clock.now();
+    const opening = lanes.forSession(permit, session, backend, () => {
+      this.#links.get(session)?.outdated(backend);
+      if (!merged && session.downstream instanceof StreamsDownstream)
+        sessions.end(session, new Failure('session_not_found'));
+      if (merged && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
+        this.#openIfLegacy(session, backend);
+    });
+    if (merged && isNew) {
+      opening.then(
+        (lane) => this.#settleIn(session, backend, lane),
+        () => undefined,
+      );
+    }
+    return opening;
+  }
+
+  /** A session that was opened later than the client's own, or opened anew, is told what the client said before. */
+  #settleIn(session: Session, backend: string, lane: Lane): void {
+    this.#tellLevel(session, backend, lane);
+    if (lane.era === 'modern') return;
+    const permit = this.decide(session, subscribe, backend);
+    for (const uri of this.#links.get(session)?.subscriptionsAt(backend) ?? []) {
+      callOnce((sink) => lane.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(() => undefined);
+    }
+  }
+}
+
+/** An upstream session that was lost sooner would be lost again, and opened again, without end. */
+const STOOD_MS = 10_000;
+
+const initialize = methodRow('initialize') as MethodRow;
+const setLevel = methodRow('logging/setLevel') as MethodRow;
+const subscribe = methodRow('resources/subscribe') as MethodRow;
+
+function callRequest(session: Session, exchange: Exchange, message: Request): CallRequest {
+  return {
+    row: exchange.row,
+    message,
+    client: session.client,
+    progress: exchange.token !== undefined,
+    logLevel: session.logLevel,
+  };
+}
+
+function uriOf({ bytes, params }: Request): string | undefined {
+  const span = member(params, 'uri');
+  return span && stringAt(bytes, span);
+}
+
+/** To the client it is one backend that failed, and not its session. */
+function withoutSessionLoss(sink: CallSink): CallSink {
+  return {
+    notify: (notification) => sink.notify(notification),
+    ask: (ask) => sink.ask(ask),
+    pause: (retryMs) => sink.pause(retryMs),
+    settle: (outcome) => {
+      const isLoss = outcome.kind === 'failure' && outcome.failure.reason === 'backend_session_lost';
+      if (!isLoss) sink.settle(outcome);
+      else sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable', { cause: outcome.failure }) });
+    },
+  };
+}

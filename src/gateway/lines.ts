@@ -1,0 +1,132 @@
+/** Clients that have one connection for everything: HTTP+SSE and stdio. */
+import { Failure } from '../errors.ts';
+import { eraOf } from '../exchange/admit.ts';
+import type { Endpoint, Line } from '../exchange/arrival.ts';
+import { readCancelled } from '../exchange/cancelled.ts';
+import { Inflight } from '../exchange/exchange.ts';
+import { LineReply } from '../exchange/line.ts';
+import type { Connection } from '../exchange/outlet.ts';
+import type { Credentials, Principal } from '../identity/principal.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import type { Era } from '../wire/revisions.ts';
+import { operationOf } from './entry.ts';
+import type { Rooms } from './rooms.ts';
+import type { LineState, Turn } from './turn.ts';
+
+export interface Opened {
+  readonly endpoint: Endpoint;
+  readonly principal: Principal;
+  readonly credentials: Credentials;
+  readonly via: LineState['via'];
+  readonly connection: Connection;
+}
+
+export class Lines {
+  readonly #rooms: Rooms;
+  readonly #take: (era: Era, turn: Turn) => void;
+  readonly #open = new Set<LineState>();
+
+  constructor(rooms: Rooms, take: (era: Era, turn: Turn) => void) {
+    this.#rooms = rooms;
+    this.#take = take;
+  }
+
+  open(opened: Opened): Line {
+    const { via, connection, principal } = opened;
+    const line: LineState = {
+      via,
+      connection,
+      inflight: new Inflight(),
+      era: undefined,
+      opening: undefined,
+      session: undefined,
+      closed: false,
+    };
+    this.#open.add(line);
+    const overByItself = this.#rooms.tenure.hold(principal, () => connection.end());
+    const stopWaiting = via === 'sse' ? this.#awaitSession(line) : undefined;
+    return {
+      admits: (credentials, message) => this.#admits(opened, credentials, message),
+      receive: (message) => this.#receive(opened, line, message),
+      close: () => {
+        overByItself();
+        stopWaiting?.();
+        this.#close(line);
+      },
+    };
+  }
+
+  end(failure: Failure): void {
+    for (const { session } of [...this.#open]) session?.end(failure);
+  }
+
+  #receive({ endpoint, principal, credentials, connection }: Opened, line: LineState, message: Message | Batch): void {
+    const reply = new LineReply(connection, message);
+    const head = { header: undefined, paramHeaders: undefined };
+    const turn: Turn = { endpoint, principal, credentials, message, reply, ...head, line };
+    const era = eraOn(line, message);
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled') cancelOn(line, turn);
+    this.#take(era, turn);
+  }
+
+  /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */
+  #awaitSession(line: LineState): () => void {
+    const { clock, limits, count } = this.#rooms;
+    let stop: () => void;
+    const look = () => {
+      if (line.session !== undefined) return;
+      if (line.opening !== undefined) {
+        stop = clock.after(limits.initializeMs, look);
+        return;
+      }
+      count('line.never_initialized');
+      line.connection.end();
+    };
+    stop = clock.after(limits.initializeMs, look);
+    return () => stop();
+  }
+
+  /** Whoever learns the id of somebody else's line is told that there is none. */
+  async #admits(
+    { endpoint, principal }: Opened,
+    credentials: Credentials,
+    message: Message | Batch,
+  ): Promise<Failure | undefined> {
+    const { door } = this.#rooms;
+    const kind = message.kind === 'request' ? 'request' : 'other';
+    const operation = operationOf(message);
+    const who = await door.identify(endpoint.path, credentials, () => ({ kind, ...(operation && { operation }) }));
+    if (who instanceof Failure) return who;
+    if (who.key !== principal.key) return new Failure('session_not_found');
+    return door.check(endpoint.path, who, credentials, operation ?? {});
+  }
+
+  #close(line: LineState): void {
+    line.closed = true;
+    this.#open.delete(line);
+    for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
+    if (line.session === undefined) return;
+    this.#rooms.sessions.end(line.session);
+    line.session.end(new Failure('session_ended'));
+  }
+}
+
+/**
+ * HTTP+SSE is older than the modern era and has no place for it. On stdio what names no revision is of the era in which the
+ * client began; `initialize` begins the legacy one also after a look at `server/discover`.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
+ */
+function eraOn(line: LineState, message: Message | Batch): Era {
+  if (line.via === 'sse') return 'legacy';
+  const said = eraOf(message, undefined);
+  if (said === 'modern') line.era ??= said;
+  else if (message.kind === 'request' && message.method === 'initialize') line.era = said;
+  return said === 'modern' ? said : (line.era ?? said);
+}
+
+/** On a line both eras cancel by name; a legacy session looks for the id itself. */
+function cancelOn(line: LineState, { message }: Turn): void {
+  if (message.kind !== 'notification') return;
+  const cancelled = readCancelled(message);
+  if (cancelled !== undefined) line.inflight.only(cancelled.id)?.cancel(cancelled.reason);
+}

@@ -1,0 +1,359 @@
+/**
+ * The lists of the backends behind one endpoint, as one client sees them: each read in full on the client's own lane, kept
+ * while it is good, merged, and handed out page by page. A backend that is down or slow costs its own entries and no others.
+ */
+import type { Bound, Cursors, Position } from '../catalog/cursors.ts';
+import { readPage, type Scope } from '../catalog/entries.ts';
+import { createNames, type Names } from '../catalog/names.ts';
+import { offers } from '../catalog/offers.ts';
+import { Recent } from '../catalog/recent.ts';
+import type { KeptList, Read, Shelf } from '../catalog/shelf.ts';
+import { type BackendList, mergeNamed, mergeResources, mergeTemplates, type View } from '../catalog/view.ts';
+import { Failure } from '../errors.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Warn } from '../exchange/bridge/drive.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Backend, Discovery } from '../exchange/lane.ts';
+import type { HeldLane } from '../exchange/lanes.ts';
+import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import { withoutInvalidTools } from '../exchange/tool-headers.ts';
+import type { Principal } from '../identity/principal.ts';
+import { type Permit, systemPermit } from '../policy/permit.ts';
+import type { ResultResponse } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import { type Digest, Merged, type Missing } from './merged.ts';
+
+/** Through whose eyes lists are read. */
+export interface Reader {
+  readonly principal: Principal;
+  /** The era in which a backend that has both is spoken to. */
+  readonly prefers: Era;
+  /** Equal for those who are shown the same by a backend of that era. */
+  owner(era: Era): string;
+  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane>;
+}
+
+export interface ListsOptions {
+  readonly backends: ReadonlyMap<string, Backend>;
+  readonly shelf: Shelf;
+  /** Somebody wants to know what this backend has, and when that changes. */
+  readonly watch: (backend: string) => void;
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+  readonly limits: ListsLimits;
+  readonly digest: Digest;
+  readonly warn: Warn;
+}
+
+export interface ListsLimits {
+  readonly listWaitMs: number;
+  readonly listGoodMs: number;
+  readonly listUnsureMs: number;
+  readonly listPageEntries: number;
+  readonly listPageBytes: number;
+}
+
+/** A list of one backend, or why there is none. Undefined: it has no such things. */
+type Part = KeptList | Missing | undefined;
+
+/** Pages of one list: beyond that a backend pages in circles. */
+const PAGES = 1_000;
+/** Merged lists that are kept. Where everybody sees the same there is one for each list of each endpoint. */
+const MERGED_KEPT = 64;
+/** A call needs nothing but where its name leads; ordinarily a merged list tells. */
+const VIEWS_KEPT = 16;
+/** How long a list that is the same for everybody is given without a look at each of its parts: these are known to be in use, then. */
+const UNSEEN_MS = 1_000;
+/** A backend that calls its list good for longer than this is asked again all the same. */
+const LONGEST_GOOD_MS = 60 * 60 * 1000;
+
+/** A merged list that everybody may see, and what must be so for it to be given again. */
+interface Standing {
+  readonly merged: Merged;
+  /** Of the shelf. */
+  readonly changes: number;
+  readonly until: number;
+  readonly known: readonly (Discovery | undefined)[];
+}
+
+export class Lists {
+  readonly #options: ListsOptions;
+  readonly #names = new Map<string, Names>();
+  readonly #merged = new Recent<Merged>(MERGED_KEPT);
+  /** Of lists some of which are good no more, or were never read. */
+  readonly #views = new Recent<View>(VIEWS_KEPT);
+  readonly #standing = new Map<string, Standing>();
+
+  constructor(options: ListsOptions) {
+    this.#options = options;
+  }
+
+  names({ path, backends }: Endpoint): Names {
+    const existing = this.#names.get(path);
+    if (existing !== undefined) return existing;
+    const names = createNames(backends, this.#options.digest);
+    this.#names.set(path, names);
+    return names;
+  }
+
+  /** The merged list, from what is kept and good; else every backend that has to be asked is asked, all at once. */
+  merged(endpoint: Endpoint, row: MethodRow, reader: Reader): Merged | Promise<Merged> {
+    const standing = this.#standingFor(endpoint, row, reader);
+    if (standing !== undefined) return standing;
+    const parts: (Part | Promise<Part>)[] = endpoint.backends.map((name) => this.#part(name, row, reader));
+    if (!parts.some((part) => part instanceof Promise)) {
+      const merged = this.#merge(endpoint, row, parts as Part[]);
+      this.#stand(endpoint, row, reader, merged);
+      return merged;
+    }
+    return Promise.all(parts).then((settled) => this.#merge(endpoint, row, settled));
+  }
+
+  #standingFor(endpoint: Endpoint, row: MethodRow, reader: Reader): Merged | undefined {
+    const standing = this.#standing.get(standingKey(endpoint, row, reader));
+    if (standing === undefined) return undefined;
+    const { backends, shelf, clock } = this.#options;
+    if (standing.changes !== shelf.changes || clock.now() >= standing.until) return undefined;
+    const { known, merged } = standing;
+    for (let at = 0; at < known.length; at++) {
+      const backend = backends.get(endpoint.backends[at] as string);
+      if (backend?.lastDiscovery !== known[at] || backend?.state.state === 'down') return undefined;
+    }
+    return merged;
+  }
+
+  #stand(endpoint: Endpoint, row: MethodRow, reader: Reader, merged: Merged): void {
+    if (merged.scope !== 'public' || !merged.isWhole) return;
+    const { backends, shelf, clock } = this.#options;
+    const until = Math.min(clock.now() + UNSEEN_MS, ...merged.lists.map(({ readAt, goodMs }) => readAt + goodMs));
+    const known = endpoint.backends.map((name) => backends.get(name)?.lastDiscovery);
+    this.#standing.set(standingKey(endpoint, row, reader), { merged, changes: shelf.changes, until, known });
+  }
+
+  /** What was known last, good or not; backends that were never asked are not in it. */
+  known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
+    const { shelf } = this.#options;
+    return endpoint.backends.flatMap((backend) => {
+      const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
+      return shelf.last({ backend, method: row.method, owner }) ?? [];
+    });
+  }
+
+  /** The same as the clients see it. */
+  knownView(endpoint: Endpoint, row: MethodRow, reader: Reader): View {
+    const lists = this.known(endpoint, row, reader);
+    const key = mergedKey(endpoint, row, lists);
+    const existing = this.#merged.get(key)?.view ?? this.#views.get(key);
+    if (existing !== undefined) return existing;
+    const view = this.view(endpoint, row, lists);
+    this.#views.set(key, view);
+    return view;
+  }
+
+  /** One page towards the client. Undefined where no backend has such things. */
+  page(
+    endpoint: Endpoint,
+    row: MethodRow,
+    reader: Reader,
+    cursor: string | undefined,
+  ): ResultResponse | undefined | Promise<ResultResponse | undefined> {
+    if (cursor !== undefined) return this.#laterPage(endpoint, row, reader, cursor);
+    const merged = this.merged(endpoint, row, reader);
+    if (merged instanceof Promise) return merged.then((all) => this.#page(endpoint, row, reader, all, 0));
+    return this.#page(endpoint, row, reader, merged, 0);
+  }
+
+  async #laterPage(
+    endpoint: Endpoint,
+    row: MethodRow,
+    reader: Reader,
+    cursor: string,
+  ): Promise<ResultResponse | undefined> {
+    const { offset, version } = this.#readCursor(endpoint, row, reader, cursor);
+    // The list as it was when the first page was given, so that nothing is missed and nothing comes twice. Equal versions are
+    // equal to the byte, and the cursor was given to this reader, or for a list that everybody may see.
+    const same = this.#merged.find((merged) => merged.isKnownAs(version));
+    const merged = same ?? (await this.merged(endpoint, row, reader));
+    if (merged.version !== version)
+      throw new Failure('invalid_cursor', { message: 'The list has changed: begin again' });
+    return this.#page(endpoint, row, reader, merged, offset);
+  }
+
+  #readCursor(endpoint: Endpoint, row: MethodRow, reader: Reader, cursor: string): Position {
+    const bounds = (['public', 'private'] as const).map((scope) => boundTo(endpoint, row, scope, reader));
+    return this.#options.cursors.read(cursor, ...bounds);
+  }
+
+  #page(
+    endpoint: Endpoint,
+    row: MethodRow,
+    reader: Reader,
+    merged: Merged,
+    offset: number,
+  ): ResultResponse | undefined {
+    if (merged.isNothing) return undefined;
+    const { cursors, clock } = this.#options;
+    const bound = boundTo(endpoint, row, merged.scope, reader);
+    return merged.page(offset, clock.now(), (next) => cursors.write({ offset: next, version: merged.version }, bound));
+  }
+
+  #merge(endpoint: Endpoint, row: MethodRow, parts: readonly Part[]): Merged {
+    const lists = parts.filter((part): part is KeptList => part !== undefined && 'entries' in part);
+    const missing = parts.filter((part): part is Missing => part !== undefined && 'reason' in part);
+    const away = missing.flatMap(({ last }) => (last === undefined ? [] : [{ ...last, away: true }]));
+    const key = mergedKey(endpoint, row, lists, missing);
+    const existing = this.#merged.get(key);
+    if (existing !== undefined) return existing;
+    const view = this.view(endpoint, row, [...lists, ...away]);
+    for (const { name, backends } of view.collisions) {
+      this.#options.warn('several backends behind one endpoint have the same name', {
+        endpoint: endpoint.path,
+        list: row.list,
+        name,
+        backends,
+      });
+    }
+    const merged = new Merged({
+      row,
+      view,
+      lists,
+      missing,
+      limits: this.#options.limits,
+      digest: this.#options.digest,
+    });
+    this.#merged.set(key, merged);
+    return merged;
+  }
+
+  view(endpoint: Endpoint, row: MethodRow, lists: readonly BackendList[]): View {
+    if (row.list === 'resources') return mergeResources(lists);
+    if (row.list === 'resourceTemplates') return mergeTemplates(lists);
+    return mergeNamed(lists, endpoint.names, this.names(endpoint));
+  }
+
+  #eraOf(name: string, { prefers }: Reader): Era | undefined {
+    const eras = this.#options.backends.get(name)?.lastDiscovery?.eras;
+    return eras === undefined || eras.includes(prefers) ? eras && prefers : eras[0];
+  }
+
+  #missing(backend: string, row: MethodRow, reader: Reader, error: unknown): Missing {
+    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
+    const last = this.#options.shelf.last({ backend, method: row.method, owner });
+    return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
+  }
+
+  #part(name: string, row: MethodRow, reader: Reader): Part | Promise<Part> {
+    const backend = this.#options.backends.get(name);
+    if (backend === undefined) return undefined;
+    const { shelf, clock, limits } = this.#options;
+    const discovery = backend.lastDiscovery;
+    const era = this.#eraOf(name, reader);
+    if (backend.state.state === 'down') return this.#missing(name, row, reader, backend.state.failure);
+    let waitMs = limits.listWaitMs;
+    if (discovery !== undefined && era !== undefined) {
+      if (!offers(discovery.capabilities, row)) return undefined;
+      const key = { backend: name, method: row.method, owner: reader.owner(era) };
+      const fresh = shelf.fresh(key);
+      if (fresh !== undefined) return fresh;
+      // Of a reading that others wait for already only the rest is waited for; of one that is overdue, nothing.
+      const now = clock.now();
+      waitMs = Math.max(0, waitMs - (now - (shelf.readingSince(key) ?? now)));
+    }
+    return this.#readWithin(waitMs, backend, row, reader).catch((error: unknown) =>
+      this.#missing(name, row, reader, error),
+    );
+  }
+
+  async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
+    const { clock, shelf } = this.#options;
+    let stopWaiting: () => void = () => undefined;
+    const late = new Promise<never>((_, reject) => {
+      stopWaiting = clock.after(waitMs, () => reject(new Failure('backend_timeout')));
+    });
+    const list = async (): Promise<Part> => {
+      const { capabilities, eras } = await backend.discover();
+      if (!offers(capabilities, row)) return undefined;
+      const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
+      const key = { backend: backend.name, method: row.method, owner: reader.owner(era) };
+      return shelf.take(key, () => this.#read(backend.name, row, reader));
+    };
+    const reading = list();
+    // It goes on when nobody waits any more, and what it gives is there for the next one.
+    reading.catch(() => undefined);
+    return Promise.race([reading, late]).finally(stopWaiting);
+  }
+
+  /** A session upstream that was lost is opened anew, once: reading may be repeated. */
+  async #read(name: string, row: MethodRow, reader: Reader): Promise<Read> {
+    const permit = systemPermit('list');
+    this.#options.watch(name);
+    const read = async () => {
+      const lane = await reader.hold(permit, name, row);
+      try {
+        return await this.#readOn(lane, permit, name, row);
+      } finally {
+        lane.release?.();
+      }
+    };
+    return read().catch((error: unknown) => {
+      if (error instanceof Failure && error.reason === 'backend_session_lost') return read();
+      throw error;
+    });
+  }
+
+  async #readOn(lane: HeldLane, permit: Permit, name: string, row: MethodRow): Promise<Read> {
+    const { limits, warn } = this.#options;
+    const call = lane.aside ?? lane.call.bind(lane);
+    const pages: ReturnType<typeof readPage>[] = [];
+    let cursor: string | undefined;
+    for (let count = 0; count < PAGES; count++) {
+      const request = ownRequest(row.method, cursor === undefined ? {} : { cursor });
+      const answer = await callOnce((sink) => call(permit, request, sink));
+      const valid = withoutInvalidTools(answer, (tool, why) =>
+        warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
+      );
+      const page = readPage(valid, row, (why) =>
+        warn('an entry of a list was left out', { backend: name, list: row.list, why }),
+      );
+      if (page.next !== undefined && page.next === cursor) break;
+      pages.push(page);
+      cursor = page.next;
+      if (cursor !== undefined) continue;
+      const ttlMs = Math.min(...pages.map((one) => one.ttlMs ?? 0), LONGEST_GOOD_MS);
+      const tells = tellsOfChanges(lane.discovery.capabilities, row) ? limits.listGoodMs : limits.listUnsureMs;
+      return {
+        entries: pages.flatMap(({ entries }) => entries),
+        ttlMs,
+        goodMs: lane.era === 'modern' ? ttlMs : tells,
+        scope: lane.era === 'modern' && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
+      };
+    }
+    throw new Failure('backend_invalid', { message: `${row.method} has no end` });
+  }
+}
+
+function mergedKey(
+  { path }: Endpoint,
+  { method }: MethodRow,
+  lists: readonly KeptList[],
+  missing: readonly Missing[] = [],
+): string {
+  const absent = missing.map(({ backend, reason, last }) => `${backend}:${reason}:${last?.version}`);
+  return [path, method, ...lists.map(({ version }) => version), ...absent].join('\n');
+}
+
+/** As many as there are lists of endpoints, for each era of clients. */
+function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers }: Reader): string {
+  return `${prefers} ${method} ${path}`;
+}
+
+/** A list that is one principal's own is nobody else's on its later pages either. */
+function boundTo({ path }: Endpoint, { method }: MethodRow, scope: Scope, { principal }: Reader): Bound {
+  return { endpoint: path, method, ...(scope === 'private' && { principal: principal.key }) };
+}
+
+function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {
+  const area = capability === undefined ? undefined : capabilities[capability];
+  return typeof area === 'object' && area !== null && 'listChanged' in area && area.listChanged === true;
+}

@@ -1,0 +1,92 @@
+/** What is done otherwise where several backends stand behind an endpoint. */
+import { about } from '../about.ts';
+import { mergeDiscoveries } from '../catalog/discovery.ts';
+import { Failure } from '../errors.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { StartCall } from '../exchange/bridge/drive.ts';
+import type { CallSink } from '../exchange/call.ts';
+import type { Discovery } from '../exchange/lane.ts';
+import type { Notification, Request, ResultResponse } from '../wire/message.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { Reader } from './lists.ts';
+import type { Rooms } from './rooms.ts';
+import type { Target } from './targets.ts';
+
+/** Everything that the backends have together. Never waits for the slowest: what comes later is told by a list change. */
+export async function discoverAll({ backends, clock, limits }: Rooms, endpoint: Endpoint): Promise<Discovery> {
+  const all = endpoint.backends.flatMap((name) => backends.get(name) ?? []);
+  const unknown = all.filter(({ lastDiscovery }) => lastDiscovery === undefined);
+  if (unknown.length > 0) {
+    let stopWaiting: () => void = () => undefined;
+    const late = new Promise<void>((resolve) => {
+      stopWaiting = clock.after(limits.discoverWaitMs, resolve);
+    });
+    const probes = Promise.allSettled(unknown.map((backend) => backend.discover()));
+    await Promise.race([probes, late]).finally(stopWaiting);
+  }
+  return mergeDiscoveries(
+    all.map(({ name, lastDiscovery }) => ({ backend: name, discovery: lastDiscovery })),
+    about,
+  );
+}
+
+/** A merged list in the place of a backend's. `unknown` makes the answer where no backend has such things. */
+export function listCall(
+  { lists, fault }: Rooms,
+  endpoint: Endpoint,
+  reader: Reader,
+  unknown: () => Failure,
+): StartCall {
+  return ({ row, message }, sink) => {
+    let cancelled = false;
+    const settle = (page: ResultResponse) => {
+      if (!cancelled) sink.settle({ kind: 'result', message: page, vocabulary: 'modern', screened: true });
+    };
+    const fail = (error: unknown) => {
+      if (!cancelled) sink.settle({ kind: 'failure', failure: fault(error) });
+    };
+    try {
+      const page = lists.page(endpoint, row, reader, cursorOf(message));
+      if (page === undefined) fail(unknown());
+      else if (page instanceof Promise)
+        page.then((given) => (given === undefined ? fail(unknown()) : settle(given)), fail);
+      else settle(page);
+    } catch (error) {
+      fail(error);
+    }
+    return {
+      cancel: () => {
+        cancelled = true;
+      },
+    };
+  };
+}
+
+function cursorOf({ bytes, params }: Request): string | undefined {
+  const span = member(params, 'cursor');
+  if (span === undefined) return undefined;
+  const cursor = stringAt(bytes, span);
+  if (cursor === undefined) throw new Failure('invalid_cursor');
+  return cursor;
+}
+
+/** Hears a backend in the names of its client. `said` gives what to pass on of a notification, if anything. */
+export function inClientNames(
+  sink: CallSink,
+  { inClientNames: rename }: Target,
+  said?: (notification: Notification) => Notification | undefined,
+): CallSink {
+  if (rename === undefined && said === undefined) return sink;
+  return {
+    notify: (notification) => {
+      const passed = said === undefined ? notification : said(notification);
+      if (passed !== undefined) sink.notify(passed);
+    },
+    ask: (ask) => sink.ask(ask),
+    pause: (retryMs) => sink.pause(retryMs),
+    settle: (outcome) => {
+      if (outcome.kind !== 'result' || rename === undefined) sink.settle(outcome);
+      else sink.settle({ ...outcome, message: rename(outcome.message) });
+    },
+  };
+}

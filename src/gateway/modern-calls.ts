@@ -1,0 +1,119 @@
+/** A modern client's request, once it is known for which backend it is: the lane, the headers, the call. */
+import { offers } from '../catalog/offers.ts';
+import type { Failure } from '../errors.ts';
+import { unknownMethod } from '../exchange/admit.ts';
+import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
+import { ModernDrive } from '../exchange/bridge/modern-client.ts';
+import { Watching } from '../exchange/bridge/watching.ts';
+import type { CallRequest } from '../exchange/call.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { HeldLane } from '../exchange/lanes.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Permit } from '../policy/permit.ts';
+import { member, stringAt } from '../wire/values.ts';
+import { inClientNames } from './many.ts';
+import type { Rooms } from './rooms.ts';
+import type { Target } from './targets.ts';
+import { listTools } from './tools.ts';
+
+/** A request that was admitted. */
+export interface Admitted {
+  readonly principal: Principal;
+  readonly endpoint: Endpoint;
+  readonly exchange: Exchange;
+  /** As the client sent it. */
+  readonly request: CallRequest;
+  /** Absent where the transport has no headers. */
+  readonly header: HeaderReader | undefined;
+}
+
+/** One that has leave to reach its backend, in that backend's names. */
+interface Bound extends Admitted {
+  readonly target: Target;
+  readonly permit: Permit;
+  /** Rounds that the same request has had, where this is a retry that makes its call anew. */
+  readonly rounds?: number;
+}
+
+export class ModernCalls {
+  readonly #rooms: Rooms;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  begin(admitted: Admitted, target: Target, permit: Permit): void {
+    const { message } = target;
+    const request = message === admitted.request.message ? admitted.request : { ...admitted.request, message };
+    const bound: Bound = { ...admitted, request, target, permit };
+    const lane = this.#rooms.lanes.stateless(target.backend);
+    if (lane !== undefined) this.#drive(bound, lane);
+    else this.#findLane(bound).catch((error: unknown) => admitted.exchange.fail(this.#rooms.fault(error)));
+  }
+
+  async #findLane(bound: Bound): Promise<void> {
+    const { target, endpoint, exchange, principal, permit, request } = bound;
+    const { backend } = target;
+    const { eras } = await this.#rooms.lanes.discover(backend);
+    const state = member(request.message.params, 'requestState');
+    let rounds = 0;
+    if (state !== undefined && !eras.includes('modern')) {
+      const text = stringAt(request.message.bytes, state) ?? '';
+      const claim = { principal, endpoint: endpoint.path, request: exchange.request };
+      const taken = await this.#rooms.parking.take(text, claim);
+      if (taken instanceof ModernDrive) {
+        taken.resume(exchange, request);
+        return;
+      }
+      rounds = taken.rounds;
+    }
+    if (request.row.longLived && !eras.includes('modern')) {
+      const watched = await this.#rooms.lanes.watch(permit, backend, principal, request.client);
+      await new Watching(exchange, watched).begin();
+      return;
+    }
+    const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);
+    this.#drive({ ...bound, rounds }, held);
+  }
+
+  #drive(bound: Bound, lane: HeldLane): void {
+    const { exchange, request } = bound;
+    if (!offers(lane.discovery.capabilities, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
+    if (exchange.settled) {
+      lane.release?.();
+      return;
+    }
+    const mismatch = this.#paramMismatch(bound, lane);
+    if (mismatch === undefined) this.#call(bound, lane);
+    else {
+      this.#callUnless(mismatch, bound, lane).catch((error: unknown) => {
+        lane.release?.();
+        exchange.fail(this.#rooms.fault(error));
+      });
+    }
+  }
+
+  async #callUnless(mismatch: Failure | Promise<Failure | undefined>, bound: Bound, lane: HeldLane): Promise<void> {
+    const failure = await mismatch;
+    if (failure !== undefined) bound.exchange.fail(failure);
+    if (bound.exchange.settled) lane.release?.();
+    else this.#call(bound, lane);
+  }
+
+  #call({ exchange, request, permit, principal, endpoint, rounds, target }: Bound, lane: HeldLane): void {
+    const { serverInfo } = lane.discovery;
+    const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
+    new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin((next, sink) =>
+      lane.call(permit, next, inClientNames(sink, target)),
+    );
+  }
+
+  /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
+  #paramMismatch(
+    { target, request, header }: Bound,
+    lane: HeldLane,
+  ): Failure | undefined | Promise<Failure | undefined> {
+    if (header === undefined || request.row.method !== 'tools/call') return undefined;
+    return this.#rooms.toolHeaders.check(target.backend, request.message, header, listTools(lane));
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * A legacy session where several backends stand behind the endpoint: what any of them says outside a call, in the client's
+ * names, each change once, storms told once at their beginning and once at their end.
+ */
+import type { Origin } from '../catalog/names.ts';
+import { distinguished } from '../catalog/uris.ts';
+import { changedList, type ListKind, listKinds } from '../exchange/bridge/subscriptions.ts';
+import { withUri } from '../exchange/bridge/updates.ts';
+import { Changes } from '../exchange/changes.ts';
+import type { Session } from '../exchange/session.ts';
+import { notificationBytes } from '../wire/compose.ts';
+import type { Notification } from '../wire/message.ts';
+import { member, stringAt } from '../wire/values.ts';
+import { sessionOwner } from './reading.ts';
+import type { Rooms } from './rooms.ts';
+
+export class SessionLinks {
+  readonly #rooms: Rooms;
+  readonly #session: Session;
+  readonly #changes: Changes<ListKind>;
+  /** What was subscribed to, by the client's address of it. */
+  readonly #subscriptions = new Map<string, Origin>();
+  #stopHearing: (() => void) | undefined;
+
+  constructor(rooms: Rooms, session: Session) {
+    this.#rooms = rooms;
+    this.#session = session;
+    this.#changes = new Changes(rooms.clock, rooms.limits.changesMs, ({ method }) =>
+      session.downstream.deliver(notificationBytes(method), 'keep', method),
+    );
+    session.translate = (backend, said) => this.translate(backend, said);
+    session.onEnd(() => this.#close());
+  }
+
+  /** The client is ready to hear. `back` is called for a backend that may have been away. */
+  begin(back: (backend: string) => void): void {
+    this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint.backends, (backend, kind) => {
+      back(backend);
+      this.#changes.changed(kind);
+    });
+  }
+
+  /** What is to be passed on of what a backend said, if anything. */
+  translate(backend: string, notification: Notification): Notification | undefined {
+    const kind = changedList(notification.method);
+    if (kind !== undefined) {
+      for (const method of kind.lists) this.#rooms.shelf.changed({ backend, method }, sessionOwner(this.#session));
+      if (this.#stopHearing !== undefined) this.#changes.changed(kind);
+      return undefined;
+    }
+    if (notification.method !== 'notifications/resources/updated') return notification;
+    const span = member(notification.params, 'uri');
+    const uri = span && stringAt(notification.bytes, span);
+    const address = uri === undefined ? undefined : distinguished(backend, uri);
+    return address !== undefined && this.#subscriptions.has(address) ? withUri(notification, address) : notification;
+  }
+
+  /** A session upstream was lost, and with it what it would have told. */
+  outdated(backend: string): void {
+    for (const { lists } of listKinds) {
+      for (const method of lists) this.#rooms.shelf.changed({ backend, method }, sessionOwner(this.#session));
+    }
+  }
+
+  subscribed(address: string, origin: Origin): void {
+    this.#subscriptions.set(address, origin);
+  }
+
+  unsubscribed(address: string): void {
+    this.#subscriptions.delete(address);
+  }
+
+  /** What a backend whose session is opened anew has to be asked for again. */
+  subscriptionsAt(backend: string): readonly string[] {
+    return [...this.#subscriptions.values()].filter((origin) => origin.backend === backend).map(({ name }) => name);
+  }
+
+  #close(): void {
+    this.#stopHearing?.();
+    this.#changes.close();
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Which backend a request is for, and how that backend calls the thing. With one backend behind the endpoint nothing is
+ * renamed; with many, the name or the URI tells.
+ */
+import { withClientUris } from '../catalog/links.ts';
+import type { Origin } from '../catalog/names.ts';
+import { offers } from '../catalog/offers.ts';
+import { ownerOf } from '../catalog/owner.ts';
+import { renamed, targetOf } from '../catalog/requests.ts';
+import { distinguished } from '../catalog/uris.ts';
+import { Failure } from '../errors.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Backend } from '../exchange/lane.ts';
+import type { Request, ResultResponse } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import type { Lists, Reader } from './lists.ts';
+
+export interface Target {
+  readonly backend: string;
+  /** The request in the backend's own names. */
+  readonly message: Request;
+  /** The result in the client's names. Absent where there is nothing to rename. */
+  readonly inClientNames?: (result: ResultResponse) => ResultResponse;
+}
+
+/** Several backends behind the endpoint, or none at all: what it offers is merged. */
+export function isMerged({ backends }: Endpoint): boolean {
+  return backends.length !== 1;
+}
+
+const rows = {
+  tools: methodRow('tools/list') as MethodRow,
+  prompts: methodRow('prompts/list') as MethodRow,
+  resources: methodRow('resources/list') as MethodRow,
+  templates: methodRow('resources/templates/list') as MethodRow,
+};
+
+/** What a request names: a tool, a prompt, a resource, or a template. */
+interface Subject {
+  readonly list: keyof typeof rows;
+  readonly name: string;
+}
+
+export class Targets {
+  readonly #backends: ReadonlyMap<string, Backend>;
+  readonly #lists: Lists;
+
+  constructor(backends: ReadonlyMap<string, Backend>, lists: Lists) {
+    this.#backends = backends;
+    this.#lists = lists;
+  }
+
+  /** False where it is known of every backend behind the endpoint that it has no such method. */
+  isOffered({ backends }: Endpoint, row: MethodRow): boolean {
+    return backends.some((name) => {
+      const discovery = this.#backends.get(name)?.lastDiscovery;
+      return discovery === undefined || offers(discovery.capabilities, row);
+    });
+  }
+
+  /** Throws, or rejects with, a Failure where nobody behind the endpoint has such a thing. */
+  find(endpoint: Endpoint, row: MethodRow, message: Request, reader: Reader): Target | Promise<Target> {
+    const subject = subjectOf(row, message);
+    const origin =
+      subject.list === 'tools' || subject.list === 'prompts'
+        ? this.#named(endpoint, subject, reader)
+        : this.#located(endpoint, subject, reader);
+    const target = (found: Origin) => this.#target(endpoint, row, message, subject, found, reader);
+    return origin instanceof Promise ? origin.then(target) : target(origin);
+  }
+
+  #named(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
+    const row = rows[subject.list];
+    const names = this.#lists.names(endpoint);
+    const plain = endpoint.names === 'never' ? undefined : names.decode(subject.name);
+    // Under `always` such a name can be no other's, listed or not.
+    if (plain !== undefined && endpoint.names === 'always') return plain;
+    const known = this.#lists.knownView(endpoint, row, reader);
+    const found = known.find(subject.name);
+    if (found !== undefined) return found;
+    return this.#namedAfterReading(endpoint, subject, reader, plain);
+  }
+
+  async #namedAfterReading(
+    endpoint: Endpoint,
+    subject: Subject,
+    reader: Reader,
+    plain: Origin | undefined,
+  ): Promise<Origin> {
+    const { view } = await this.#lists.merged(endpoint, rows[subject.list], reader);
+    const origin = view.find(subject.name) ?? plain;
+    if (origin !== undefined) return origin;
+    const collision = view.collisions.find(({ name }) => name === subject.name);
+    if (collision !== undefined) throw new Failure('name_collision', { data: { ...collision } });
+    const what = subject.list === 'tools' ? 'tool' : 'prompt';
+    throw new Failure('invalid_params', { message: `Unknown ${what}: ${subject.name}`, data: { name: subject.name } });
+  }
+
+  /** Who has the resource, and what it is called there. */
+  locate(endpoint: Endpoint, uri: string, reader: Reader): Origin | Promise<Origin> {
+    if (!isMerged(endpoint)) return { backend: endpoint.backends[0] ?? '', name: uri };
+    return this.#located(endpoint, { list: 'resources', name: uri }, reader);
+  }
+
+  #located(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
+    const having = this.#withResources(endpoint);
+    const [only] = having;
+    // Where one backend alone has resources, every address is its own.
+    if (only !== undefined && having.length === 1 && this.#allKnown(endpoint)) {
+      return { backend: only, name: subject.name };
+    }
+    const known = this.#owner(endpoint, subject.name, this.#knownLists(endpoint, reader));
+    return known ?? this.#locatedAfterReading(endpoint, subject, reader);
+  }
+
+  async #locatedAfterReading(endpoint: Endpoint, subject: Subject, reader: Reader): Promise<Origin> {
+    const [resources, templates] = await Promise.all([
+      this.#lists.merged(endpoint, rows.resources, reader),
+      this.#lists.merged(endpoint, rows.templates, reader),
+    ]);
+    const { lists } = resources;
+    const origin = this.#owner(endpoint, subject.name, { resources: lists, templates: templates.lists });
+    if (origin !== undefined) return origin;
+    throw new Failure('resource_not_found', { data: { uri: subject.name } });
+  }
+
+  #owner(endpoint: Endpoint, uri: string, lists: Parameters<typeof ownerOf>[1]): Origin | undefined {
+    const owner = ownerOf(uri, lists, endpoint.backends);
+    if (owner === 'unknown') return undefined;
+    if (!('ambiguous' in owner)) return { backend: owner.backend, name: owner.uri };
+    const uris = owner.ambiguous.map((backend) => distinguished(backend, uri));
+    throw new Failure('resource_ambiguous', { data: { uri, uris } });
+  }
+
+  #target(
+    endpoint: Endpoint,
+    row: MethodRow,
+    message: Request,
+    subject: Subject,
+    { backend, name }: Origin,
+    reader: Reader,
+  ): Target {
+    const own = name === subject.name ? message : renamed(message, row, name);
+    const renames = this.#renamesLinks(endpoint, row, own !== message);
+    if (!renames) return { backend, message: own };
+    const isRead = row.method === 'resources/read';
+    const clientUri = (uri: string) =>
+      isRead || !this.#isPlain(endpoint, backend, uri, reader) ? distinguished(backend, uri) : undefined;
+    return { backend, message: own, inClientNames: (result) => withClientUris(result, clientUri) };
+  }
+
+  /** What was read under an address that names its backend is told under such; links only where an address could be another's. */
+  #renamesLinks(endpoint: Endpoint, row: MethodRow, wasRenamed: boolean): boolean {
+    if (row.method === 'resources/read') return wasRenamed;
+    return (row.action === 'call' || row.action === 'get') && this.#withResources(endpoint).length > 1;
+  }
+
+  /** Whether the address alone leads back to the backend that gave it. */
+  #isPlain(endpoint: Endpoint, backend: string, uri: string, reader: Reader): boolean {
+    const owner = ownerOf(uri, this.#knownLists(endpoint, reader), endpoint.backends);
+    return typeof owner === 'object' && 'backend' in owner && owner.backend === backend && owner.uri === uri;
+  }
+
+  #knownLists(endpoint: Endpoint, reader: Reader) {
+    return {
+      resources: this.#lists.known(endpoint, rows.resources, reader),
+      templates: this.#lists.known(endpoint, rows.templates, reader),
+    };
+  }
+
+  #withResources({ backends }: Endpoint): readonly string[] {
+    return backends.filter((name) => {
+      const discovery = this.#backends.get(name)?.lastDiscovery;
+      return discovery !== undefined && offers(discovery.capabilities, rows.resources);
+    });
+  }
+
+  #allKnown({ backends }: Endpoint): boolean {
+    return backends.every((name) => this.#backends.get(name)?.lastDiscovery !== undefined);
+  }
+}
+
+function subjectOf(row: MethodRow, message: Request): Subject {
+  const named = targetOf(message, row);
+  if (named === undefined) throw new Failure('invalid_params', { message: `${row.name ?? 'name'} is required` });
+  const { kind, text } = named;
+  if (kind === 'resource') return { list: row.name === 'ref' ? 'templates' : 'resources', name: text };
+  return { list: kind === 'prompt' ? 'prompts' : 'tools', name: text };
+}

@@ -1,0 +1,40 @@
+/** The whole room, from the config and the outside. */
+import { buildGuard, type Guard } from './guard.ts';
+import { Identity } from './identify.ts';
+import { Keys } from './keys.ts';
+import type { Fetch, KeyFilePort, Time, Warn } from './ports.ts';
+import { localPrincipal, type Principal } from './principal.ts';
+import { Hierarchy } from './scopes.ts';
+import type { GuardSettings, IdentitySettings } from './settings.ts';
+import { Tokens } from './tokens.ts';
+
+export interface IdentityOutside {
+  readonly time: Time;
+  readonly fetch: Fetch;
+  readonly keyFileAt: (path: string) => KeyFilePort;
+  readonly warn: Warn;
+}
+
+export interface IdentityRoom {
+  readonly identity: Identity;
+  /** Whoever started us over stdio. */
+  readonly local: Principal;
+  /** `bases` as `basesOf` gives them; `paths` are all that the endpoint is served at, its own first. */
+  guardFor(settings: GuardSettings, bases: readonly string[], paths: readonly string[]): Guard;
+  close(): void;
+}
+
+export function createIdentity(settings: IdentitySettings, outside: IdentityOutside): IdentityRoom {
+  const { keyFile, issuers, implies, localScopes } = settings;
+  const { time, warn, keyFileAt } = outside;
+  const keys = keyFile === undefined ? undefined : new Keys({ file: keyFileAt(keyFile), time, warn });
+  keys?.watch();
+  const tokens = issuers.length === 0 ? undefined : new Tokens(issuers, outside, warn);
+  const hierarchy = new Hierarchy(implies);
+  return {
+    identity: new Identity({ keys, tokens }),
+    local: localPrincipal(localScopes === undefined ? 'all' : new Set(localScopes)),
+    guardFor: (guard, bases, paths) => buildGuard(guard, { issuers, hierarchy, bases, paths }),
+    close: () => keys?.close(),
+  };
+}

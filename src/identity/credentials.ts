@@ -1,0 +1,92 @@
+/**
+ * What a request presents, and where. Nothing is checked here but the form. A token comes in `Authorization` alone: what
+ * the query string holds besides a key that the endpoint asked for is not looked at.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-requirements
+ */
+import { Failure } from '../errors.ts';
+
+/** A request, as far as credentials can be in it. Node's own is one. */
+export interface Carrier {
+  /** Names and values in turns: only here can it be seen that a header came twice. */
+  readonly rawHeaders: readonly string[];
+  readonly url?: string | undefined;
+}
+
+/** Where, besides `Authorization`, a key may come. */
+export interface KeyPlaces {
+  /** Lower case. */
+  readonly keyHeader?: string | undefined;
+  readonly keyQuery?: string | undefined;
+}
+
+export type Credential =
+  | { readonly kind: 'none' }
+  /** A token or a key. */
+  | { readonly kind: 'bearer'; readonly text: string }
+  | { readonly kind: 'key'; readonly text: string };
+
+const absent: Credential = { kind: 'none' };
+
+/** RFC 6750, 2.1: `b64token`. The scheme is compared without regard to case (RFC 9110, 11.1). */
+const bearer = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+const bearerScheme = /^bearer(?: |$)/i;
+const AUTHORIZATION = 'authorization';
+
+export function findCredential(carrier: Carrier, { keyHeader, keyQuery }: KeyPlaces): Credential | Failure {
+  const { rawHeaders } = carrier;
+  let authorization: string | undefined;
+  let key: string | undefined;
+  let places = 0;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (isNamed(name, AUTHORIZATION)) {
+      if (authorization !== undefined) return ambiguous('Authorization stands there twice');
+      authorization = rawHeaders[at + 1]!.trim();
+      // Another scheme is for somebody else: a proxy on the way, mostly.
+      if (bearerScheme.test(authorization)) places += 1;
+    } else if (keyHeader !== undefined && isNamed(name, keyHeader)) {
+      if (key !== undefined) return ambiguous('The key header stands there twice');
+      key = rawHeaders[at + 1]!.trim();
+      places += 1;
+    }
+  }
+  const query = keyQuery === undefined ? undefined : queryValues(carrier.url ?? '', keyQuery);
+  if (query !== undefined && query.length > 0) {
+    if (query.length > 1) return ambiguous('The key parameter stands there twice');
+    key = query[0];
+    places += 1;
+  }
+  if (places > 1) return ambiguous();
+  if (key !== undefined) return key === '' ? absent : { kind: 'key', text: key };
+  if (places === 0 || authorization === undefined) return absent;
+  const text = bearer.exec(authorization)?.[1];
+  return text === undefined
+    ? new Failure('token_invalid', { message: 'The token is malformed' })
+    : { kind: 'bearer', text };
+}
+
+function isNamed(name: string, wanted: string): boolean {
+  return name.length === wanted.length && name.toLowerCase() === wanted;
+}
+
+/** RFC 6750, 2: clients must not use more than one method in a request. */
+function ambiguous(message?: string): Failure {
+  return new Failure('credentials_ambiguous', message === undefined ? {} : { message });
+}
+
+function queryValues(url: string, name: string): string[] {
+  const start = url.indexOf('?');
+  return start === -1 ? [] : new URLSearchParams(url.slice(start)).getAll(name);
+}
+
+/** The address without the key, in whatever way its name is spelled: for everything that is logged or passed on. */
+export function withoutKey(url: string, name: string): string {
+  const start = url.indexOf('?');
+  if (start === -1) return url;
+  const kept = url
+    .slice(start + 1)
+    .split('&')
+    // The platform's own reading of each part, since that is how the key was found.
+    .filter((part) => !new URLSearchParams(`?${part}`).has(name));
+  return kept.length === 0 ? url.slice(0, start) : `${url.slice(0, start)}?${kept.join('&')}`;
+}

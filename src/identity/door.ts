@@ -1,0 +1,127 @@
+/**
+ * Who comes in, and where. Every way in asks here, by the endpoint that it leads to; an endpoint that nobody knows lets nobody in.
+ */
+import { Failure } from '../errors.ts';
+import { refusalOf } from './challenge.ts';
+import type { IdentityRoom } from './create.ts';
+import { basesOf, type Guard, type Guarded } from './guard.ts';
+import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
+import type { Credentials, Principal } from './principal.ts';
+import type { Operation } from './scopes.ts';
+import type { GuardSettings, IdentitySettings } from './settings.ts';
+
+/** What was asked, as far as it decides how a refusal is told. */
+export interface Asked {
+  readonly kind: 'request' | 'unreadable' | 'other';
+  readonly operation?: Operation;
+}
+
+export interface Entrance {
+  /** All addresses that it is served at, its own first. */
+  readonly paths: readonly string[];
+  readonly identity: GuardSettings;
+}
+
+export class Door {
+  readonly #room: IdentityRoom;
+  readonly #guards = new Map<string, Guard>();
+  #documents: ReadonlyMap<string, MetadataRoute> = new Map();
+
+  constructor(room: IdentityRoom) {
+    this.#room = room;
+  }
+
+  /** From here on somebody can come in. `listening` is where, without a path: tokens are for an address. */
+  open(settings: IdentitySettings, entrances: readonly Entrance[], listening: string): void {
+    const bases = basesOf(settings, listening);
+    const guarded: Guarded[] = [];
+    for (const { paths, identity } of entrances) {
+      const guard = this.#room.guardFor(identity, bases, paths);
+      this.#guards.set(paths[0] ?? '', guard);
+      if (guard.kind === 'guarded') guarded.push(guard);
+    }
+    this.#documents = metadataRoutes(guarded);
+  }
+
+  /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */
+  identify(
+    path: string,
+    credentials: Credentials,
+    asked: () => Asked,
+  ): Principal | Failure | Promise<Principal | Failure> {
+    if (credentials === 'local') return this.#room.local;
+    const guard = this.#guards.get(path);
+    if (guard === undefined) return new Failure('internal_error', { cause: new Error(`no guard at ${path}`) });
+    const found = this.#room.identity.identify(credentials, guard);
+    if (found instanceof Promise) return found.then((late) => told(late, guard, credentials, asked));
+    return told(found, guard, credentials, asked);
+  }
+
+  /** Nobody is asked anything there. */
+  isOpen(path: string): boolean {
+    return this.#guards.get(path)?.kind === 'open';
+  }
+
+  /** Whether the credentials cover the operation; the failure names all that it needs. */
+  check(path: string, principal: Principal, credentials: Credentials, operation: Operation): Failure | undefined {
+    const guard = this.#guards.get(path);
+    if (guard === undefined || guard.kind === 'open') return undefined;
+    const failure = guard.scopes.check(principal, operation);
+    // Over stdio there is no HTTP to tell it in.
+    if (credentials === 'local') return failure;
+    const asked: Asked = { kind: operation.method === undefined ? 'other' : 'request', operation };
+    return failure && refused(failure, guard, credentials, asked);
+  }
+
+  /** For what stays open. */
+  stillGood(principal: Principal): boolean {
+    return this.#room.identity.stillGood(principal);
+  }
+
+  /** The document at that path, if there is one. */
+  document(path: string, host: string | undefined): ResourceMetadata | undefined {
+    const route = this.#documents.get(path);
+    return route && metadataDocument(route.guard, { path: route.path, host });
+  }
+
+  /** The header besides `Authorization` that a browser may send to the endpoint. */
+  keyHeader(path: string): string | undefined {
+    const guard = this.#guards.get(path);
+    return guard?.kind === 'guarded' ? guard.keyHeader : undefined;
+  }
+
+  close(): void {
+    this.#room.close();
+  }
+}
+
+function told(
+  found: Principal | Failure,
+  guard: Guard,
+  credentials: Exclude<Credentials, 'local'>,
+  asked: () => Asked,
+): Principal | Failure {
+  if (!(found instanceof Failure) || guard.kind === 'open') return found;
+  return refused(found, guard, credentials, asked());
+}
+
+function refused(
+  failure: Failure,
+  guard: Guarded,
+  { url = '', rawHeaders }: Exclude<Credentials, 'local'>,
+  asked: Asked,
+): Failure {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  const { status, headers, withoutId } = refusalOf(failure, guard, { ...asked, path, host: hostIn(rawHeaders) });
+  return new Failure(failure.reason, {
+    message: failure.message,
+    ...(failure.data && { data: failure.data }),
+    cause: failure.cause,
+    http: { status, headers, nullId: withoutId === 'null' },
+  });
+}
+
+function hostIn(rawHeaders: readonly string[]): string | undefined {
+  const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
+  return at === -1 ? undefined : rawHeaders[at + 1];
+}

@@ -1,0 +1,82 @@
+/** An issuer's keys: fetched when they are needed, kept for a time, fetched again when a token names one that is new. */
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { discoverJwksUri } from './discovery.ts';
+import { fetchDocument, IssuerError, type Outside } from './documents.ts';
+import { identityLimits } from './limits.ts';
+import type { Warn } from './ports.ts';
+import type { IssuerSettings } from './settings.ts';
+
+/** One edition of the keys. */
+export interface KeySet {
+  readonly keys: JWTVerifyGetKey;
+  readonly at: number;
+}
+
+export class IssuerKeys {
+  readonly #settings: Pick<IssuerSettings, 'issuer' | 'jwksUri'>;
+  readonly #outside: Outside;
+  readonly #warn: Warn;
+  #held: KeySet | undefined;
+  #fetching: Promise<KeySet | undefined> | undefined;
+  #triedAt: number | undefined;
+  #failed = false;
+
+  constructor(settings: Pick<IssuerSettings, 'issuer' | 'jwksUri'>, outside: Outside, warn: Warn) {
+    this.#settings = settings;
+    this.#outside = outside;
+    this.#warn = warn;
+  }
+
+  /** Undefined where there are none, and none can be had at the moment. */
+  async get(): Promise<KeySet | undefined> {
+    if (this.#held !== undefined && !this.#hasPassed(identityLimits.issuerKeysMs, this.#held.at)) return this.#held;
+    const mayTry = !this.#failed || this.#hasPassed(identityLimits.issuerRetryMs, this.#triedAt);
+    if (mayTry || this.#fetching !== undefined) await this.#fetch();
+    const held = this.#held;
+    return held === undefined || this.#hasPassed(identityLimits.issuerOutageMs, held.at) ? undefined : held;
+  }
+
+  /** For a token whose key is not in `than`: a newer edition, where there is one or one may be fetched. */
+  async newer(than: KeySet): Promise<KeySet | undefined> {
+    const mayTry = this.#hasPassed(identityLimits.unknownKidMs, this.#triedAt);
+    if (this.#held === than && (mayTry || this.#fetching !== undefined)) await this.#fetch();
+    return this.#held === than ? undefined : this.#held;
+  }
+
+  /** A clock that was set back must not make us wait until it has caught up. */
+  #hasPassed(ms: number, since: number | undefined): boolean {
+    if (since === undefined) return true;
+    const passed = this.#outside.time.now() - since;
+    return passed < 0 || passed >= ms;
+  }
+
+  /** Whoever comes while one is on its way waits for that one. Never rejects. */
+  #fetch(): Promise<KeySet | undefined> {
+    this.#fetching ??= this.#load().finally(() => {
+      this.#fetching = undefined;
+    });
+    return this.#fetching;
+  }
+
+  async #load(): Promise<KeySet | undefined> {
+    const at = this.#outside.time.now();
+    this.#triedAt = at;
+    try {
+      const uri = this.#settings.jwksUri ?? (await discoverJwksUri(this.#settings.issuer, this.#outside));
+      const document = await fetchDocument(uri, this.#outside);
+      this.#held = { keys: keysOf(document), at };
+      this.#failed = false;
+      return this.#held;
+    } catch (error) {
+      this.#failed = true;
+      const why = error instanceof IssuerError ? error.message : 'its keys are no key set';
+      this.#warn('the keys of an issuer cannot be had', { issuer: this.#settings.issuer, why });
+      return undefined;
+    }
+  }
+}
+
+function keysOf(document: Readonly<Record<string, unknown>>): JWTVerifyGetKey {
+  // Checked there: a set that is none is refused with an exception.
+  return createLocalJWKSet(document as unknown as JSONWebKeySet);
+}

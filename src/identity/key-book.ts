@@ -1,0 +1,77 @@
+/** What can be done to a key file: pure, so that the command is only reading, this, and writing. */
+import { hashSecret, type KeyEntry, type KeyFile, KeyFileError, keyName, scopeToken, writeKey } from './key-file.ts';
+import { identityLimits } from './limits.ts';
+
+export interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt?: number | undefined;
+}
+
+export interface Randomness {
+  readonly bytes: (count: number) => Buffer;
+  readonly now: () => number;
+}
+
+/** 256 bits. */
+const SECRET_BYTES = 32;
+const SALT_BYTES = 32;
+const ID_LENGTH = 12;
+
+export interface Added {
+  readonly file: KeyFile;
+  readonly entry: KeyEntry;
+  /** The only time that anybody sees it. */
+  readonly key: string;
+}
+
+/** `file` undefined: there is none yet. */
+export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }: Randomness): Added {
+  const { name, scopes, expiresAt } = wanted;
+  if (!keyName.test(name))
+    throw new KeyFileError('a name is up to 64 letters, digits, dots, dashes, underscores and @');
+  if (!scopes.every((scope) => scopeToken.test(scope))) {
+    throw new KeyFileError('a scope has no spaces, quotes, backslashes or letters beyond ASCII');
+  }
+  if (expiresAt !== undefined && expiresAt <= now()) throw new KeyFileError('it would have expired already');
+  const { salt, keys } = file ?? { salt: bytes(SALT_BYTES).toString('base64url'), keys: [] };
+  if (keys.length >= identityLimits.keys) throw new KeyFileError(`there are ${keys.length} keys already`);
+  const id = unusedId(keys, bytes);
+  const secret = bytes(SECRET_BYTES).toString('base64url');
+  const entry: KeyEntry = {
+    id,
+    name,
+    hash: hashSecret(secret, salt).toString('base64url'),
+    scopes: [...new Set(scopes)],
+    created: new Date(now()).toISOString(),
+    ...(expiresAt === undefined ? {} : { expires: new Date(expiresAt).toISOString() }),
+  };
+  return { file: { version: 1, salt, keys: [...keys, entry] }, entry, key: writeKey({ id, secret }) };
+}
+
+function unusedId(keys: readonly KeyEntry[], bytes: Randomness['bytes']): string {
+  // Hexadecimal: letters and digits alone, so that the underscore behind it is the first one.
+  const id = bytes(ID_LENGTH / 2).toString('hex');
+  return keys.some((key) => key.id === id) ? unusedId(keys, bytes) : id;
+}
+
+export interface Removed {
+  readonly file: KeyFile;
+  readonly removed: readonly KeyEntry[];
+}
+
+/** One key by its id, or all that have the name. */
+export function removeKeys(file: KeyFile, idOrName: string): Removed {
+  const byId = file.keys.filter(({ id }) => id === idOrName);
+  const removed = byId.length > 0 ? byId : file.keys.filter(({ name }) => name === idOrName);
+  return { file: { ...file, keys: file.keys.filter((key) => !removed.includes(key)) }, removed };
+}
+
+/** One line a key. Nothing here is secret. */
+export function describeKeys({ keys }: KeyFile, now: number): string[] {
+  return keys.map(({ id, name, scopes, created, expires }) => {
+    const end =
+      expires === undefined ? 'does not expire' : `${Date.parse(expires) <= now ? 'EXPIRED' : 'until'} ${expires}`;
+    return `${id}  ${name}  scopes: ${scopes.join(' ') || 'none'}  made ${created}  ${end}`;
+  });
+}

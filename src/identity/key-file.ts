@@ -1,0 +1,98 @@
+/**
+ * The key file: which keys there are. It holds no key, only what can tell a right one from a wrong one.
+ *
+ * A key is 256 random bits, so that there is nothing to guess: a keyed hash is as good as a slow one, and a slow one would
+ * give anybody who sends garbage a second of our time. The salt makes two files with the same key different.
+ */
+import { createHmac } from 'node:crypto';
+import * as z from 'zod';
+import { identityLimits } from './limits.ts';
+
+export interface KeyEntry {
+  /** Stands in the key itself, to find the entry by. No secret. */
+  readonly id: string;
+  /** Several keys may have the same name: they are the same principal, and one can take over from another. */
+  readonly name: string;
+  /** HMAC-SHA-256 of the secret under the file's salt, base64url. */
+  readonly hash: string;
+  readonly scopes: readonly string[];
+  /** ISO 8601. */
+  readonly created: string;
+  readonly expires?: string | undefined;
+}
+
+export interface KeyFile {
+  readonly version: 1;
+  readonly salt: string;
+  readonly keys: readonly KeyEntry[];
+}
+
+/** Recognisable, so that scanners for leaked secrets can find it and nobody sends it to an issuer by mistake. */
+export const keyPrefix = 'bsc_';
+const form = /^bsc_([a-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
+export const keyName = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+/** RFC 6749, 3.3. */
+export const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+export interface ParsedKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+export function parseKey(text: string): ParsedKey | undefined {
+  const match = form.exec(text);
+  return match === null ? undefined : { id: match[1]!, secret: match[2]! };
+}
+
+export function writeKey({ id, secret }: ParsedKey): string {
+  return `${keyPrefix}${id}_${secret}`;
+}
+
+export function hashSecret(secret: string, salt: string): Buffer {
+  return createHmac('sha256', salt).update(secret).digest();
+}
+
+const date = z.iso.datetime({ offset: true });
+const entry = z.strictObject({
+  id: z.string().regex(/^[a-z0-9]{12}$/),
+  name: z.string().regex(keyName),
+  hash: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  scopes: z.array(z.string().regex(scopeToken)),
+  created: date,
+  expires: date.optional(),
+});
+const shape = z.strictObject({
+  version: z.literal(1),
+  salt: z.string().min(22),
+  keys: z.array(entry).max(identityLimits.keys),
+});
+
+export class KeyFileError extends Error {
+  override readonly name = 'KeyFileError';
+}
+
+/** Throws a KeyFileError, which says where and not what: the file is not for logs. */
+export function readKeyFile(text: string): KeyFile {
+  if (text.length > identityLimits.keyFileChars) throw new KeyFileError('it is larger than a key file can be');
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new KeyFileError('it is not JSON');
+  }
+  const read = shape.safeParse(json);
+  if (!read.success) {
+    const at = read.error.issues[0]?.path.join('.') ?? '';
+    throw new KeyFileError(at === '' ? 'it is no key file' : `\`${at}\` is not what stands there in a key file`);
+  }
+  const ids = new Set<string>();
+  for (const { id } of read.data.keys) {
+    if (ids.has(id)) throw new KeyFileError(`the id ${id} stands in it twice`);
+    ids.add(id);
+  }
+  return read.data;
+}
+
+export function writeKeyFile(file: KeyFile): string {
+  return `${JSON.stringify(file, undefined, 2)}\n`;
+}

@@ -1,0 +1,84 @@
+/**
+ * Protected resource metadata (RFC 9728): where clients learn which authorization servers an endpoint trusts. Endpoints
+ * that take no tokens have none.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements
+ */
+import { canonicalAudience } from './audience.ts';
+import type { Guarded } from './guard.ts';
+
+/** Which of an endpoint's addresses a client used. What is not known is taken to be the first. */
+export interface Place {
+  readonly path?: string | undefined;
+  /** The `Host` header, after it was found to be one of ours. It chooses among the addresses; it is never repeated. */
+  readonly host?: string | undefined;
+}
+
+export interface ResourceMetadata {
+  readonly resource: string;
+  readonly authorization_servers: readonly string[];
+  readonly scopes_supported?: readonly string[];
+  readonly bearer_methods_supported: readonly ['header'];
+}
+
+const wellKnown = '/.well-known/oauth-protected-resource';
+
+/** RFC 9728, 3.1: the well-known part stands between host and path. */
+export function metadataPath(path: string): string {
+  return path === '/' ? wellKnown : `${wellKnown}${path}`;
+}
+
+/** Undefined where there is no document. */
+export function metadataUrl(guard: Guarded, place: Place = {}): string | undefined {
+  return hasMetadata(guard) ? `${baseOf(guard, place)}${metadataPath(pathOf(guard, place))}` : undefined;
+}
+
+export function metadataDocument(guard: Guarded, place: Place = {}): ResourceMetadata | undefined {
+  if (!hasMetadata(guard)) return undefined;
+  const path = pathOf(guard, place);
+  // No more than basic use needs; the rest is asked for when it is needed.
+  const scopes = guard.scopes.needed();
+  return {
+    resource: `${baseOf(guard, place)}${path === '/' ? '' : path}`,
+    authorization_servers: guard.authorizationServers,
+    ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
+    bearer_methods_supported: ['header'],
+  };
+}
+
+export interface MetadataRoute {
+  readonly guard: Guarded;
+  /** Of the endpoint, not of the document. */
+  readonly path: string;
+}
+
+/**
+ * Every document by its path. At the root is that of the endpoint at `/`, or else of the first one: clients look there
+ * when they found nothing at the endpoint's own place.
+ */
+export function metadataRoutes(guards: Iterable<Guarded>): ReadonlyMap<string, MetadataRoute> {
+  const routes = new Map<string, MetadataRoute>();
+  let first: MetadataRoute | undefined;
+  for (const guard of guards) {
+    if (!hasMetadata(guard)) continue;
+    for (const path of guard.paths) {
+      const route = { guard, path };
+      first ??= route;
+      routes.set(metadataPath(path), route);
+    }
+  }
+  if (first !== undefined && !routes.has(wellKnown)) routes.set(wellKnown, first);
+  return routes;
+}
+
+function hasMetadata({ authorizationServers }: Guarded): boolean {
+  return authorizationServers.length > 0;
+}
+
+function baseOf({ bases }: Guarded, { host }: Place): string {
+  const asked = host === undefined || bases.length === 1 ? undefined : canonicalAudience(`http://${host}`);
+  return bases.find((base) => base === asked) ?? bases[0]!;
+}
+
+function pathOf({ paths }: Guarded, { path }: Place): string {
+  return path !== undefined && paths.includes(path) ? path : paths[0]!;
+}

@@ -1,0 +1,72 @@
+/**
+ * Which scopes an operation needs, and which of them a principal lacks. All that are lacking are told at once: clients
+ * get a token for each challenge, and one challenge after another would send a person through as many logins.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#runtime-insufficient-scope-errors
+ */
+import { Failure } from '../errors.ts';
+import type { Principal } from './principal.ts';
+import type { ScopeSettings } from './settings.ts';
+
+/** What is to be done; nothing for a GET or a DELETE, which need what the endpoint needs. */
+export interface Operation {
+  readonly method?: string | undefined;
+  /** The name of the tool, as the client says it. */
+  readonly tool?: string | undefined;
+}
+
+export class ScopeRules {
+  readonly #settings: ScopeSettings;
+  readonly #hierarchy: Hierarchy;
+
+  constructor(settings: ScopeSettings, hierarchy: Hierarchy) {
+    this.#settings = settings;
+    this.#hierarchy = hierarchy;
+  }
+
+  needed({ method, tool }: Operation = {}): readonly string[] {
+    const { required, methods, tools } = this.#settings;
+    const forMethod = method === undefined ? none : own(methods, method);
+    const forTool = tool === undefined ? none : own(tools, tool);
+    return forMethod === none && forTool === none ? required : [...new Set([...required, ...forMethod, ...forTool])];
+  }
+
+  /** Undefined where nothing is lacking. */
+  check(principal: Principal, operation?: Operation): Failure | undefined {
+    const required = this.needed(operation);
+    if (required.length === 0) return undefined;
+    const missing = this.#hierarchy.missing(required, principal);
+    return missing.length === 0 ? undefined : new Failure('scope_insufficient', { data: { required, missing } });
+  }
+}
+
+const none: readonly string[] = [];
+
+function own(map: Readonly<Record<string, readonly string[]>>, name: string): readonly string[] {
+  return Object.hasOwn(map, name) ? (map[name] ?? none) : none;
+}
+
+/** Broader scopes stand for narrower ones, over as many steps as it takes; circles are harmless. */
+export class Hierarchy {
+  readonly #implies: Readonly<Record<string, readonly string[]>>;
+  readonly #held = new WeakMap<Principal, ReadonlySet<string>>();
+
+  constructor(implies: Readonly<Record<string, readonly string[]>> = {}) {
+    this.#implies = implies;
+  }
+
+  missing(required: readonly string[], principal: Principal): readonly string[] {
+    if (principal.scopes === 'all') return none;
+    const held = this.#heldBy(principal, principal.scopes);
+    return required.filter((scope) => !held.has(scope));
+  }
+
+  #heldBy(principal: Principal, scopes: ReadonlySet<string>): ReadonlySet<string> {
+    const known = this.#held.get(principal);
+    if (known !== undefined) return known;
+    // Grows while it is walked through.
+    const held = new Set(scopes);
+    for (const scope of held) for (const implied of own(this.#implies, scope)) held.add(implied);
+    this.#held.set(principal, held);
+    return held;
+  }
+}

@@ -1,0 +1,38 @@
+/** What is known about tokens, by their hashes: the tokens themselves are not kept. Bounded in time and number. */
+
+interface Kept<Value> {
+  readonly value: Value;
+  readonly until: number;
+}
+
+export class TokenCache<Value> {
+  readonly #most: number;
+  /** In the order in which they came; the oldest goes first. */
+  readonly #kept = new Map<string, Kept<Value>>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  get(id: string, now: number): Value | undefined {
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return undefined;
+    if (now < kept.until) return kept.value;
+    this.#kept.delete(id);
+    return undefined;
+  }
+
+  set(id: string, value: Value, until: number): void {
+    this.#kept.delete(id);
+    this.#kept.set(id, { value, until });
+    if (this.#kept.size <= this.#most) return;
+    for (const oldest of this.#kept.keys()) {
+      this.#kept.delete(oldest);
+      break;
+    }
+  }
+}

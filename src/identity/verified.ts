@@ -1,0 +1,46 @@
+/** What a checked token comes to, whichever way it was checked. Which endpoint it is for is asked each time. */
+import { Failure } from '../errors.ts';
+import { type Audiences, audienceClaim } from './audience.ts';
+import { type Claims, type Principal, tokenPrincipal } from './principal.ts';
+import type { IssuerSettings } from './settings.ts';
+
+export interface Verified {
+  readonly principal: Principal;
+  readonly audience: Audiences | undefined;
+  readonly audienceMayBeAbsent: boolean;
+}
+
+/** `expiresAt`: when it stops being accepted, the tolerance included. */
+export function verifiedOf(
+  settings: IssuerSettings,
+  claims: Claims,
+  expiresAt: number | undefined,
+): Verified | Failure {
+  // RFC 8705, 3 and RFC 9449, 6: such a token is worth something only together with a key, and we cannot see the key.
+  if (claims.cnf !== undefined && claims.cnf !== null) {
+    return new Failure('token_invalid', { message: 'The token is bound to a key that cannot be checked here' });
+  }
+  const principal = tokenPrincipal({ issuer: settings.issuer, claims: deepFrozen(claims), expiresAt });
+  if (principal === undefined) return new Failure('token_invalid', { message: 'The token names no subject' });
+  return {
+    principal,
+    audience: audienceClaim(claims.aud),
+    audienceMayBeAbsent: settings.audienceCheckedByVerifier,
+  };
+}
+
+/** RFC 7519, 2: seconds since 1970. */
+export function expiryOf(exp: number, toleranceMs: number): number {
+  return exp * 1000 + toleranceMs;
+}
+
+/** Without recursion: how deep claims nest is up to whoever wrote them. */
+function deepFrozen(claims: Claims): Claims {
+  const left: unknown[] = [claims];
+  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+    if (typeof value !== 'object' || value === null || Object.isFrozen(value)) continue;
+    Object.freeze(value);
+    for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) left.push(member);
+  }
+  return claims;
+}

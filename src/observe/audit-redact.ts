@@ -1,0 +1,52 @@
+/** Arguments on their way into a record: only of the tools that were named, and with stars where the paths lead. */
+import { NameSet } from '../policy/names.ts';
+import type { AuditedArguments } from './audit.ts';
+
+export const STARS = '***';
+
+/** Names under which secrets are sent most. Compared without regard to case, dashes and underscores. */
+export const usualSecrets: readonly string[] = [
+  ...['**.password', '**.passwd', '**.passphrase', '**.secret', '**.clientSecret', '**.token', '**.accessToken'],
+  ...['**.refreshToken', '**.apiKey', '**.privateKey', '**.authorization', '**.cookie', '**.credentials'],
+];
+
+/** Deeper than anybody reads; what lies below is starred out. */
+const DEPTH = 32;
+
+export type Recorded = (name: string | undefined, value: () => unknown) => unknown;
+
+/** Gives undefined where nothing is to be recorded; then the arguments are not even looked at. */
+export function recordArguments(settings: AuditedArguments | undefined): Recorded {
+  if (settings === undefined) return () => undefined;
+  const names = new NameSet(settings.of, 'name');
+  const paths = settings.redact.map((path) => path.split('.').map(folded));
+  return (name, value) => {
+    if (name === undefined || names.has(name) !== 'yes') return undefined;
+    const redacted = redact(value(), paths, 0);
+    const size = Buffer.byteLength(JSON.stringify(redacted) ?? '');
+    return size > settings.maxBytes ? { [STARS]: `${size} bytes` } : redacted;
+  };
+}
+
+/** `*` is one step, `**` any number of them. Items of a list are steps too, by their number. */
+function redact(value: unknown, paths: readonly (readonly string[])[], depth: number): unknown {
+  if (paths.some((path) => path.every((step) => step === '**'))) return STARS;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= DEPTH) return STARS;
+  const inner = (key: string, member: unknown) => redact(member, paths.flatMap(after(folded(key))), depth + 1);
+  if (Array.isArray(value)) return value.map((item, at) => inner(String(at), item));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inner(key, member)]));
+}
+
+/** What is left of a path behind this key; of one that has been passed through, also itself. */
+function after(key: string): (path: readonly string[]) => (readonly string[])[] {
+  return (path) => {
+    const [step, ...rest] = path;
+    if (step === '**') return [path, ...after(key)(rest)];
+    return step === '*' || step === key ? [rest] : [];
+  };
+}
+
+function folded(text: string): string {
+  return text.toLowerCase().replaceAll(/[-_]/g, '');
+}

@@ -1,0 +1,89 @@
+/** The places where records go: a stream of the process, or a file that is rotated by its size. */
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import type { AuditTarget } from './audit.ts';
+import type { AuditSink } from './audit-writer.ts';
+
+export interface Streams {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
+/** stdout belongs to the protocol where the client is on it: then records go to stderr. */
+export function auditSink(to: AuditTarget, streams: Streams, stdoutIsProtocol: boolean): AuditSink {
+  if (to.kind === 'file') return new RotatingFile(to.path, to.maxBytes, to.keep);
+  return streamSink(to.kind === 'stdout' && !stdoutIsProtocol ? streams.stdout : streams.stderr);
+}
+
+function streamSink(stream: Writable): AuditSink {
+  return {
+    write: (lines) =>
+      new Promise((resolve, reject) => {
+        stream.write(lines, (error) => (error ? reject(error) : resolve()));
+      }),
+    close: async () => undefined,
+  };
+}
+
+/** Records of who did what are for whoever runs the gateway. */
+const OWNER_ONLY = 0o600;
+
+export class RotatingFile implements AuditSink {
+  readonly #path: string;
+  readonly #maxBytes: number;
+  readonly #keep: number;
+  #file: FileHandle | undefined;
+  #size = 0;
+
+  constructor(path: string, maxBytes: number, keep: number) {
+    this.#path = path;
+    this.#maxBytes = maxBytes;
+    this.#keep = keep;
+  }
+
+  async write(lines: string): Promise<void> {
+    const bytes = Buffer.byteLength(lines);
+    let file = await this.#open();
+    if (this.#size > 0 && this.#size + bytes > this.#maxBytes) {
+      await this.#rotate();
+      file = await this.#open();
+    }
+    try {
+      await file.appendFile(lines);
+      this.#size += bytes;
+    } catch (error) {
+      // A disk that was full, or a file that was taken away: the next lines begin anew.
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close().catch(() => undefined);
+  }
+
+  async #open(): Promise<FileHandle> {
+    if (this.#file !== undefined) return this.#file;
+    this.#file = await open(this.#path, 'a', OWNER_ONLY);
+    this.#size = (await this.#file.stat()).size;
+    return this.#file;
+  }
+
+  /** `audit.jsonl` becomes `audit.jsonl.1`, that becomes `.2`, and the last one goes. */
+  async #rotate(): Promise<void> {
+    await this.close();
+    const name = (age: number) => (age === 0 ? this.#path : `${this.#path}.${age}`);
+    await rm(name(this.#keep), { force: true });
+    for (let age = this.#keep - 1; age >= 0; age--) await moved(name(age), name(age + 1));
+  }
+}
+
+async function moved(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+}

@@ -1,0 +1,75 @@
+/** One record for each decision. What a client sent is in it only where the config says so, and only redacted. */
+
+export interface AuditRecord {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly decision: 'allow' | 'deny';
+  /** Of the failure table, where it is a no or went wrong. */
+  readonly reason?: string | undefined;
+  readonly rules: readonly string[];
+  /** It passed because of audit mode. */
+  readonly wouldDeny?: readonly string[] | undefined;
+  readonly wouldAllow?: readonly string[] | undefined;
+  readonly generation: number;
+  readonly principal: AuditedPrincipal;
+  readonly revision?: string | undefined;
+  readonly endpoint: string;
+  readonly backend?: string | undefined;
+  readonly action: string;
+  /** Of the tool, prompt, resource or ask. */
+  readonly name?: string | undefined;
+  readonly durationMs?: number | undefined;
+  readonly outcome?: AuditOutcome | undefined;
+  readonly traceId?: string | undefined;
+  readonly arguments?: unknown;
+}
+
+/** `asked`: it needs input, and another round follows. */
+export type AuditOutcome = 'result' | 'error' | 'cancelled' | 'asked' | 'denied';
+
+export interface AuditedPrincipal {
+  readonly kind: string;
+  readonly issuer?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** Named one by one: claims may hold what nobody wants in a file. */
+export function auditedPrincipal(principal: {
+  readonly kind: string;
+  readonly issuer?: string;
+  readonly subject?: string;
+  readonly clientId?: string;
+  readonly keyName?: string;
+}): AuditedPrincipal {
+  const { kind, issuer, subject, clientId, keyName } = principal;
+  return { kind, issuer, subject, clientId, key: keyName };
+}
+
+/** Where records go. Returns at once and never throws. */
+export interface Audit {
+  write(record: AuditRecord): void;
+  /** After what was written is where it belongs, or the time is over. */
+  close(withinMs: number): Promise<void>;
+}
+
+export const noAudit: Audit = { write: () => undefined, close: async () => undefined };
+
+export interface AuditSettings {
+  readonly to: AuditTarget;
+  readonly arguments?: AuditedArguments | undefined;
+}
+
+export type AuditTarget =
+  | { readonly kind: 'stderr' | 'stdout' }
+  /** `path` is absolute; `keep` older files stand beside it. */
+  | { readonly kind: 'file'; readonly path: string; readonly maxBytes: number; readonly keep: number };
+
+export interface AuditedArguments {
+  /** Names of tools and prompts whose arguments are recorded. */
+  readonly of: readonly string[];
+  /** Paths of what is starred out. */
+  readonly redact: readonly string[];
+  readonly maxBytes: number;
+}

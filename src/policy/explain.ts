@@ -1,0 +1,73 @@
+/** A policy in sentences, so that its author can see what was understood. */
+import type { ArgumentTest, On, PolicySettings, Rule, Who } from './rules.ts';
+
+export function explain(settings: PolicySettings): readonly string[] {
+  const { mode, open, rules } = settings;
+  return [
+    mode === 'enforce'
+      ? 'The policy is in force: what no rule allows is denied.'
+      : 'The policy is in audit mode: nothing is denied, and what would have been is recorded.',
+    open.length === 0 ? 'Nothing goes without a rule.' : `Without a rule go: ${open.join(', ')}.`,
+    ...rules.map(explainRule),
+  ];
+}
+
+export function explainRule(rule: Rule): string {
+  const { id, effect, mode, who, what, on, when } = rule;
+  const may = effect === 'allow' ? 'may' : 'must not';
+  const parts = [
+    `${subject(who)} ${may} ${what === undefined ? 'do anything' : listed(what)}`,
+    ...object(on),
+    ...Object.entries(rule.with).map(([name, test]) => `where the argument ${name} ${tested(test)}`),
+    ...(when === undefined ? [] : [`when ${when.text}`]),
+  ];
+  return `${id}: ${parts.join(', ')}.${mode === 'audit' ? ' (Recorded only.)' : ''}`;
+}
+
+function subject({ principals, issuers, scopes, claims, groups, keys }: Who): string {
+  const parts = [
+    named('', principals),
+    named('of the issuer ', issuers),
+    named('with the scope ', scopes),
+    ...Object.entries(claims ?? {}).map(([claim, values]) => `with ${claim} ${listed(values.map(String))}`),
+    named('of the group ', groups),
+    named('with the key ', keys),
+  ].filter((part) => part !== undefined);
+  const everybody = principals === undefined || principals.includes('*') ? ['everybody'] : [];
+  return [...everybody, ...parts.filter((part) => part !== '*')].join(' ');
+}
+
+function object({ endpoints, backends, tools, prompts, uris, asks, annotations }: On): string[] {
+  const hints = Object.entries(annotations ?? {}).map(([name, value]) => `${name}: ${value}`);
+  return [
+    named('tools ', tools),
+    named('prompts ', prompts),
+    named('resources ', uris),
+    named('asks for ', asks),
+    hints.length === 0 ? undefined : `tools annotated with ${hints.join(' and ')}`,
+    named('of the backend ', backends),
+    named('at ', endpoints),
+  ].filter((part) => part !== undefined);
+}
+
+function tested(test: ArgumentTest): string {
+  const { equals, glob, min, max, minBytes, maxBytes, present } = test;
+  const parts = [
+    equals && `is ${listed(equals.map((value) => JSON.stringify(value)))}`,
+    glob && `is like ${listed(glob)}`,
+    min === undefined ? undefined : `is at least ${min}`,
+    max === undefined ? undefined : `is at most ${max}`,
+    minBytes === undefined ? undefined : `has at least ${minBytes} bytes`,
+    maxBytes === undefined ? undefined : `has at most ${maxBytes} bytes`,
+    present === undefined ? undefined : present ? 'is there' : 'is not there',
+  ];
+  return parts.filter((part) => part !== undefined).join(' and ');
+}
+
+function named(before: string, names: readonly string[] | undefined): string | undefined {
+  return names === undefined ? undefined : `${before}${listed(names)}`;
+}
+
+function listed(items: readonly string[]): string {
+  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
+}

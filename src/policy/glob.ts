@@ -1,0 +1,164 @@
+/**
+ * Patterns: `*` and `?` for some text and one character, `\` before a character that is meant as it is. In paths and URIs `*`
+ * and `?` end at a slash and `**` does not; names have no such parts, and `*` is any text there. A lone `*` is everything,
+ * everywhere. No pattern becomes a regular expression: the time to match is bounded by the product of the two lengths.
+ */
+
+export type GlobStyle = 'name' | 'path';
+
+export interface Glob {
+  readonly text: string;
+  readonly style: GlobStyle;
+  /** What all that match begin and end with; equal to the whole where nothing is left open. */
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly form: 'exact' | 'all' | 'prefix' | 'suffix' | 'general';
+  /** Undefined: it cannot be said, because the text is too long or climbs out of its folder. */
+  matches(text: string): boolean | undefined;
+}
+
+/** Longer than any name or path that a person writes into a rule. */
+const PATTERN_LENGTH = 256;
+/** Longer than any path of a file system. With the limit above: a million steps, a few milliseconds. */
+const TEXT_LENGTH = 4_096;
+
+type Token = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'one' | 'part' | 'any' };
+
+/** The pattern, or what is wrong with it. */
+export function compileGlob(pattern: string, style: GlobStyle): Glob | string {
+  if (pattern === '') return 'a pattern that is not empty';
+  if (pattern.length > PATTERN_LENGTH) return `a pattern of at most ${PATTERN_LENGTH} characters`;
+  const tokens = tokenize(pattern, style);
+  return tokens === undefined ? 'a character after the backslash' : globOf(pattern, style, tokens);
+}
+
+function tokenize(pattern: string, style: GlobStyle): readonly Token[] | undefined {
+  if (pattern === '*') return [{ kind: 'any' }];
+  const tokens: Token[] = [];
+  let text = '';
+  const flush = () => {
+    if (text !== '') tokens.push({ kind: 'text', text });
+    text = '';
+  };
+  for (let at = 0; at < pattern.length; at++) {
+    const character = pattern[at]!;
+    if (character === '\\') {
+      at += 1;
+      if (at === pattern.length) return undefined;
+      text += pattern[at];
+    } else if (character === '?') {
+      flush();
+      tokens.push({ kind: 'one' });
+    } else if (character === '*') {
+      flush();
+      let stars = 1;
+      while (pattern[at + 1] === '*') {
+        stars += 1;
+        at += 1;
+      }
+      tokens.push({ kind: style === 'name' || stars > 1 ? 'any' : 'part' });
+    } else text += character;
+  }
+  flush();
+  return tokens;
+}
+
+function globOf(text: string, style: GlobStyle, tokens: readonly Token[]): Glob {
+  const first = tokens[0]!;
+  const last = tokens.at(-1)!;
+  const prefix = first.kind === 'text' ? first.text : '';
+  const suffix = last.kind === 'text' ? last.text : '';
+  const facts = { text, style, prefix, suffix };
+  if (tokens.length === 1 && first.kind === 'text') {
+    return { ...facts, form: 'exact', matches: (candidate) => candidate === prefix };
+  }
+  if (tokens.length === 1 && first.kind === 'any') return { ...facts, form: 'all', matches: () => true };
+  const climbs = style === 'path' ? climbsOut : () => false;
+  if (tokens.length === 2 && last.kind === 'any' && first.kind === 'text') {
+    const matches = (candidate: string) => (candidate.startsWith(prefix) ? judged(climbs, candidate) : false);
+    return { ...facts, form: 'prefix', matches };
+  }
+  if (tokens.length === 2 && first.kind === 'any' && last.kind === 'text') {
+    const matches = (candidate: string) => (candidate.endsWith(suffix) ? judged(climbs, candidate) : false);
+    return { ...facts, form: 'suffix', matches };
+  }
+  const machine = new Machine(tokens, style);
+  const matches = (candidate: string): boolean | undefined => {
+    if (!candidate.startsWith(prefix) || !candidate.endsWith(suffix)) return false;
+    if (candidate.length > TEXT_LENGTH || climbs(candidate)) return undefined;
+    return machine.matches(candidate);
+  };
+  return { ...facts, form: 'general', matches };
+}
+
+function judged(climbs: (text: string) => boolean, candidate: string): true | undefined {
+  return climbs(candidate) ? undefined : true;
+}
+
+/** `..` as a segment, percent-encoded too: where it leads depends on who reads it. A backslash is a slash to some. */
+const CLIMB = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\?#;]|%2f|%5c)/i;
+
+function climbsOut(text: string): boolean {
+  return (text.includes('..') || text.includes('%')) && CLIMB.test(text);
+}
+
+const SLASH = 0x2f;
+/** Beyond the range of UTF-16 code units. */
+const ONE = 0x10000;
+const PART = 0x10001;
+const ANY = 0x10002;
+
+/** All places of the pattern where the text so far may have got to are followed at once, so nothing is ever tried twice. */
+class Machine {
+  readonly #steps: readonly number[];
+  readonly #separated: boolean;
+
+  constructor(tokens: readonly Token[], style: GlobStyle) {
+    const codes = { one: ONE, part: PART, any: ANY };
+    this.#steps = tokens.flatMap((token) =>
+      token.kind === 'text'
+        ? Array.from({ length: token.text.length }, (_, at) => token.text.charCodeAt(at))
+        : codes[token.kind],
+    );
+    this.#separated = style === 'path';
+  }
+
+  matches(text: string): boolean {
+    const steps = this.#steps;
+    let here = new Uint8Array(steps.length + 1);
+    let next = new Uint8Array(steps.length + 1);
+    this.#enter(here, 0);
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      const divides = this.#separated && code === SLASH;
+      let alive = false;
+      for (let step = 0; step < steps.length; step++) {
+        if (here[step] === 0) continue;
+        const wanted = steps[step];
+        const to =
+          wanted === ANY || (wanted === PART && !divides)
+            ? step
+            : wanted === code || (wanted === ONE && !divides)
+              ? step + 1
+              : -1;
+        if (to === -1) continue;
+        this.#enter(next, to);
+        alive = true;
+      }
+      if (!alive) return false;
+      [here, next] = [next, here];
+      next.fill(0);
+    }
+    return here[steps.length] === 1;
+  }
+
+  /** What stands for some text stands for none, too. */
+  #enter(places: Uint8Array, from: number): void {
+    let step = from;
+    places[step] = 1;
+    while (this.#steps[step] === ANY || this.#steps[step] === PART) {
+      step += 1;
+      places[step] = 1;
+    }
+  }
+}

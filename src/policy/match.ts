@@ -1,0 +1,107 @@
+/** One rule, made ready: whether it applies to a question. Who it is about was found out before. */
+import type { ThingKind } from './actions.ts';
+import { compileTests, type TestArguments } from './arguments.ts';
+import { hasHints } from './hints.ts';
+import { NameSet } from './names.ts';
+import { applies, type Outcome, OutcomeSet } from './outcome.ts';
+import type { Inquiry } from './question.ts';
+import type { Condition, Effect, Hints, On, Rule } from './rules.ts';
+
+/** What there is for rules to speak of. */
+export interface World {
+  readonly endpoints: readonly string[];
+  readonly backends: readonly string[];
+}
+
+export interface ReadyRule {
+  readonly id: string;
+  /** Its place in the file. */
+  readonly order: number;
+  readonly effect: Effect;
+  readonly what: ReadonlySet<string> | undefined;
+  readonly endpoints: ReadonlySet<string> | undefined;
+  readonly backends: ReadonlySet<string> | undefined;
+  /** Absent: whatever it is done to, and to nothing. */
+  readonly things: ReadonlyMap<ThingKind, NameSet> | undefined;
+  readonly hints: Hints | undefined;
+  readonly tests: TestArguments | undefined;
+  readonly condition: Condition | undefined;
+}
+
+export function readyRule(rule: Rule, order: number, world: World): ReadyRule {
+  const { on } = rule;
+  return {
+    id: rule.id,
+    order,
+    effect: rule.effect,
+    what: rule.what && new Set(rule.what),
+    endpoints: on.endpoints && among(on.endpoints, world.endpoints, 'path'),
+    backends: on.backends && among(on.backends, world.backends, 'name'),
+    things: thingsIn(on),
+    hints: on.annotations,
+    tests: compileTests(rule.with),
+    condition: rule.when,
+  };
+}
+
+function among(patterns: readonly string[], known: readonly string[], style: 'path' | 'name'): ReadonlySet<string> {
+  const names = new NameSet(patterns, style);
+  return new Set(known.filter((name) => names.has(name) === 'yes'));
+}
+
+export function thingsIn({ tools, prompts, uris, asks, annotations }: On): ReadonlyMap<ThingKind, NameSet> | undefined {
+  const things = new Map<ThingKind, NameSet>();
+  if (tools !== undefined) things.set('tool', new NameSet(tools, 'name'));
+  // Only tools have annotations.
+  else if (annotations !== undefined) things.set('tool', new NameSet(['*'], 'name'));
+  if (prompts !== undefined) things.set('prompt', new NameSet(prompts, 'name'));
+  if (uris !== undefined) {
+    const names = new NameSet(uris, 'path');
+    things.set('resource', names).set('template', names);
+  }
+  if (asks !== undefined) things.set('ask', new NameSet(asks, 'name'));
+  return things.size === 0 ? undefined : things;
+}
+
+/** Cheap parts first. */
+export function ruleApplies(rule: ReadyRule, inquiry: Inquiry): boolean {
+  if (rule.what !== undefined && !rule.what.has(inquiry.action)) return false;
+  if (rule.endpoints !== undefined && !rule.endpoints.has(inquiry.endpoint)) return false;
+  const outcomes = new OutcomeSet();
+  if (rule.backends !== undefined && !outcomes.add(ofBackend(rule.backends, inquiry.backend))) return false;
+  if (rule.things !== undefined && !outcomes.add(ofThing(rule.things, inquiry))) return false;
+  if (rule.hints !== undefined && inquiry.kind === 'tool' && !outcomes.add(ofHints(rule.hints, inquiry))) return false;
+  if (rule.tests !== undefined && !outcomes.add(inquiry.complete ? rule.tests(inquiry.arguments) : 'maybe'))
+    return false;
+  if (rule.condition !== undefined && !outcomes.add(ofCondition(rule.condition, inquiry))) return false;
+  return applies(rule.effect, outcomes);
+}
+
+function ofBackend(backends: ReadonlySet<string>, backend: string): Outcome {
+  if (backend === '') return 'maybe';
+  return backends.has(backend) ? 'yes' : 'no';
+}
+
+function ofThing(things: ReadonlyMap<ThingKind, NameSet>, { kind, name, readings }: Inquiry): Outcome {
+  const names = kind && things.get(kind);
+  if (names === undefined) return 'no';
+  if (name === undefined) return 'maybe';
+  return kind === 'template' ? names.hasTemplate(name) : names.hasAll(readings);
+}
+
+function ofHints(hints: Hints, inquiry: Inquiry): Outcome {
+  if (inquiry.name === undefined) return 'maybe';
+  return hasHints(hints, inquiry.hints) ? 'yes' : 'no';
+}
+
+function ofCondition(condition: Condition, inquiry: Inquiry): Outcome {
+  const { reads } = condition;
+  if (!inquiry.complete && reads.has('arguments')) return 'maybe';
+  if (inquiry.kind !== undefined && inquiry.name === undefined && (reads.has('name') || reads.has('annotations'))) {
+    return 'maybe';
+  }
+  if (inquiry.backend === '' && reads.has('backend')) return 'maybe';
+  const holds = condition.evaluate(inquiry.fact);
+  if (holds === undefined) return 'failed';
+  return holds ? 'yes' : 'no';
+}

@@ -1,0 +1,34 @@
+/**
+ * What comes of holding a question against a part of a rule. `failed`: it could not be judged, or could be read in two ways;
+ * then a rule that denies applies and a rule that allows does not. `maybe`: it depends on what the question leaves open.
+ */
+import type { Effect } from './rules.ts';
+
+export type Outcome = 'yes' | 'no' | 'failed' | 'maybe';
+
+/** Whether a rule applies whose parts came out like this. What is certainly not meant is not meant, whatever else failed. */
+export function applies(effect: Effect, outcomes: OutcomeSet): boolean {
+  if (outcomes.no) return false;
+  // Hidden is only what is denied in every case; offered is only what could be judged.
+  return effect === 'deny' ? !outcomes.maybe : !outcomes.failed;
+}
+
+export class OutcomeSet {
+  no = false;
+  failed = false;
+  maybe = false;
+
+  /** False once the rule cannot apply any more. */
+  add(outcome: Outcome): boolean {
+    if (outcome === 'no') this.no = true;
+    else if (outcome === 'failed') this.failed = true;
+    else if (outcome === 'maybe') this.maybe = true;
+    return !this.no;
+  }
+}
+
+/** Of several readings of the same thing: agreement, or nobody knows. */
+export function agreed(outcomes: readonly Outcome[]): Outcome {
+  const [first = 'no'] = outcomes;
+  return outcomes.every((outcome) => outcome === first) ? first : 'failed';
+}

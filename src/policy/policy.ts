@@ -1,0 +1,160 @@
+/**
+ * Decisions. Deny beats allow; what no rule allows is denied, but for the actions that are open. Rules in audit mode decide
+ * nothing: what they would have done stands in the ruling.
+ */
+import type { Principal } from '../identity/principal.ts';
+import { type ThingKind, useOf } from './actions.ts';
+import { type ReadyRule, ruleApplies } from './match.ts';
+import { mint, type Permit } from './mint.ts';
+import { type Circumstances, Inquiry, type Looking, type Question } from './question.ts';
+import type { Mode } from './rules.ts';
+import { Denial, type Ruling } from './ruling.ts';
+import type { View, Views } from './views.ts';
+
+/** A thing in a list, about to be shown to a principal. */
+export interface Shown extends Circumstances {
+  readonly thing: { readonly kind: ThingKind; readonly name: string };
+}
+
+export type Extent = 'all' | 'some' | 'none';
+
+export interface PolicyParts extends Looking {
+  readonly generation: number;
+  readonly mode: Mode;
+  readonly open: ReadonlySet<string>;
+  readonly views: Views;
+}
+
+/** What the rules come to. */
+interface Judgement {
+  readonly allowed: boolean;
+  readonly rules: readonly string[];
+}
+
+export class Policy {
+  readonly generation: number;
+  readonly mode: Mode;
+  readonly #open: ReadonlySet<string>;
+  readonly #views: Views;
+  readonly #looking: Looking;
+
+  constructor({ generation, mode, open, views, groupsClaim, trusted }: PolicyParts) {
+    this.generation = generation;
+    this.mode = mode;
+    this.#open = open;
+    this.#views = views;
+    this.#looking = { groupsClaim, trusted };
+  }
+
+  decide(question: Question): Permit | Denial {
+    const { action } = question.row;
+    const view = this.#views.of(question.principal);
+    const inquiry = new Inquiry(action, question, true, this.#looking);
+    const judged = this.#judge(view, inquiry, false);
+    const trial = this.mode === 'audit' || view.audited ? this.#judge(view, inquiry, true) : judged;
+    const allowed = this.mode === 'audit' || judged.allowed;
+    const ruling = this.#ruling(allowed, judged, trial);
+    return allowed ? mint(question.principal.key, action, ruling) : new Denial(ruling);
+  }
+
+  /**
+   * Whether a list shows a thing to a principal: it may be listed, and there are arguments with which it may be used. What
+   * tests of arguments and conditions about them would say is left open in favour of the principal.
+   */
+  shows(shown: Shown): boolean {
+    return this.#may('list', shown) && this.#may(useOf[shown.thing.kind], shown);
+  }
+
+  /** The same for a whole list of one backend: `all` and `none` save looking at each of its entries. */
+  extent(
+    principal: Principal,
+    kind: ThingKind,
+    { endpoint, backend }: Pick<Circumstances, 'endpoint' | 'backend'>,
+  ): Extent {
+    if (this.mode === 'audit') return 'all';
+    const view = this.#views.of(principal);
+    const extents = (['list', useOf[kind]] as const).map((action) =>
+      this.#extent(view, action, kind, endpoint, backend),
+    );
+    if (extents.includes('none')) return 'none';
+    return extents.includes('some') ? 'some' : 'all';
+  }
+
+  /** Equal for principals to whom the same is shown: what was made for one of them may be given to the others. */
+  audience(principal: Principal): string {
+    return this.mode === 'audit' ? 'everybody' : this.#views.audience(principal);
+  }
+
+  #may(action: string, shown: Circumstances): boolean {
+    if (this.mode === 'audit') return true;
+    const inquiry = new Inquiry(action, shown, false, this.#looking);
+    return this.#judge(this.#views.of(shown.principal), inquiry, false).allowed;
+  }
+
+  #judge(view: View, inquiry: Inquiry, withAudited: boolean): Judgement {
+    const judged = this.#apply(view, inquiry, withAudited);
+    if (!judged.allowed || !dependents.has(inquiry.action)) return judged;
+    // Whoever may not use a thing learns nothing of it by its completions and its changes either.
+    const { kind, name, endpoint, backend, principal } = inquiry;
+    if (kind === undefined || name === undefined) return judged;
+    const use = new Inquiry(useOf[kind], { principal, endpoint, backend, thing: { kind, name } }, false, this.#looking);
+    const usable = this.#apply(view, use, withAudited);
+    return usable.allowed ? judged : usable;
+  }
+
+  #apply(view: View, inquiry: Inquiry, withAudited: boolean): Judgement {
+    let denying = applied(view.deny.candidates(inquiry), inquiry);
+    if (withAudited) denying = denying.concat(applied(view.auditedDeny.candidates(inquiry), inquiry));
+    if (denying.length > 0) return { allowed: false, rules: idsOf(denying) };
+    const allowing =
+      firstApplied(view.allow.candidates(inquiry), inquiry) ??
+      (withAudited ? firstApplied(view.auditedAllow.candidates(inquiry), inquiry) : undefined);
+    if (allowing !== undefined) return { allowed: true, rules: [allowing.id] };
+    return this.#open.has(inquiry.action) ? openly : unspoken;
+  }
+
+  #ruling(allowed: boolean, judged: Judgement, trial: Judgement): Ruling {
+    const { generation } = this;
+    if (trial.allowed === allowed)
+      return { generation, rules: allowed === judged.allowed ? judged.rules : trial.rules };
+    const rules = allowed === judged.allowed ? judged.rules : [];
+    return trial.allowed
+      ? { generation, rules, wouldAllow: trial.rules }
+      : { generation, rules, wouldDeny: trial.rules };
+  }
+
+  #extent(view: View, action: string, kind: ThingKind, endpoint: string, backend: string): Extent {
+    const concerns = (rule: ReadyRule) =>
+      (rule.things === undefined || rule.things.has(kind)) &&
+      (rule.endpoints?.has(endpoint) ?? true) &&
+      (backend === '' || (rule.backends?.has(backend) ?? true));
+    const denies = view.deny.of(action).some(concerns);
+    const allows = view.allow.of(action).filter(concerns);
+    const unconditional = ({ things, backends, hints, tests, condition }: ReadyRule) =>
+      [things, hints, tests, condition].every((part) => part === undefined) &&
+      (backends === undefined || backend !== '');
+    if (this.#open.has(action) || allows.some(unconditional)) return denies ? 'some' : 'all';
+    return allows.length === 0 ? 'none' : 'some';
+  }
+}
+
+const dependents: ReadonlySet<string> = new Set(['complete', 'subscribe']);
+const openly: Judgement = { allowed: true, rules: [] };
+const unspoken: Judgement = { allowed: false, rules: [] };
+
+function applied(candidates: readonly ReadyRule[], inquiry: Inquiry): readonly ReadyRule[] {
+  return candidates.filter((rule) => ruleApplies(rule, inquiry));
+}
+
+/** The first in the file, so that the same question always names the same rule. */
+function firstApplied(candidates: readonly ReadyRule[], inquiry: Inquiry): ReadyRule | undefined {
+  let first: ReadyRule | undefined;
+  for (const rule of candidates) {
+    if ((first === undefined || rule.order < first.order) && ruleApplies(rule, inquiry)) first = rule;
+  }
+  return first;
+}
+
+function idsOf(rules: readonly ReadyRule[]): readonly string[] {
+  return [...new Set([...rules].sort((a, b) => a.order - b.order).map(({ id }) => id))];
+}

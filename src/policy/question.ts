@@ -1,0 +1,112 @@
+/** What policy is asked, and what it looks up of it: each thing once, and only if a rule wants to know. */
+import type { Principal } from '../identity/principal.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { askKind, type ThingKind } from './actions.ts';
+import { bounded, principalFacts } from './facts.ts';
+import { type FullHints, fullHints } from './hints.ts';
+import { readingsOf } from './names.ts';
+import type { FactName } from './rules.ts';
+
+export interface Thing {
+  readonly kind: ThingKind;
+  /** As the catalog lists it to clients of the endpoint, however this client spelled it. Absent: any of the kind. */
+  readonly name?: string | undefined;
+}
+
+export interface Question extends Circumstances {
+  readonly row: MethodRow;
+  /** The value of `params.arguments`; called at most once, and only where a rule looks at it. */
+  readonly arguments?: (() => unknown) | undefined;
+}
+
+export interface Circumstances {
+  readonly principal: Principal;
+  /** Its path. */
+  readonly endpoint: string;
+  /** Empty where none is meant, or where it is not known yet. */
+  readonly backend: string;
+  /** What it is done to; an ask is found by its method. */
+  readonly thing?: Thing | undefined;
+  /** The tool's `annotations` as the backend gave them. */
+  readonly annotations?: (() => unknown) | undefined;
+}
+
+export interface Looking {
+  readonly groupsClaim: string;
+  readonly trusted: ReadonlySet<string>;
+}
+
+export class Inquiry {
+  readonly action: string;
+  readonly kind: ThingKind | undefined;
+  readonly name: string | undefined;
+  readonly endpoint: string;
+  readonly backend: string;
+  readonly principal: Principal;
+  /** Whether the arguments are known: they are not while a list is being shown. */
+  readonly complete: boolean;
+  readonly #asked: Circumstances & Pick<Question, 'arguments'>;
+  readonly #looking: Looking;
+  #arguments: { readonly value: unknown } | undefined;
+  #visible: unknown;
+  #person: ReadonlyMap<string, unknown> | undefined;
+  #hints: FullHints | undefined;
+  #readings: readonly string[] | undefined;
+
+  constructor(action: string, asked: Circumstances & Partial<Question>, complete: boolean, looking: Looking) {
+    this.action = action;
+    const thing = asked.thing ?? thingOf(asked.row);
+    this.kind = thing?.kind;
+    this.name = thing?.name;
+    this.endpoint = asked.endpoint;
+    this.backend = asked.backend;
+    this.principal = asked.principal;
+    this.complete = complete;
+    this.#asked = asked;
+    this.#looking = looking;
+  }
+
+  get readings(): readonly string[] {
+    this.#readings ??= this.kind === 'resource' ? readingsOf(this.name ?? '') : [this.name ?? ''];
+    return this.#readings;
+  }
+
+  get arguments(): unknown {
+    this.#arguments ??= { value: this.#asked.arguments?.() ?? {} };
+    return this.#arguments.value;
+  }
+
+  get hints(): FullHints {
+    this.#hints ??= fullHints(this.#looking.trusted.has(this.backend) ? this.#asked.annotations?.() : undefined);
+    return this.#hints;
+  }
+
+  readonly fact = (name: FactName): unknown => {
+    switch (name) {
+      case 'principal':
+        this.#person ??= principalFacts(this.principal, this.#looking.groupsClaim);
+        return this.#person;
+      case 'arguments':
+        this.#visible ??= bounded(this.arguments);
+        return this.#visible;
+      case 'annotations':
+        return new Map(Object.entries(this.hints));
+      case 'kind':
+        return this.kind ?? '';
+      case 'name':
+        return this.name ?? '';
+      default:
+        return this[name];
+    }
+  };
+}
+
+function thingOf(row: MethodRow | undefined): Thing | undefined {
+  if (row === undefined) return undefined;
+  const ask = row.action === 'ask' ? askKind(row.method) : undefined;
+  if (ask !== undefined) return { kind: 'ask', name: ask };
+  if (row.list !== undefined) return { kind: listed[row.list] };
+  return undefined;
+}
+
+const listed = { tools: 'tool', prompts: 'prompt', resources: 'resource', resourceTemplates: 'template' } as const;

@@ -1,0 +1,162 @@
+/**
+ * How much a principal, a tool or a backend is given: requests a second, and calls at the same time. All limits that a request
+ * meets are looked at before any of them counts it, so that what is refused costs nothing.
+ */
+import { type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
+import { Inquiry, type Question } from './question.ts';
+import type { On, Who } from './rules.ts';
+import { compileWho, type IsMeant } from './who.ts';
+
+export const shares = ['principal', 'endpoint', 'backend', 'tool'] as const;
+export type Share = (typeof shares)[number];
+
+export interface RateSettings {
+  readonly id: string;
+  /** Each combination of these has its own measure. Empty: all together have one. */
+  readonly per: readonly Share[];
+  readonly who: Who;
+  readonly what?: readonly string[] | undefined;
+  readonly on: On;
+  readonly perSecond?: number | undefined;
+  /** How many may come at once after a pause. */
+  readonly burst?: number | undefined;
+  readonly concurrent?: number | undefined;
+}
+
+/** Over a limit. To be told as `rate_limited`. */
+export class Excess {
+  readonly reason = 'rate_limited';
+  readonly limit: string;
+  /** When it is worth trying again. Of calls that run nobody knows when they end: soon is as good as later. */
+  readonly retryAfterMs: number;
+
+  constructor(limit: string, retryAfterMs: number) {
+    this.limit = limit;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** To be given back once, when what was admitted is over. */
+export interface Admission {
+  release(): void;
+}
+
+/** Measures that are kept: principals times tools that are in use at the same time. 100 bytes each. */
+const MEASURES = 100_000;
+const RETRY_CONCURRENT_MS = 1_000;
+
+interface Measure {
+  tokens: number;
+  filledAt: number;
+  running: number;
+}
+
+interface ReadyRate {
+  readonly settings: RateSettings;
+  readonly capacity: number;
+  readonly isMeant: IsMeant;
+  readonly rule: ReadyRule;
+}
+
+interface Met {
+  readonly rate: ReadyRate;
+  readonly key: string;
+  readonly measure: Measure;
+}
+
+export class Rates {
+  readonly #rates: readonly ReadyRate[];
+  readonly #now: () => number;
+  /** In the order of use. */
+  readonly #measures = new Map<string, Measure>();
+
+  constructor(settings: readonly RateSettings[], world: World, now: () => number, groupsClaim = 'groups') {
+    this.#now = now;
+    this.#rates = settings.map((one, order) => ({
+      settings: one,
+      capacity: one.burst ?? Math.max(1, one.perSecond ?? 1),
+      isMeant: compileWho(one.who, groupsClaim),
+      rule: readyRule({ ...one, effect: 'allow', mode: 'enforce', with: {} }, order, world),
+    }));
+  }
+
+  get size(): number {
+    return this.#measures.size;
+  }
+
+  admit(question: Question): Admission | Excess {
+    if (this.#rates.length === 0) return free;
+    const met = this.#met(question);
+    for (const one of met) {
+      const excess = excessOf(one);
+      if (excess !== undefined) return excess;
+    }
+    for (const { rate, measure } of met) {
+      if (rate.settings.perSecond !== undefined) measure.tokens -= 1;
+      measure.running += 1;
+    }
+    let released = false;
+    return {
+      release: () => {
+        if (released) return;
+        released = true;
+        for (const { measure } of met) measure.running -= 1;
+      },
+    };
+  }
+
+  #met(question: Question): readonly Met[] {
+    const inquiry = new Inquiry(question.row.action, question, true, { groupsClaim: '', trusted: new Set() });
+    return this.#rates.flatMap((rate) => {
+      if (!rate.isMeant(question.principal) || !ruleApplies(rate.rule, inquiry)) return [];
+      const key = JSON.stringify([rate.settings.id, ...rate.settings.per.map((share) => shareOf(share, inquiry))]);
+      return [{ rate, key, measure: this.#measure(rate, key) }];
+    });
+  }
+
+  #measure(rate: ReadyRate, key: string): Measure {
+    const now = this.#now();
+    const { perSecond = 0 } = rate.settings;
+    const known = this.#measures.get(key);
+    const measure = known ?? { tokens: rate.capacity, filledAt: now, running: 0 };
+    const since = Math.max(0, now - measure.filledAt);
+    measure.tokens = Math.min(rate.capacity, measure.tokens + (since / 1_000) * perSecond);
+    measure.filledAt = now;
+    this.#measures.delete(key);
+    this.#measures.set(key, measure);
+    if (known === undefined) this.#makeRoom();
+    return measure;
+  }
+
+  /** The one that was not used for longest is the fullest; those with calls that run are kept as long as others can go. */
+  #makeRoom(): void {
+    if (this.#measures.size <= MEASURES) return;
+    for (const [key, { running }] of this.#measures) {
+      if (running > 0) continue;
+      this.#measures.delete(key);
+      return;
+    }
+  }
+}
+
+const free: Admission = { release: () => undefined };
+
+function excessOf({ rate, measure }: Met): Excess | undefined {
+  const { id, perSecond, concurrent } = rate.settings;
+  if (concurrent !== undefined && measure.running >= concurrent) return new Excess(id, RETRY_CONCURRENT_MS);
+  if (perSecond === undefined || measure.tokens >= 1) return undefined;
+  return new Excess(id, Math.ceil(((1 - measure.tokens) / perSecond) * 1_000));
+}
+
+function shareOf(share: Share, { principal, endpoint, backend, kind, name }: Inquiry): string {
+  switch (share) {
+    case 'principal':
+      return principal.key;
+    case 'endpoint':
+      return endpoint;
+    case 'backend':
+      return backend;
+    case 'tool':
+      return kind === 'tool' ? (name ?? '') : '';
+  }
+}

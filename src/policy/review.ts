@@ -1,0 +1,138 @@
+/** Rules that were accepted and still cannot be what their author meant. */
+import { actions, thingsOf, withArguments } from './actions.ts';
+import { compileGlob, type GlobStyle } from './glob.ts';
+import { thingsIn } from './match.ts';
+import { NameSet } from './names.ts';
+import type { On, PolicySettings, Rule, Who } from './rules.ts';
+
+export interface Remark {
+  readonly rule: string;
+  readonly text: string;
+}
+
+/** Endpoints with the backends behind them. */
+export type Places = Readonly<Record<string, readonly string[]>>;
+
+export function review(settings: PolicySettings, places: Places): readonly Remark[] {
+  const denials = settings.rules.filter((rule) => rule.effect === 'deny' && rule.mode === 'enforce' && isPlain(rule));
+  return settings.rules.flatMap((rule) => {
+    const remarks = [neverMeets(rule, places), pointlessTests(rule), halfDenied(rule), pointlessAllow(rule, settings)];
+    const over = denials.find((denial) => denial.id !== rule.id && covers(denial, rule));
+    if (over !== undefined) {
+      const text = `can never ${rule.effect === 'allow' ? 'allow' : 'add'} anything: \`${over.id}\` denies all that it speaks of`;
+      remarks.push(text);
+    }
+    return remarks.flatMap((text) => (text === undefined ? [] : [{ rule: rule.id, text }]));
+  });
+}
+
+/** What a rule names outright and no catalog has. Patterns may be meant for what is still to come. */
+export interface Catalog {
+  readonly tools: readonly string[];
+  readonly prompts: readonly string[];
+  readonly uris: readonly string[];
+}
+
+export function unmatched(settings: PolicySettings, catalog: Catalog): readonly Remark[] {
+  return settings.rules.flatMap((rule) =>
+    (['tools', 'prompts', 'uris'] as const).flatMap((list) =>
+      (rule.on[list] ?? []).flatMap((name): Remark[] => {
+        const glob = compileGlob(name, list === 'uris' ? 'path' : 'name');
+        if (typeof glob === 'string' || glob.form !== 'exact' || catalog[list].includes(glob.prefix)) return [];
+        return [{ rule: rule.id, text: `names \`${name}\`, and there is nothing of that name among the ${list}` }];
+      }),
+    ),
+  );
+}
+
+function neverMeets({ what = actions, on }: Rule, places: Places): string | undefined {
+  const things = thingsIn(on);
+  if (things !== undefined && !what.some((action) => thingsOf(action).some((kind) => things.has(kind)))) {
+    return `can never match: nothing that \`on\` names is there to ${what.join(' or ')}`;
+  }
+  const backends = on.backends && new NameSet(on.backends, 'name');
+  const endpoints = on.endpoints && new NameSet(on.endpoints, 'path');
+  const meets = Object.entries(places).some(
+    ([path, behind]) =>
+      (endpoints === undefined || endpoints.has(path) === 'yes') &&
+      (backends === undefined || behind.some((name) => backends.has(name) === 'yes')),
+  );
+  return meets ? undefined : 'can never match: none of its backends stands behind any of its endpoints';
+}
+
+function pointlessTests({ what = actions, with: tests }: Rule): string | undefined {
+  if (Object.keys(tests).length === 0 || what.some((action) => withArguments.includes(action))) return undefined;
+  return `looks at arguments, and only ${withArguments.join(' and ')} have any`;
+}
+
+function halfDenied({ effect, on }: Rule): string | undefined {
+  const short = effect === 'deny' ? on.uris?.find((uri) => uri !== '*' && /(?:^|[^*\\])\*$/.test(uri)) : undefined;
+  return short && `denies \`${short}\` up to the next slash only; \`${short}*\` is everything below`;
+}
+
+function pointlessAllow({ effect, what }: Rule, { open }: PolicySettings): string | undefined {
+  if (effect !== 'allow' || what === undefined || !what.every((action) => open.includes(action))) return undefined;
+  return `allows what needs no rule: ${what.join(', ')} ${what.length === 1 ? 'is' : 'are'} \`open\``;
+}
+
+/** Whether it denies whatever it speaks of, in every case. */
+function isPlain({ with: tests, when, on }: Rule): boolean {
+  return Object.keys(tests).length === 0 && when === undefined && on.annotations === undefined;
+}
+
+function covers(wide: Rule, narrow: Rule): boolean {
+  return (
+    (wide.what === undefined || (narrow.what ?? actions).every((action) => wide.what?.includes(action))) &&
+    coversWho(wide.who, narrow.who) &&
+    coversList(wide.on.endpoints, narrow.on.endpoints, 'path') &&
+    coversList(wide.on.backends, narrow.on.backends, 'name') &&
+    coversThings(wide.on, narrow)
+  );
+}
+
+function coversThings(wide: On, { on, what = actions }: Rule): boolean {
+  if (thingsIn(wide) === undefined) return true;
+  const narrow = thingsIn(on);
+  // Without things, it is also about what has no name.
+  if (narrow === undefined || what.some((action) => thingsOf(action).length === 0)) return false;
+  const lists = { tools: 'name', prompts: 'name', uris: 'path', asks: 'name' } as const;
+  return (Object.keys(lists) as (keyof typeof lists)[]).every((list) => {
+    const named = list === 'tools' && on.annotations !== undefined ? (on.tools ?? ['*']) : on[list];
+    return named === undefined || (wide[list] !== undefined && coversList(wide[list], named, lists[list]));
+  });
+}
+
+function coversWho(wide: Who, narrow: Who): boolean {
+  const lists = (['principals', 'issuers', 'scopes', 'groups', 'keys'] as const).every((list) =>
+    coversList(wide[list], narrow[list], 'name'),
+  );
+  return (
+    lists &&
+    Object.entries(wide.claims ?? {}).every(([claim, values]) => {
+      const given = narrow.claims?.[claim];
+      return given?.every((value) => values.includes(value)) ?? false;
+    })
+  );
+}
+
+/** Absent is everything. */
+function coversList(
+  wide: readonly string[] | undefined,
+  narrow: readonly string[] | undefined,
+  style: GlobStyle,
+): boolean {
+  if (wide === undefined) return true;
+  return (narrow ?? ['*']).every((pattern) => wide.some((other) => coversPattern(other, pattern, style)));
+}
+
+/** Certain cases alone: where it is not certain, nothing is said. */
+function coversPattern(wide: string, narrow: string, style: GlobStyle): boolean {
+  if (wide === narrow) return true;
+  const outer = compileGlob(wide, style);
+  const inner = compileGlob(narrow, style);
+  if (typeof outer === 'string' || typeof inner === 'string') return false;
+  if (outer.form === 'all') return true;
+  if (inner.form === 'exact') return outer.matches(inner.prefix) === true;
+  if (outer.form === 'prefix') return inner.prefix.startsWith(outer.prefix);
+  return outer.form === 'suffix' && inner.suffix.endsWith(outer.suffix);
+}

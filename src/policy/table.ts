@@ -1,0 +1,120 @@
+/**
+ * The rules that could apply to a question, found without looking at the others: by action, then by the name of the thing.
+ * It only narrows down; whether a rule applies is decided by the rule.
+ */
+import { actions, type ThingKind, thingsOf } from './actions.ts';
+import type { Glob } from './glob.ts';
+import type { ReadyRule } from './match.ts';
+import type { Inquiry } from './question.ts';
+
+const none: readonly ReadyRule[] = [];
+
+export class RuleTable {
+  readonly isEmpty: boolean;
+  readonly #byAction: ReadonlyMap<string, ActionTable>;
+
+  constructor(rules: readonly ReadyRule[]) {
+    this.isEmpty = rules.length === 0;
+    this.#byAction = new Map(
+      actions.flatMap((action) => {
+        const concerned = rules.filter(({ what }) => what === undefined || what.has(action));
+        return concerned.length === 0 ? [] : [[action, new ActionTable(action, concerned)] as const];
+      }),
+    );
+  }
+
+  /** In no particular order, and some perhaps twice. */
+  candidates(inquiry: Inquiry): readonly ReadyRule[] {
+    return this.#byAction.get(inquiry.action)?.candidates(inquiry) ?? none;
+  }
+
+  /** All that speak of the action. */
+  of(action: string): readonly ReadyRule[] {
+    return this.#byAction.get(action)?.all ?? none;
+  }
+}
+
+class ActionTable {
+  readonly all: readonly ReadyRule[];
+  readonly #unnamed: readonly ReadyRule[];
+  readonly #named: ReadonlyMap<ThingKind, NameTable>;
+
+  constructor(action: string, rules: readonly ReadyRule[]) {
+    this.all = rules;
+    this.#unnamed = rules.filter(({ things }) => things === undefined);
+    this.#named = new Map(
+      thingsOf(action).flatMap((kind) => {
+        const concerned = rules.filter(({ things }) => things?.has(kind));
+        return concerned.length === 0 ? [] : [[kind, new NameTable(kind, concerned)] as const];
+      }),
+    );
+  }
+
+  candidates({ kind, name, readings }: Inquiry): readonly ReadyRule[] {
+    const named = kind && this.#named.get(kind);
+    if (named === undefined) return this.#unnamed;
+    // A template may stand for any name that begins like it.
+    if (name === undefined || kind === 'template') return this.all;
+    const found = [...this.#unnamed];
+    for (const reading of readings) named.find(reading, found);
+    return found;
+  }
+}
+
+/** By whole name; by what the name begins with; by what it ends with; the rest. */
+class NameTable {
+  readonly #exact = new Map<string, ReadyRule[]>();
+  readonly #prefixes = new Ends((name, length) => name.slice(0, length));
+  readonly #suffixes = new Ends((name, length) => name.slice(name.length - length));
+  readonly #others: ReadyRule[] = [];
+
+  constructor(kind: ThingKind, rules: readonly ReadyRule[]) {
+    for (const rule of rules) for (const glob of rule.things?.get(kind)?.globs ?? []) this.#add(glob, rule);
+  }
+
+  #add({ form, prefix, suffix }: Glob, rule: ReadyRule): void {
+    if (form === 'exact') push(this.#exact, prefix, rule);
+    else if (prefix !== '') this.#prefixes.add(prefix, rule);
+    else if (suffix !== '') this.#suffixes.add(suffix, rule);
+    else this.#others.push(rule);
+  }
+
+  find(name: string, into: ReadyRule[]): void {
+    append(into, this.#exact.get(name));
+    this.#prefixes.find(name, into);
+    this.#suffixes.find(name, into);
+    append(into, this.#others);
+  }
+}
+
+class Ends {
+  readonly #cut: (name: string, length: number) => string;
+  readonly #byText = new Map<string, ReadyRule[]>();
+  #lengths: number[] = [];
+
+  constructor(cut: (name: string, length: number) => string) {
+    this.#cut = cut;
+  }
+
+  add(text: string, rule: ReadyRule): void {
+    if (!this.#lengths.includes(text.length)) this.#lengths = [...this.#lengths, text.length].sort((a, b) => a - b);
+    push(this.#byText, text, rule);
+  }
+
+  find(name: string, into: ReadyRule[]): void {
+    for (const length of this.#lengths) {
+      if (length > name.length) return;
+      append(into, this.#byText.get(this.#cut(name, length)));
+    }
+  }
+}
+
+function push(map: Map<string, ReadyRule[]>, key: string, rule: ReadyRule): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [rule]);
+  else list.push(rule);
+}
+
+function append(into: ReadyRule[], rules: readonly ReadyRule[] | undefined): void {
+  if (rules !== undefined) for (const rule of rules) into.push(rule);
+}

@@ -1,0 +1,80 @@
+/** The rules that are about a principal, in tables. Principals to whom the same rules apply share them. */
+import type { Principal } from '../identity/principal.ts';
+import type { ReadyRule } from './match.ts';
+import { RuleTable } from './table.ts';
+import type { IsMeant } from './who.ts';
+
+export interface View {
+  readonly deny: RuleTable;
+  readonly allow: RuleTable;
+  readonly auditedDeny: RuleTable;
+  readonly auditedAllow: RuleTable;
+  /** Whether any of its rules is in audit mode. */
+  readonly audited: boolean;
+  readonly key: string;
+  /** Whether a condition looks at the principal, so that two to whom the same rules apply may be shown different things. */
+  readonly personal: boolean;
+}
+
+export interface OwnedRule {
+  readonly rule: ReadyRule;
+  readonly audited: boolean;
+  /** Which of `groups` it is about. */
+  readonly group: number;
+}
+
+/** Combinations of rules that principals really have. Beyond this they are made anew; a policy with more is made of single persons. */
+const VIEWS = 1_024;
+
+export class Views {
+  readonly #rules: readonly OwnedRule[];
+  readonly #groups: readonly IsMeant[];
+  readonly #byPrincipal = new WeakMap<Principal, View>();
+  readonly #byKey = new Map<string, View>();
+  readonly #persons = new WeakMap<Principal, number>();
+  #lastPerson = 0;
+
+  /** `groups` are the different answers to "who"; many rules share one. */
+  constructor(rules: readonly OwnedRule[], groups: readonly IsMeant[]) {
+    this.#rules = rules;
+    this.#groups = groups;
+  }
+
+  of(principal: Principal): View {
+    const known = this.#byPrincipal.get(principal);
+    if (known !== undefined) return known;
+    const meant = this.#groups.map((isMeant) => isMeant(principal));
+    const key = meant.map((is) => (is ? '1' : '0')).join('');
+    const view = this.#byKey.get(key) ?? this.#make(key, meant);
+    this.#byPrincipal.set(principal, view);
+    return view;
+  }
+
+  audience(principal: Principal): string {
+    const { key, personal } = this.of(principal);
+    if (!personal) return key;
+    const person = this.#persons.get(principal) ?? ++this.#lastPerson;
+    this.#persons.set(principal, person);
+    return `${key}:${person}`;
+  }
+
+  #make(key: string, meant: readonly boolean[]): View {
+    const rules = this.#rules.filter(({ group }) => meant[group]);
+    const table = (effect: ReadyRule['effect'], audited: boolean) =>
+      new RuleTable(
+        rules.filter((one) => one.rule.effect === effect && one.audited === audited).map(({ rule }) => rule),
+      );
+    const view: View = {
+      deny: table('deny', false),
+      allow: table('allow', false),
+      auditedDeny: table('deny', true),
+      auditedAllow: table('allow', true),
+      audited: rules.some(({ audited }) => audited),
+      key,
+      personal: rules.some(({ rule }) => rule.condition?.reads.has('principal')),
+    };
+    if (this.#byKey.size >= VIEWS) this.#byKey.clear();
+    this.#byKey.set(key, view);
+    return view;
+  }
+}

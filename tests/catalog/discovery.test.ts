@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { mergeDiscoveries, type Part } from '../../src/catalog/discovery.ts';
+import type { Discovery } from '../../src/exchange/lane.ts';
+
+const about = { name: 'gateway', version: '1' };
+const part = (backend: string, capabilities: Record<string, unknown>, instructions?: string): Part => ({
+  backend,
+  discovery: { capabilities, instructions },
+});
+const unknown = (backend: string): Part => ({ backend, discovery: undefined });
+const capabilitiesOf = (...parts: readonly Part[]) => mergeDiscoveries(parts, about).capabilities;
+const instructionsOf = (...texts: readonly string[]) =>
+  mergeDiscoveries(
+    texts.map((text, at) => part(`b${at}`, {}, text)),
+    about,
+  ).instructions;
+
+describe('what a merged endpoint says of itself', () => {
+  it('is a discovery of the gateway’s own', () => {
+    const merged: Discovery = mergeDiscoveries([part('a', {})], about);
+    expect(merged).toEqual({
+      eras: ['modern'],
+      revision: '2026-07-28',
+      capabilities: {},
+      serverInfo: about,
+      instructions: undefined,
+      rest: {},
+    });
+  });
+
+  const told = { listChanged: true };
+  const cases: readonly { name: string; input: readonly Part[]; expect: object }[] = [
+    { name: 'nothing that nobody has', input: [part('a', {}), part('b', {})], expect: {} },
+    {
+      name: 'what some backend has, and that lists may change',
+      input: [part('a', { tools: {} }), part('b', { prompts: { listChanged: false }, completions: {}, logging: {} })],
+      expect: { tools: told, prompts: told, completions: {}, logging: {} },
+    },
+    {
+      name: 'subscriptions where some backend has them',
+      input: [part('a', { resources: { subscribe: false } }), part('b', { resources: { subscribe: true } })],
+      expect: { resources: { subscribe: true, listChanged: true } },
+    },
+    {
+      name: 'no subscriptions where none has',
+      input: [part('a', { resources: {} })],
+      expect: { resources: told },
+    },
+    {
+      name: 'what a backend may turn out to have',
+      input: [unknown('a'), part('b', { logging: {} })],
+      expect: { tools: told, prompts: told, resources: told, logging: {} },
+    },
+    {
+      name: 'no capability that is taken back',
+      input: [part('a', { tools: null, prompts: false, completions: undefined })],
+      expect: {},
+    },
+    { name: 'one that is declared in an odd way', input: [part('a', { tools: true })], expect: { tools: told } },
+    {
+      name: 'no tasks, and nothing that is not carried',
+      input: [part('a', { tasks: { list: {} }, other: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } })],
+      expect: {},
+    },
+    {
+      name: 'extensions and experiments of all',
+      input: [
+        part('a', { extensions: { 'x/y': { a: 1, deep: { b: 1 } } }, experimental: { e: {} } }),
+        part('b', { extensions: { 'x/y': { a: 2, deep: { c: 1 } }, 'io.modelcontextprotocol/tasks': {} } }),
+      ],
+      expect: { experimental: { e: {} }, extensions: { 'x/y': { a: 1, deep: { b: 1, c: 1 } } } },
+    },
+    {
+      name: 'a hostile member as what it is',
+      input: [part('a', { experimental: JSON.parse('{"__proto__":{"x":1}}') })],
+      expect: { experimental: JSON.parse('{"__proto__":{"x":1}}') },
+    },
+  ];
+  for (const { name, input, expect: expected } of cases) {
+    it(`has ${name}`, () => expect(JSON.stringify(capabilitiesOf(...input))).toBe(JSON.stringify(expected)));
+  }
+});
+
+describe('merged instructions', () => {
+  it('stand under the names of their backends', () => {
+    expect(instructionsOf(' Use me.\n', '', 'Or me.')).toBe('## b0\n\nUse me.\n\n## b2\n\nOr me.');
+  });
+
+  const cut = [
+    { name: 'a line', input: `${'word '.repeat(700)}\n${'x'.repeat(1_000)}`, expect: 'word'.padEnd(3_499, ' word') },
+    { name: 'a word', input: 'word '.repeat(1_000), expect: 'word'.padEnd(3_999, ' word') },
+    { name: 'a character', input: `x${'😀'.repeat(3_000)}`, expect: `x${'😀'.repeat(1_999)}` },
+  ];
+  for (const { name, input, expect: expected } of cut) {
+    it(`are cut after ${name}, and say so`, () => {
+      const size = input.trim().length;
+      expect(instructionsOf(input)).toBe(
+        `## b0\n\n${expected}\n\n[Cut here: ${expected.length} of ${size} characters]`,
+      );
+    });
+  }
+
+  it('are bounded for all backends together, and name those that are left out', () => {
+    const all = instructionsOf(...Array.from({ length: 7 }, () => 'y'.repeat(3_980)), 'short') ?? '';
+    expect(all.length).toBeLessThan(20_500);
+    expect(all.match(/## b\d/g)).toEqual(['## b0', '## b1', '## b2', '## b3', '## b4', '## b7']);
+    expect(all.endsWith('## b7\n\nshort\n\n[Left out, for length: the instructions of b5, b6]')).toBe(true);
+  });
+});

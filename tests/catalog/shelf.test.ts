@@ -1,0 +1,163 @@
+import { expect, it } from 'vitest';
+import { type KeptList, type ListKey, type Read, Shelf } from '../../src/catalog/shelf.ts';
+
+const key: ListKey = { backend: 'b', method: 'tools/list', owner: 'ada' };
+const grace: ListKey = { ...key, owner: 'grace' };
+
+function entry(name: string) {
+  const bytes = Buffer.from(JSON.stringify({ name }));
+  return { bytes, key: name, span: { start: 8, end: bytes.length - 1 } };
+}
+
+const read = (name: string, more: Partial<Read> = {}): Read => ({
+  entries: [entry(name)],
+  goodMs: 1000,
+  ttlMs: 1000,
+  scope: 'private',
+  ...more,
+});
+
+/** A shelf, its time, and readings that end when the test says so. */
+function setting(listCacheBytes = 1_000_000) {
+  let now = 0;
+  const shelf = new Shelf({ listCacheBytes }, () => now);
+  let readings = 0;
+  const reading = () => {
+    let finish: (given: Read) => void = () => undefined;
+    let fail: (error: Error) => void = () => undefined;
+    const promise = new Promise<Read>((resolve, reject) => {
+      finish = resolve;
+      fail = reject;
+    });
+    return {
+      finish,
+      fail,
+      begin: () => {
+        readings += 1;
+        return promise;
+      },
+    };
+  };
+  return {
+    shelf,
+    reading,
+    readings: () => readings,
+    pass: (ms: number) => {
+      now += ms;
+    },
+    put: (at: ListKey, given: Read) => shelf.take(at, async () => given),
+  };
+}
+
+const nameIn = (list: KeptList | undefined) => list?.entries[0]?.key;
+
+it('a list is good until its time is over, and is known afterwards', async () => {
+  const { shelf, put, pass } = setting();
+  await put(key, read('a'));
+  pass(999);
+  expect(nameIn(shelf.fresh(key))).toBe('a');
+  pass(1);
+  expect(shelf.fresh(key)).toBeUndefined();
+  expect(nameIn(shelf.last(key))).toBe('a');
+});
+
+it('a private list is its owner’s alone, a public one everybody’s', async () => {
+  const { shelf, put } = setting();
+  await put(key, read('a'));
+  expect(shelf.fresh(grace)).toBeUndefined();
+  await put(grace, read('b', { scope: 'public' }));
+  expect(nameIn(shelf.fresh(grace))).toBe('b');
+  expect(nameIn(shelf.fresh({ ...key, owner: 'alan' }))).toBe('b');
+});
+
+it('a list that was public and is private now is nobody else’s any more', async () => {
+  const { shelf, put, pass } = setting();
+  await put(key, read('a', { scope: 'public' }));
+  pass(1000);
+  await put(key, read('b'));
+  expect(nameIn(shelf.fresh(key))).toBe('b');
+  expect(shelf.last(grace)).toBeUndefined();
+});
+
+it('who wants a list while it is being read waits for that reading', async () => {
+  const { shelf, reading, readings } = setting();
+  const { begin, finish } = reading();
+  const all = Promise.all(Array.from({ length: 5 }, () => shelf.take(key, begin)));
+  finish(read('a'));
+  expect(new Set((await all).map(({ version }) => version)).size).toBe(1);
+  expect(readings()).toBe(1);
+});
+
+it('a reading that fails is nobody’s afterwards', async () => {
+  const { shelf, reading, put } = setting();
+  const { begin, fail } = reading();
+  const failing = shelf.take(key, begin);
+  fail(new Error('no'));
+  await expect(failing).rejects.toThrow('no');
+  expect(shelf.readingSince(key)).toBeUndefined();
+  expect(nameIn(await put(key, read('a')))).toBe('a');
+});
+
+it('it is known since when a list is being read', async () => {
+  const { shelf, reading, pass } = setting();
+  pass(5);
+  const { begin, finish } = reading();
+  const taking = shelf.take(key, begin);
+  pass(5);
+  expect(shelf.readingSince(key)).toBe(5);
+  expect(shelf.readingSince(grace)).toBeUndefined();
+  finish(read('a'));
+  await taking;
+  expect(shelf.readingSince(key)).toBeUndefined();
+});
+
+it('a change ends what is kept: for one owner, with what is public, or for all', async () => {
+  const cases = [
+    { scope: 'private', owner: 'ada', good: false },
+    { scope: 'private', owner: 'grace', good: true },
+    { scope: 'private', owner: undefined, good: false },
+    { scope: 'public', owner: 'grace', good: false },
+  ] as const;
+  for (const { scope, owner, good } of cases) {
+    const { shelf, put } = setting();
+    await put(key, read('a', { scope }));
+    shelf.changed({ backend: 'b', method: 'prompts/list' }, owner);
+    shelf.changed({ backend: 'b2', method: 'tools/list' }, owner);
+    expect(nameIn(shelf.fresh(key))).toBe('a');
+    shelf.changed(key, owner);
+    expect({ scope, owner, good: shelf.fresh(key) !== undefined }).toEqual({ scope, owner, good });
+  }
+});
+
+it('a change that comes while a list is being read makes the next one read again', async () => {
+  const { shelf, reading } = setting();
+  const old = reading();
+  const first = shelf.take(key, old.begin);
+  shelf.changed(key);
+  const fresh = reading();
+  const second = shelf.take(key, fresh.begin);
+  expect(shelf.readingSince(key)).toBe(0);
+  fresh.finish(read('new'));
+  expect(nameIn(await second)).toBe('new');
+  old.finish(read('old'));
+  expect(nameIn(await first)).toBe('old');
+  // What was read before the change is not taken for good, whenever it comes.
+  expect(nameIn(shelf.fresh(key))).not.toBe('old');
+});
+
+it('the list that was not used for the longest time goes first', async () => {
+  const { shelf, put } = setting(900);
+  const at = (owner: string) => ({ ...key, owner });
+  await put(at('1'), read('a'));
+  await put(at('2'), read('b'));
+  expect(nameIn(shelf.fresh(at('1')))).toBe('a');
+  await put(at('3'), read('c'));
+  expect(['1', '2', '3'].map((owner) => nameIn(shelf.last(at(owner))))).toEqual(['a', undefined, 'c']);
+});
+
+it('a list that is larger than the whole shelf is given, and kept alone', async () => {
+  const { shelf, put } = setting(10);
+  expect(nameIn(await put(key, read('a')))).toBe('a');
+  await put(grace, read('b'));
+  expect([nameIn(shelf.last(key)), nameIn(shelf.last(grace))]).toEqual([undefined, 'b']);
+});

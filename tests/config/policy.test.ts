@@ -1,0 +1,290 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ConfigDocument } from '../../src/config/document.ts';
+import { readPolicy } from '../../src/config/policy.ts';
+import { readAudit } from '../../src/config/policy-audit.ts';
+import {
+  backendProfileShape,
+  buildBackendProfile,
+  buildFullProfile,
+  checkFullProfile,
+  profileShape,
+} from '../../src/config/policy-profile.ts';
+import { readRates } from '../../src/config/policy-rates.ts';
+import { ConfigError } from '../../src/config/problems.ts';
+import { settingsOf, world } from '../policy/setup.ts';
+import { errorOf } from './loading.ts';
+
+const variables = { env: {}, predefined: {} };
+
+function complaints(text: string): string {
+  return errorOf(() => settingsOf(text)).format();
+}
+
+function document(text: string) {
+  return new ConfigDocument('bascule.yaml', text, 'yaml');
+}
+
+describe('policy', () => {
+  test('that nobody speaks of is none', () => {
+    expect(readPolicy(document('backends: {}\n'), variables, world)).toBeUndefined();
+  });
+
+  test('can say everything', () => {
+    const settings = settingsOf(`
+policy:
+  mode: audit
+  open: [connect]
+  trustAnnotationsOf: [files]
+  groupsClaim: roles
+  rules:
+    - id: interns-read
+      effect: allow
+      mode: audit
+      who: { principals: [alice, 'key:*'], issuers: ['https://*'], scopes: [a], claims: { d: [x, 1, true] }, groups: [g], keys: [k] }
+      what: [call, get]
+      on:
+        endpoints: [/mcp]
+        backends: [files]
+        tools: ['read_*']
+        prompts: [p]
+        uris: ['file:///**']
+        asks: [sampling]
+        annotations: { readOnlyHint: true }
+      with: { arguments: { path: { glob: '/srv/**' }, amount: { min: 0, max: 100 }, mode: { equals: [x, null] }, note: { maxBytes: 1KiB } } }
+      when: name != 'x'
+`);
+    expect(settings).toMatchObject({
+      mode: 'audit',
+      open: ['connect'],
+      trustAnnotationsOf: ['files'],
+      groupsClaim: 'roles',
+    });
+    expect(settings.rules[0]).toMatchObject({
+      id: 'interns-read',
+      mode: 'audit',
+      with: { path: { glob: ['/srv/**'] }, mode: { equals: ['x', null] }, note: { maxBytes: 1024 } },
+      when: { text: "name != 'x'", reads: new Set(['name']) },
+    });
+  });
+
+  const wrong: readonly {
+    readonly name: string;
+    readonly text: string;
+    readonly line: number;
+    readonly says: string;
+  }[] = [
+    {
+      name: 'a mode that there is not',
+      text: 'policy:\n  mode: off\n  rules: []\n',
+      line: 2,
+      says: 'enforce or audit',
+    },
+    { name: 'no rules', text: 'policy:\n  mode: audit\n', line: 1, says: '`rules` is missing' },
+    { name: 'nothing at all', text: 'policy:\n', line: 1, says: 'a map with `rules`' },
+    { name: 'a rule without id', text: 'policy:\n  rules:\n    - effect: allow\n', line: 3, says: '`id` is missing' },
+    {
+      name: 'the same id twice',
+      text: 'policy:\n  rules:\n    - { id: a, effect: allow }\n    - { id: a, effect: deny }\n',
+      line: 4,
+      says: 'another rule has the id `a`',
+    },
+    {
+      name: 'an action that there is not',
+      text: 'policy:\n  rules:\n    - id: a\n      effect: allow\n      what: [cal]\n',
+      line: 5,
+      says: 'did you mean `call`?',
+    },
+    {
+      name: 'a backend that there is not',
+      text: 'policy:\n  rules:\n    - id: a\n      effect: allow\n      on:\n        backends: [fils]\n',
+      line: 6,
+      says: 'there is no backend `fils`',
+    },
+    {
+      name: 'a pattern of endpoints that fits none',
+      text: "policy:\n  rules:\n    - id: a\n      effect: deny\n      on:\n        endpoints: ['/x/*']\n",
+      line: 6,
+      says: 'there is no endpoint `/x/*`',
+    },
+    {
+      name: 'a key that there is not',
+      text: 'policy:\n  rules:\n    - id: a\n      effect: allow\n      tools: [x]\n',
+      line: 5,
+      says: 'unknown key `tools`',
+    },
+    {
+      name: 'an empty list',
+      text: 'policy:\n  rules:\n    - id: a\n      effect: deny\n      on: { tools: [] }\n',
+      line: 5,
+      says: 'at least one entry',
+    },
+    {
+      name: 'a test that tests nothing',
+      text: 'policy:\n  rules:\n    - id: a\n      effect: deny\n      with: { arguments: { x: {} } }\n',
+      line: 5,
+      says: 'at least one test',
+    },
+    {
+      name: 'annotations of nobody who is believed',
+      text: 'policy:\n  rules:\n    - id: a\n      effect: allow\n      on: { annotations: { readOnlyHint: true } }\n',
+      line: 5,
+      says: 'none is believed',
+    },
+    {
+      name: 'an expression that is none',
+      text: "policy:\n  rules:\n    - id: a\n      effect: allow\n      when: 'name =='\n",
+      line: 5,
+      says: "`when` can't be used",
+    },
+    {
+      name: 'an expression about what there is not',
+      text: "policy:\n  rules:\n    - id: a\n      effect: allow\n      when: 'user == name'\n",
+      line: 5,
+      says: 'Unknown variable: user',
+    },
+  ];
+  for (const { name, text, line, says } of wrong) {
+    test(`is refused for ${name}`, () => {
+      const told = complaints(text);
+      expect(told).toContain(`bascule.yaml:${line}:`);
+      expect(told).toContain(says);
+    });
+  }
+
+  test('tells of all mistakes at once', () => {
+    const text =
+      'policy:\n  mode: x\n  rules:\n    - { id: a, effect: maybe }\n    - { id: b, effect: deny, what: [x] }\n';
+    expect(errorOf(() => settingsOf(text)).problems).toHaveLength(3);
+  });
+
+  test('of any value is a policy or a list of problems', () => {
+    const words = fc.constantFrom(
+      ...['mode', 'rules', 'id', 'effect', 'who', 'what', 'on', 'with', 'when', 'arguments', 'tools', 'allow', 'deny'],
+      ...['call', 'principals', 'claims', 'glob', 'equals', '*', '\\', 'a*b', 'open', 'min', 'files', 'name == "x"'],
+    );
+    const leaf = fc.oneof(words, fc.string(), fc.integer(), fc.double(), fc.boolean(), fc.constant(null));
+    const tree = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 6 },
+        leaf,
+        fc.array(tie('any'), { maxLength: 4 }),
+        fc.dictionary(fc.oneof(words, fc.string()), tie('any'), { maxKeys: 4 }),
+      ),
+    })).any;
+    const rules = fc.array(fc.dictionary(words, tree, { maxKeys: 5 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(fc.oneof(tree, fc.record({ rules })), (policy) => {
+        try {
+          settingsOf(JSON.stringify({ policy: policy ?? {} }));
+        } catch (error) {
+          if (!(error instanceof ConfigError)) throw error;
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('rates', () => {
+  const read = (text: string) => {
+    const from = document(text);
+    return {
+      rates: readRates(from, variables, world),
+      problems: from.problems.map(({ message, expected }) => `${message}: ${expected}`),
+    };
+  };
+
+  test('are read', () => {
+    expect(
+      read('rates: [{ id: a, per: [principal, tool], what: [call], perSecond: 2.5, burst: 10, concurrent: 3 }]\n'),
+    ).toEqual({
+      rates: [
+        {
+          id: 'a',
+          per: ['principal', 'tool'],
+          who: {},
+          on: {},
+          what: ['call'],
+          perSecond: 2.5,
+          burst: 10,
+          concurrent: 3,
+        },
+      ],
+      problems: [],
+    });
+    expect(read('backends: {}\n')).toEqual({ rates: [], problems: [] });
+  });
+
+  test('are refused where they limit nothing, or something that there is not', () => {
+    expect(read('rates: [{ id: a }]\n').problems[0]).toContain('`perSecond`, `concurrent` or both');
+    expect(read('rates: [{ id: a, concurrent: 1, burst: 2 }]\n').problems[0]).toContain('`burst` beside');
+    expect(read('rates: [{ id: a, perSecond: 0 }]\n').problems[0]).toContain('over 0');
+    expect(read('rates: [{ id: a, concurrent: 1, on: { backends: [x] } }]\n').problems[0]).toContain('no backend');
+    expect(read('rates: [{ id: a, concurrent: 1 }, { id: a, concurrent: 1 }]\n').problems[0]).toContain('already');
+  });
+});
+
+describe('audit', () => {
+  const read = (text: string) => {
+    const from = document(text);
+    return { audit: readAudit(from, '/project', variables), problems: from.problems.map(({ message }) => message) };
+  };
+
+  test('is read', () => {
+    expect(read('backends: {}\n')).toEqual({ audit: undefined, problems: [] });
+    expect(read('audit: { to: stdout }\n').audit).toEqual({ to: { kind: 'stdout' } });
+    expect(
+      read("audit: { to: logs/a.jsonl, maxBytes: 1MiB, keep: 2, arguments: { of: ['*'], redact: [a.b] } }\n").audit,
+    ).toEqual({
+      to: { kind: 'file', path: '/project/logs/a.jsonl', maxBytes: 1024 * 1024, keep: 2 },
+      arguments: { of: ['*'], redact: ['a.b'], maxBytes: 4096 },
+    });
+  });
+
+  test('is refused where settings mean nothing', () => {
+    expect(read('audit: { to: stderr, keep: 3 }\n').problems).toEqual(['`keep` means nothing here']);
+    expect(read('audit: {}\n').problems).toEqual(['`to` is missing']);
+    expect(read("audit: { to: x, arguments: { of: ['*'], redact: ['a..b'] } }\n").problems).toEqual([
+      '`redact` has a wrong value',
+    ]);
+  });
+});
+
+describe('a profile', () => {
+  const problemsOf = (text: string) => {
+    const from = document(`profile: ${text}\n`);
+    const draft = profileShape.safeParse(from.read(['profile'])).data;
+    if (draft !== undefined) checkFullProfile(from, ['profile'], draft, { bodyBytes: 4096, jsonDepth: 128 });
+    return draft === undefined ? ['refused'] : from.problems.map(({ message }) => message);
+  };
+
+  test('knows the latest revision, and the strictness of everything', () => {
+    expect(buildFullProfile({ revisions: ['latest'], toolNames: 'plain', jsonDepth: 20 })).toEqual({
+      revisions: ['2026-07-28'],
+      batches: 'deny',
+      accept: 'lenient',
+      elicitation: 'any',
+      toolNames: 'plain',
+      bodyBytes: undefined,
+      jsonDepth: 20,
+    });
+  });
+
+  test('refuses dates that there are not, entries that are there twice, and contradictions', () => {
+    expect(problemsOf("{ revisions: ['2025-01-01'] }")).toEqual(['refused']);
+    expect(problemsOf("{ revisions: ['2025-11-25', '2025-11-25'] }")).toEqual(['`2025-11-25` is in this list already']);
+    expect(problemsOf("{ revisions: [latest, '2026-07-28'] }")).toEqual(['`2026-07-28` is in this list already']);
+    expect(problemsOf('{ revisions: [latest], batches: allow }')).toEqual(['`batches: allow` allows nothing here']);
+    expect(problemsOf('{ bodyBytes: 8KiB }')).toEqual(['`bodyBytes` is higher than that of all endpoints']);
+    expect(problemsOf('{ bodyBytes: 2KiB }')).toEqual([]);
+  });
+
+  test('of a backend says what it may ask', () => {
+    expect(buildBackendProfile().asks).toEqual(['sampling', 'elicitation', 'roots']);
+    expect(buildBackendProfile(backendProfileShape.parse({ asks: [], revisions: ['latest'] }))).toEqual({
+      revisions: ['2026-07-28'],
+      asks: [],
+    });
+  });
+});

@@ -1,0 +1,118 @@
+/** How a client reaches the gateway: what it says, and everything that it has heard, over HTTP, stdio and HTTP+SSE. */
+import { begin, type Headers, type Json, type OpenAnswer, open } from '../harness/client.ts';
+import { type ConfigValue, startGateway } from '../harness/gateway.ts';
+import { configFile, StdioClient } from '../harness/program.ts';
+import { SseClient } from '../harness/sse-client.ts';
+import type { Transport } from './wires.ts';
+
+export interface Line {
+  /** `headers` are those that the message needs beside the ones of the session. */
+  say(message: Json, headers?: Headers): Said;
+  readonly heard: readonly Json[];
+  /** Makes sure that what is said unasked is heard. */
+  attend(headers: Headers): Promise<void>;
+}
+
+export interface Said {
+  /** Lets go of the answer. In the modern era that is how a request is cancelled; where there is one pipe for everything, it is said. */
+  drop(): void;
+}
+
+/** A gateway with that config, and a client's way to it. Closed when the test is over. */
+export const lines: Readonly<Record<Transport, (config: ConfigValue) => Promise<Line>>> = {
+  http: async (config) => new HttpLine((await startGateway(config)).url()),
+  stdio: async (config) => new StdioLine(new StdioClient(configFile(config))),
+  sse: async (config) => {
+    const { origin } = await startGateway(config);
+    return new SseLine(await SseClient.open(`${origin}/sse`));
+  },
+};
+
+class HttpLine implements Line {
+  readonly #url: string;
+  readonly #answers: OpenAnswer[] = [];
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  say(message: Json, headers: Headers = {}): Said {
+    const begun = begin(this.#url, { body: message, headers: { ...this.#session, ...headers } });
+    begun.answer.then(
+      (answer) => this.#answers.push(answer),
+      () => undefined,
+    );
+    return begun;
+  }
+
+  get heard(): readonly Json[] {
+    return this.#answers.flatMap(messages);
+  }
+
+  async attend(headers: Headers): Promise<void> {
+    const all = { ...this.#session, ...headers, accept: 'text/event-stream' };
+    this.#answers.push(await open(this.#url, { method: 'GET', headers: all }));
+  }
+
+  get #session(): Headers {
+    const ids = this.#answers.map((answer) => answer.headers['mcp-session-id']);
+    const id = ids.find((one) => typeof one === 'string');
+    return typeof id === 'string' ? { 'mcp-session-id': id } : {};
+  }
+}
+
+/** What an answer has said so far, whichever form it has. */
+function messages(answer: OpenAnswer): readonly Json[] {
+  const { 'content-type': type } = answer.headers;
+  if (type?.startsWith('text/event-stream')) return answer.events.flatMap(({ data, json }) => (data ? [json()] : []));
+  return answer.over && type?.startsWith('application/json') ? [JSON.parse(answer.text())] : [];
+}
+
+const cancelled = ({ id }: Json) => ({
+  jsonrpc: '2.0',
+  method: 'notifications/cancelled',
+  params: { requestId: id },
+});
+
+class StdioLine implements Line {
+  readonly #client: StdioClient;
+
+  constructor(client: StdioClient) {
+    this.#client = client;
+  }
+
+  say(message: Json): Said {
+    this.#client.say(message);
+    return { drop: () => this.#client.say(cancelled(message)) };
+  }
+
+  get heard(): readonly Json[] {
+    if (!this.#client.program.running) throw new Error(`it ended: ${this.#client.program.obituary}`);
+    return this.#client.heard;
+  }
+
+  async attend(): Promise<void> {
+    // Everything comes on the one pipe.
+  }
+}
+
+class SseLine implements Line {
+  readonly #client: SseClient;
+
+  constructor(client: SseClient) {
+    this.#client = client;
+  }
+
+  say(message: Json): Said {
+    void this.#client.post(message).catch(() => undefined);
+    return { drop: () => this.say(cancelled(message)) };
+  }
+
+  get heard(): readonly Json[] {
+    return this.#client.heard;
+  }
+
+  async attend(): Promise<void> {
+    // Everything comes on the one stream.
+  }
+}

@@ -1,0 +1,192 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type AuditRecord, auditedPrincipal } from '../../src/observe/audit.ts';
+import { recordArguments, usualSecrets } from '../../src/observe/audit-redact.ts';
+import { auditSink, RotatingFile } from '../../src/observe/audit-sinks.ts';
+import { type AuditSink, AuditWriter } from '../../src/observe/audit-writer.ts';
+import { token } from '../policy/setup.ts';
+
+const record = (name: string): AuditRecord => ({
+  ...{ time: '2026-01-01T00:00:00.000Z', decision: 'allow', rules: ['a'], generation: 1, principal: { kind: 'local' } },
+  ...{ endpoint: '/mcp', action: 'call', name },
+});
+
+/** A sink that takes lines when the test says so. */
+function heldSink() {
+  const written: string[] = [];
+  const waiting: { take(): void; fail(): void }[] = [];
+  const sink: AuditSink = {
+    write: (lines) =>
+      new Promise((resolve, reject) => {
+        waiting.push({
+          take: () => {
+            written.push(lines);
+            resolve();
+          },
+          fail: () => reject(new Error('disk full')),
+        });
+      }),
+    close: async () => undefined,
+  };
+  const next = async () => {
+    while (waiting.length === 0) await Promise.resolve();
+    return waiting.shift()!;
+  };
+  return {
+    sink,
+    next,
+    names: () => written.flatMap((lines) => lines.trim().split('\n')).map((line) => JSON.parse(line)),
+  };
+}
+
+function writerFor(sink: AuditSink, queueBytes?: number) {
+  const lost: string[] = [];
+  const writer = new AuditWriter({
+    sink,
+    now: () => 0,
+    after: (_, action) => {
+      const timer = setImmediate(action);
+      return () => clearImmediate(timer);
+    },
+    lost: (count, why) => lost.push(`${count} ${why}`),
+    ...(queueBytes === undefined ? {} : { queueBytes }),
+  });
+  return { writer, lost };
+}
+
+describe('records', () => {
+  test('go out in order, those of one turn together', async () => {
+    const held = heldSink();
+    const { writer } = writerFor(held.sink);
+    for (const name of ['a', 'b']) writer.write(record(name));
+    const first = await held.next();
+    writer.write(record('c'));
+    first.take();
+    (await held.next()).take();
+    await writer.close(1_000);
+    expect(held.names().map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    expect(held.names()[0]).toEqual(record('a'));
+  });
+
+  test('that find no room are counted, and the count is written', async () => {
+    const held = heldSink();
+    const { writer, lost } = writerFor(held.sink, 2 * JSON.stringify(record('a')).length + 10);
+    for (const name of ['a', 'b', 'c', 'd']) writer.write(record(name));
+    expect(lost).toEqual(['1 full', '1 full']);
+    (await held.next()).take();
+    writer.write(record('e'));
+    (await held.next()).take();
+    await writer.close(1_000);
+    expect(held.names().map((one) => one.name ?? one.lost)).toEqual([2, 'a', 'b', 'e']);
+  });
+
+  test('that could not be written are counted, and the next ones still go', async () => {
+    const held = heldSink();
+    const { writer, lost } = writerFor(held.sink);
+    writer.write(record('a'));
+    (await held.next()).fail();
+    while (lost.length === 0) await Promise.resolve();
+    writer.write(record('b'));
+    (await held.next()).take();
+    await writer.close(1_000);
+    expect(lost).toEqual(['1 failed']);
+    expect(held.names().map((one) => one.name ?? one.lost)).toEqual([1, 'b']);
+  });
+
+  test('are not waited for without end', async () => {
+    const held = heldSink();
+    const { writer, lost } = writerFor(held.sink);
+    writer.write(record('a'));
+    await held.next();
+    writer.write(record('b'));
+    await writer.close(1);
+    writer.write(record('c'));
+    expect(lost).toEqual(['1 full', '1 full']);
+  });
+
+  test('name a principal without its claims', () => {
+    const principal = token({ sub: 'alice', client_id: 'app', secret: 's' });
+    expect(JSON.parse(JSON.stringify(auditedPrincipal(principal)))).toEqual({
+      ...{ kind: 'token', issuer: 'https://login.example', subject: 'alice', clientId: 'app' },
+    });
+  });
+});
+
+describe('a file of records', () => {
+  const directories: string[] = [];
+  afterEach(async () => {
+    for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
+  });
+  const newDirectory = async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'audit-'));
+    directories.push(directory);
+    return directory;
+  };
+
+  test('is rotated by its size, and the oldest goes', async () => {
+    const directory = await newDirectory();
+    const path = join(directory, 'a.jsonl');
+    const file = new RotatingFile(path, 10, 2);
+    for (const line of ['11111\n', '22222\n', '33333\n', '44444\n']) await file.write(line);
+    await file.close();
+    expect((await readdir(directory)).sort()).toEqual(['a.jsonl', 'a.jsonl.1', 'a.jsonl.2']);
+    const texts = ['', '.1', '.2'].map((end) => readFile(`${path}${end}`, 'utf8'));
+    expect(await Promise.all(texts)).toEqual(['44444\n', '33333\n', '22222\n']);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test('is gone on with after a restart', async () => {
+    const path = join(await newDirectory(), 'a.jsonl');
+    for (const line of ['1\n', '2\n']) {
+      const file = new RotatingFile(path, 100, 1);
+      await file.write(line);
+      await file.close();
+    }
+    expect(await readFile(path, 'utf8')).toBe('1\n2\n');
+  });
+
+  test('that cannot be opened loses its lines and says so', async () => {
+    const file = new RotatingFile(join(await newDirectory(), 'no', 'a.jsonl'), 100, 1);
+    await expect(file.write('x\n')).rejects.toThrow('ENOENT');
+  });
+});
+
+test('records never go to the stdout that the protocol is on', async () => {
+  const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+  await auditSink({ kind: 'stdout' }, streams, true).write('x\n');
+  expect(streams.stdout.read()).toBeNull();
+  expect(String(streams.stderr.read())).toBe('x\n');
+  await auditSink({ kind: 'stdout' }, streams, false).write('y\n');
+  expect(String(streams.stdout.read())).toBe('y\n');
+});
+
+describe('arguments in a record', () => {
+  const recorded = (redact: readonly string[], value: unknown, maxBytes = 1_000) =>
+    recordArguments({ of: ['db_*'], redact, maxBytes })('db_query', () => value);
+
+  test('are there only where the config names the tool, and else not even read', () => {
+    const never = () => {
+      throw new Error('it was read');
+    };
+    expect(recordArguments(undefined)('db_query', never)).toBeUndefined();
+    expect(recordArguments({ of: ['db_*'], redact: [], maxBytes: 10 })('other', never)).toBeUndefined();
+    expect(recorded([], { a: 1 })).toEqual({ a: 1 });
+  });
+
+  test('have stars where the paths lead', () => {
+    const value = { a: { b: 1, c: 2 }, list: [{ token: 't', n: 1 }], API_KEY: 'k' };
+    expect(recorded(['a.b'], value)).toMatchObject({ a: { b: '***', c: 2 } });
+    expect(recorded(['a.*'], value)).toMatchObject({ a: { b: '***', c: '***' } });
+    expect(recorded(['list.*.token'], value)).toMatchObject({ list: [{ token: '***', n: 1 }] });
+    expect(recorded(usualSecrets, value)).toEqual({ ...value, list: [{ token: '***', n: 1 }], API_KEY: '***' });
+    expect(recorded(['**'], value)).toBe('***');
+    expect(recorded(['a'], { a: { deep: { secret: 1 } } })).toEqual({ a: '***' });
+  });
+
+  test('that are too large are a number', () => {
+    expect(recorded([], { a: 'x'.repeat(100) }, 50)).toEqual({ '***': '108 bytes' });
+  });
+});

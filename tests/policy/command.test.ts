@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { review, unmatched } from '../../src/policy/review.ts';
+import { checkPolicy, testPolicy } from '../../src/policy-command.ts';
+import { settingsOf, world } from './setup.ts';
+
+const places = { '/mcp': ['files', 'search', 'mail'], '/team/mcp': ['mail'] };
+
+function remarks(rules: string, more = '') {
+  const settings = settingsOf(`policy:\n${more}  rules:\n${rules.replaceAll(/^/gm, '    ')}\n`);
+  return review(settings, places).map(({ rule, text }) => `${rule} ${text}`);
+}
+
+describe('a review', () => {
+  const cases: readonly { readonly name: string; readonly rules: string; readonly says: string | undefined }[] = [
+    {
+      name: 'nothing to say',
+      rules:
+        "- { id: a, effect: allow, on: { tools: ['read_*'] } }\n- { id: d, effect: deny, on: { tools: [read_x] } }",
+      says: undefined,
+    },
+    {
+      name: 'actions and things that never meet',
+      rules: '- { id: a, effect: allow, what: [read], on: { tools: [x] } }',
+      says: 'a can never match: nothing that `on` names',
+    },
+    {
+      name: 'backends that are not behind the endpoint',
+      rules: '- { id: a, effect: allow, on: { endpoints: [/team/mcp], backends: [files] } }',
+      says: 'a can never match: none of its backends',
+    },
+    {
+      name: 'arguments where there are none',
+      rules: '- { id: a, effect: deny, what: [read], with: { arguments: { x: { equals: 1 } } } }',
+      says: 'a looks at arguments',
+    },
+    {
+      name: 'a denial that ends at a slash',
+      rules: "- { id: a, effect: deny, on: { uris: ['file:///etc/*'] } }",
+      says: 'up to the next slash',
+    },
+    {
+      name: 'leave for what is open',
+      rules: '- { id: a, effect: allow, what: [list] }',
+      says: 'a allows what needs no rule',
+    },
+    {
+      name: 'a wider denial',
+      rules:
+        "- { id: a, effect: allow, what: [call], who: { groups: [g] }, on: { tools: [x_1] } }\n- { id: d, effect: deny, what: [call, get], on: { tools: ['x*'] } }",
+      says: '`d` denies all',
+    },
+    {
+      name: 'a denial of everything',
+      rules: '- { id: a, effect: allow }\n- { id: d, effect: deny }',
+      says: '`d` denies all',
+    },
+    {
+      name: 'a denial with a condition',
+      rules: '- { id: a, effect: allow }\n- { id: d, effect: deny, when: name == "x" }',
+      says: undefined,
+    },
+    {
+      name: 'a denial that is only recorded',
+      rules: '- { id: a, effect: allow }\n- { id: d, mode: audit, effect: deny }',
+      says: undefined,
+    },
+    {
+      name: 'a denial of others',
+      rules: '- { id: a, effect: allow, who: { groups: [g] } }\n- { id: d, effect: deny, who: { groups: [h] } }',
+      says: undefined,
+    },
+    {
+      name: 'a denial of some things',
+      rules: "- { id: a, effect: allow }\n- { id: d, effect: deny, on: { tools: ['*'] } }",
+      says: undefined,
+    },
+    {
+      name: 'a denial of the same group and scope',
+      rules:
+        "- { id: a, effect: allow, who: { groups: [g], scopes: [s] } }\n- { id: d, effect: deny, who: { groups: ['g*'] } }",
+      says: '`d` denies all',
+    },
+  ];
+  for (const { name, rules, says } of cases) {
+    test(name, () => {
+      const told = remarks(rules);
+      if (says === undefined) expect(told).toEqual([]);
+      else expect(told.join('\n')).toContain(says);
+    });
+  }
+
+  test('finds names that no catalog has, and leaves patterns alone', () => {
+    const settings = settingsOf(
+      "policy: { rules: [{ id: a, effect: deny, on: { tools: [x, y, 'z*'], uris: ['file:///a'] } }] }\n",
+    );
+    expect(unmatched(settings, { tools: ['x'], prompts: ['y'], uris: [] }).map(({ text }) => text)).toEqual([
+      'names `y`, and there is nothing of that name among the tools',
+      'names `file:///a`, and there is nothing of that name among the uris',
+    ]);
+  });
+});
+
+function command(policy: string | undefined) {
+  const said: string[] = [];
+  const settings = policy === undefined ? undefined : settingsOf(policy, world);
+  return { said, command: { policy: settings, places, say: (text: string) => void said.push(text) } };
+}
+
+const sample = `policy:
+  rules:
+    - id: interns-read
+      effect: allow
+      who: { groups: [interns], claims: { department: [sales] } }
+      what: [call, get]
+      on: { backends: [files], tools: ['read_*'] }
+      with: { arguments: { path: { glob: '/srv/**' }, amount: { max: 100 } } }
+      when: name != 'read_secret'
+    - { id: no-deletes, effect: deny, mode: audit, on: { tools: ['*_delete'] } }
+    - { id: ci, effect: allow, who: { keys: [ci] } }
+    - { id: no-sampling, effect: deny, what: [ask], on: { asks: [sampling] } }
+`;
+
+describe('policy check', () => {
+  test('says what was understood', () => {
+    const { said, command: given } = command(sample);
+    expect(checkPolicy(given)).toBe(0);
+    expect(said).toEqual([
+      'The policy is in force: what no rule allows is denied.',
+      'Without a rule go: connect, ping, cancel, progress, notify, list, ask.',
+      "interns-read: everybody with department sales of the group interns may call or get, tools read_*, of the backend files, where the argument path is like /srv/**, where the argument amount is at most 100, when name != 'read_secret'.",
+      'no-deletes: everybody must not do anything, tools *_delete. (Recorded only.)',
+      'ci: everybody with the key ci may do anything.',
+      'no-sampling: everybody must not ask, asks for sampling.',
+    ]);
+  });
+
+  test('warns, and says where there is no policy', () => {
+    const warned = command(
+      'policy: { mode: audit, open: [], rules: [{ id: a, effect: allow, what: [get], on: { tools: [x] } }] }\n',
+    );
+    expect(checkPolicy(warned.command)).toBe(0);
+    expect(warned.said.slice(0, 2)).toEqual([
+      'The policy is in audit mode: nothing is denied, and what would have been is recorded.',
+      'Nothing goes without a rule.',
+    ]);
+    expect(warned.said.at(-1)).toMatch(/^warning: a can never match/);
+    const none = command(undefined);
+    expect(checkPolicy(none.command)).toBe(0);
+    expect(none.said).toEqual(['There is no policy: everything is allowed.']);
+  });
+});
+
+describe('policy test', () => {
+  const run = (cases: string, policy: string | undefined = sample) => {
+    const { said, command: given } = command(policy);
+    return { code: testPolicy(given, { name: 'cases.yaml', text: cases }), said };
+  };
+
+  test('is content where everything comes out as expected', () => {
+    const intern = 'principal: { subject: a, groups: [interns], claims: { department: sales } }, backend: files';
+    const cases = `cases:
+  - { ${intern}, action: call, tool: read_file, arguments: { path: /srv/a, amount: 1 }, expect: allow, rule: interns-read }
+  - { ${intern}, action: call, tool: read_file, arguments: { path: /etc/a, amount: 1 }, expect: deny, rule: null }
+  - { principal: { key: ci }, action: read, uri: 'file:///x', expect: allow, rule: ci }
+  - { action: ask, ask: sampling, expect: deny, rule: no-sampling }
+  - { action: ask, ask: roots, expect: allow }
+  - { principal: local, action: call, tool: x, endpoint: /team/mcp, expect: deny }
+`;
+    expect(run(cases)).toEqual({ code: 0, said: ['6 of 6 cases as expected'] });
+  });
+
+  test('names what came out otherwise', () => {
+    const cases =
+      'cases:\n  - { name: wrong, action: call, tool: x, expect: allow }\n  - { principal: { key: ci }, action: call, tool: y, expect: allow, rule: other }\n';
+    expect(run(cases)).toEqual({
+      code: 1,
+      said: [
+        'wrong: expected allow, got deny by no rule',
+        'call y: expected allow by other, got allow by ci',
+        '0 of 2 cases as expected',
+      ],
+    });
+  });
+
+  test('asks what the rules say also while they are only watched', () => {
+    const cases = 'cases: [{ action: call, tool: x, expect: deny }]\n';
+    expect(run(cases, 'policy: { mode: audit, rules: [] }\n').code).toBe(0);
+  });
+
+  test('refuses a file that it cannot use, with the line', () => {
+    const { code, said } = run(
+      'cases:\n  - { action: cal, expect: deny }\n  - { action: get, tool: x, expect: deny }\n',
+    );
+    expect(code).toBe(1);
+    expect(said.join('\n')).toContain('cases.yaml:2:');
+    expect(said.join('\n')).toContain('did you mean `call`?');
+    expect(said.join('\n')).toContain('cases.yaml:3:');
+    expect(run('cases: [').code).toBe(1);
+  });
+});

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compileGlob, type GlobStyle } from '../../src/policy/glob.ts';
+import { NameSet, readingsOf } from '../../src/policy/names.ts';
+
+function glob(pattern: string, style: GlobStyle) {
+  const compiled = compileGlob(pattern, style);
+  if (typeof compiled === 'string') throw new Error(compiled);
+  return compiled;
+}
+
+const cases: readonly {
+  readonly pattern: string;
+  readonly style: GlobStyle;
+  readonly yes: readonly string[];
+  readonly no: readonly string[];
+}[] = [
+  { pattern: '*', style: 'name', yes: ['', 'a', 'a/b'], no: [] },
+  { pattern: '*', style: 'path', yes: ['', 'a', 'a/b', '../x'], no: [] },
+  { pattern: 'files_*', style: 'name', yes: ['files_', 'files_a/b'], no: ['file_', 'xfiles_'] },
+  { pattern: '*_delete', style: 'name', yes: ['_delete', 'a/b_delete'], no: ['delete', '_deleted'] },
+  { pattern: 'a*c', style: 'name', yes: ['ac', 'abc', 'acc'], no: ['a', 'c', 'abcd'] },
+  { pattern: 'aa*aa', style: 'name', yes: ['aaaa', 'aaaaa'], no: ['aa', 'aaa'] },
+  { pattern: 'a?c', style: 'name', yes: ['abc', 'a/c'], no: ['ac', 'abbc'] },
+  { pattern: 'a\\*', style: 'name', yes: ['a*'], no: ['ab', 'a'] },
+  { pattern: '/srv/*', style: 'path', yes: ['/srv/', '/srv/a'], no: ['/srv', '/srv/a/b'] },
+  { pattern: '/srv/**', style: 'path', yes: ['/srv/', '/srv/a/b', '/srv/a..b', '/srv/...'], no: ['/srv', '/srvx'] },
+  { pattern: '/srv/**/x', style: 'path', yes: ['/srv/a/x', '/srv/a/b/x'], no: ['/srv/x', '/srv/a/x/y'] },
+  { pattern: '/a?c', style: 'path', yes: ['/abc'], no: ['/a/c'] },
+  { pattern: '**/*.md', style: 'path', yes: ['/a.md', 'a/b.md'], no: ['a.md', 'a/b.mdx'] },
+];
+
+describe('a pattern', () => {
+  for (const { pattern, style, yes, no } of cases) {
+    test(`${pattern} in a ${style}`, () => {
+      for (const text of yes) expect([text, glob(pattern, style).matches(text)]).toEqual([text, true]);
+      for (const text of no) expect([text, glob(pattern, style).matches(text)]).toEqual([text, false]);
+    });
+  }
+
+  test('cannot say of a path that climbs whether it is inside', () => {
+    const climbing = ['/srv/../etc', '/srv/..', '/srv/a/..\\b', '/srv/%2e%2e/etc', '/srv/.%2E%2fetc', '/srv/..;/etc'];
+    for (const text of climbing) expect([text, glob('/srv/**', 'path').matches(text)]).toEqual([text, undefined]);
+    expect(glob('/srv/*/x**', 'path').matches('/srv/../x')).toBeUndefined();
+    expect(glob('/srv/**', 'path').matches('/etc/../srv')).toBe(false);
+  });
+
+  test('is refused where it means nothing', () => {
+    expect(compileGlob('', 'name')).toBe('a pattern that is not empty');
+    expect(compileGlob('a\\', 'name')).toBe('a character after the backslash');
+    expect(compileGlob('a'.repeat(257), 'name')).toBe('a pattern of at most 256 characters');
+  });
+
+  test('cannot say anything of a text that would take long', () => {
+    expect(glob('a*b*', 'name').matches(`a${'b'.repeat(5_000)}`)).toBeUndefined();
+    expect(glob('a*', 'name').matches('a'.repeat(1_000_000))).toBe(true);
+  });
+
+  test('does what it says, whatever it is', () => {
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '?'), maxLength: 8 });
+    fc.assert(
+      fc.property(letters, letters, fc.constantFrom<GlobStyle>('name', 'path'), (pattern, text, style) => {
+        fc.pre(pattern !== '');
+        expect(glob(pattern, style).matches(text)).toBe(slowly(pattern, text, style));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+/** Straight from the definition. */
+function slowly(pattern: string, text: string, style: GlobStyle): boolean {
+  if (pattern === '*') return true;
+  const from = (p: number, t: number): boolean => {
+    if (p === pattern.length) return t === text.length;
+    if (pattern[p] === '*') {
+      let after = p;
+      while (pattern[after] === '*') after += 1;
+      const stops = style === 'path' && after === p + 1;
+      for (let end = t; end <= text.length; end++) {
+        if (from(after, end)) return true;
+        if (stops && text[end] === '/') return false;
+      }
+      return false;
+    }
+    if (t === text.length) return false;
+    const fits = pattern[p] === '?' ? style === 'name' || text[t] !== '/' : pattern[p] === text[t];
+    return fits && from(p + 1, t + 1);
+  };
+  return from(0, 0);
+}
+
+describe('a URI', () => {
+  test('has a second reading where others would fold or decode it', () => {
+    expect(readingsOf('file:///a')).toEqual(['file:///a']);
+    expect(readingsOf('FILE://Host/A')).toEqual(['FILE://Host/A', 'file://host/A']);
+    expect(readingsOf('file:///%65tc')).toEqual(['file:///%65tc', 'file:///etc']);
+    expect(readingsOf('file:///%65%ff')).toEqual(['file:///%65%ff', 'file:///e%ff']);
+  });
+
+  test('that can be read in two ways is in a list or out of it only if both are', () => {
+    const etc = new NameSet(['file:///etc/**'], 'path');
+    expect(etc.hasAll(readingsOf('file:///etc/passwd'))).toBe('yes');
+    expect(etc.hasAll(readingsOf('file:///%65tc/passwd'))).toBe('failed');
+    expect(etc.hasAll(readingsOf('file:///home/%65'))).toBe('no');
+  });
+
+  test('template is in a list as far as what comes out of it is', () => {
+    const names = new NameSet(['file:///etc/**', 'db:x'], 'path');
+    expect(names.hasTemplate('file:///etc/{name}')).toBe('yes');
+    expect(names.hasTemplate('file:///{+path}')).toBe('maybe');
+    expect(names.hasTemplate('file:///home/{name}')).toBe('no');
+    expect(names.hasTemplate('db:{table}')).toBe('maybe');
+    expect(names.hasTemplate('db:x{rest}')).toBe('maybe');
+    expect(names.hasTemplate('db:xy{rest}')).toBe('no');
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { Excess, type RateSettings, Rates } from '../../src/policy/rates.ts';
+import { call, key, read, world } from './setup.ts';
+
+function setup(...rates: readonly Partial<RateSettings>[]) {
+  let now = 0;
+  const settings = rates.map((rate, at) => ({ id: `r${at}`, per: [], who: {}, on: {}, ...rate }));
+  const limiter = new Rates(settings, world, () => now);
+  return {
+    limiter,
+    pass: (ms: number) => {
+      now += ms;
+    },
+    admit: (question = call('x')) => limiter.admit(question),
+  };
+}
+
+describe('a rate', () => {
+  test('lets a burst through, then one after the other, and says when', () => {
+    const { admit, pass } = setup({ perSecond: 2, burst: 3 });
+    for (let at = 0; at < 3; at++) expect(admit()).not.toBeInstanceOf(Excess);
+    expect(admit()).toEqual(new Excess('r0', 500));
+    pass(400);
+    expect(admit()).toEqual(new Excess('r0', 100));
+    pass(100);
+    expect(admit()).not.toBeInstanceOf(Excess);
+    expect(admit()).toBeInstanceOf(Excess);
+    pass(60_000);
+    for (let at = 0; at < 3; at++) expect(admit()).not.toBeInstanceOf(Excess);
+    expect(admit()).toBeInstanceOf(Excess);
+  });
+
+  test('is one for each of those it is shared by', () => {
+    const { admit } = setup({ perSecond: 1, per: ['principal', 'tool'] });
+    expect(admit(call('x'))).not.toBeInstanceOf(Excess);
+    expect(admit(call('x'))).toBeInstanceOf(Excess);
+    expect(admit(call('y'))).not.toBeInstanceOf(Excess);
+    expect(admit(call('x', { principal: key('ci') }))).not.toBeInstanceOf(Excess);
+    expect(admit(call('x', { backend: 'mail' }))).toBeInstanceOf(Excess);
+  });
+
+  test('does not go back in time', () => {
+    const { admit, pass } = setup({ perSecond: 1 });
+    expect(admit()).not.toBeInstanceOf(Excess);
+    pass(-10_000);
+    expect(admit()).toEqual(new Excess('r0', 1_000));
+  });
+
+  test('is met only by what it speaks of', () => {
+    const { admit } = setup({ perSecond: 1, what: ['call'], on: { tools: ['x*'] }, who: { keys: ['ci'] } });
+    const ci = { principal: key('ci') };
+    expect(admit(call('x', ci))).not.toBeInstanceOf(Excess);
+    expect(admit(call('x', ci))).toBeInstanceOf(Excess);
+    expect(admit(call('x'))).not.toBeInstanceOf(Excess);
+    expect(admit(call('y', ci))).not.toBeInstanceOf(Excess);
+    expect(admit(read('file:///x', ci))).not.toBeInstanceOf(Excess);
+  });
+});
+
+describe('calls at the same time', () => {
+  test('are as many as the limit says, until one is over', () => {
+    const { admit } = setup({ concurrent: 2, per: ['backend'] });
+    const first = admit();
+    admit();
+    expect(admit()).toEqual(new Excess('r0', 1_000));
+    if (first instanceof Excess) throw new Error('it was refused');
+    first.release();
+    // Whoever gives back twice gives back once.
+    first.release();
+    expect(admit()).not.toBeInstanceOf(Excess);
+    expect(admit()).toBeInstanceOf(Excess);
+    expect(admit(call('x', { backend: 'mail' }))).not.toBeInstanceOf(Excess);
+  });
+});
+
+test('what one limit refuses costs nothing with another', () => {
+  const { admit, pass } = setup({ perSecond: 1, burst: 2 }, { concurrent: 1 });
+  const first = admit();
+  expect(admit()).toEqual(new Excess('r1', 1_000));
+  expect(admit()).toEqual(new Excess('r1', 1_000));
+  if (!(first instanceof Excess)) first.release();
+  expect(admit()).not.toBeInstanceOf(Excess);
+  pass(0);
+  expect(admit()).toBeInstanceOf(Excess);
+});
+
+test('measures that nobody uses make room', () => {
+  const { limiter, admit } = setup({ perSecond: 1, per: ['tool'] });
+  for (let at = 0; at < 100_100; at++) admit(call(`t${at}`));
+  expect(limiter.size).toBe(100_000);
+});

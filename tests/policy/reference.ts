@@ -1,0 +1,180 @@
+/**
+ * What a policy means, said as slowly and plainly as possible, for comparison. It shares no code with the policy room: no
+ * index, no views, no compiled patterns. Names have `*` alone; URIs are in one spelling.
+ */
+import type { Principal } from '../../src/identity/principal.ts';
+import type { ArgumentTest, PolicySettings, Rule } from '../../src/policy/rules.ts';
+
+export interface Case {
+  readonly principal: Principal;
+  readonly action: string;
+  readonly endpoint: string;
+  readonly backend: string;
+  readonly kind?: string | undefined;
+  readonly name?: string | undefined;
+  /** Undefined: not known, because a list is being shown. */
+  readonly arguments?: Readonly<Record<string, unknown>> | undefined;
+  readonly annotations: Readonly<Record<string, unknown>>;
+}
+
+export interface Expected {
+  readonly allowed: boolean;
+  readonly rules: readonly string[];
+  readonly wouldDeny?: readonly string[];
+  readonly wouldAllow?: readonly string[];
+}
+
+type Truth = boolean | 'broken' | 'unknown';
+
+export function expected(settings: PolicySettings, asked: Case): Expected {
+  const real = verdict(settings, asked, false);
+  const trial = verdict(settings, asked, true);
+  if (settings.mode === 'audit') {
+    if (!trial.allowed) return { allowed: true, rules: real.allowed ? real.rules : [], wouldDeny: trial.rules };
+    return { allowed: true, rules: real.allowed ? real.rules : trial.rules };
+  }
+  if (real.allowed && !trial.allowed) return { ...real, wouldDeny: trial.rules };
+  if (!real.allowed && trial.allowed) return { ...real, wouldAllow: trial.rules };
+  return real;
+}
+
+export function verdict(settings: PolicySettings, asked: Case, everyRule: boolean): Expected {
+  const first = rulesOnly(settings, asked, everyRule);
+  if (!first.allowed || (asked.action !== 'complete' && asked.action !== 'subscribe')) return first;
+  if (asked.kind === undefined || asked.name === undefined) return first;
+  const use = asked.kind === 'prompt' ? 'get' : 'read';
+  const second = rulesOnly(settings, { ...asked, action: use, arguments: undefined }, everyRule);
+  return second.allowed ? first : second;
+}
+
+function rulesOnly(settings: PolicySettings, asked: Case, everyRule: boolean): Expected {
+  const inForce = settings.rules.filter((rule) => rule.mode === 'enforce');
+  const onTrial = everyRule ? settings.rules.filter((rule) => rule.mode === 'audit') : [];
+  const denying = settings.rules.filter(
+    (rule) =>
+      (inForce.includes(rule) || onTrial.includes(rule)) && rule.effect === 'deny' && counts(settings, rule, asked),
+  );
+  if (denying.length > 0) return { allowed: false, rules: denying.map((rule) => rule.id) };
+  for (const group of [inForce, onTrial]) {
+    const allowing = group.find((rule) => rule.effect === 'allow' && counts(settings, rule, asked));
+    if (allowing !== undefined) return { allowed: true, rules: [allowing.id] };
+  }
+  return { allowed: settings.open.includes(asked.action), rules: [] };
+}
+
+function counts(settings: PolicySettings, rule: Rule, asked: Case): boolean {
+  const parts = partsOf(settings, rule, asked);
+  if (parts.includes(false)) return false;
+  if (rule.effect === 'deny') return !parts.includes('unknown');
+  return !parts.includes('broken');
+}
+
+function partsOf(settings: PolicySettings, rule: Rule, asked: Case): Truth[] {
+  const { principal } = asked;
+  const { who, what, on } = rule;
+  const parts: Truth[] = [];
+  if (who.principals) parts.push(who.principals.some((entry) => isPrincipal(entry, principal)));
+  if (who.groups)
+    parts.push(who.groups.some((group) => listed(principal.claims.groups).some((own) => like(group, own))));
+  if (who.scopes) {
+    const { scopes } = principal;
+    parts.push(scopes === 'all' || who.scopes.some((scope) => [...scopes].some((own) => like(scope, own))));
+  }
+  for (const [claim, values] of Object.entries(who.claims ?? {})) {
+    const own = listed(principal.claims[claim]);
+    parts.push(
+      values.some((value) => own.some((one) => (typeof value === 'string' ? like(value, one) : value === one))),
+    );
+  }
+  if (who.keys) parts.push(who.keys.some((name) => principal.keyName !== undefined && like(name, principal.keyName)));
+  if (what) parts.push(what.includes(asked.action));
+  if (on.endpoints) parts.push(on.endpoints.some((path) => like(path, asked.endpoint)));
+  if (on.backends) parts.push(asked.backend === '' ? 'unknown' : on.backends.some((name) => like(name, asked.backend)));
+  const named = { tool: on.tools, prompt: on.prompts, resource: on.uris, ask: on.asks } as Record<
+    string,
+    readonly string[]
+  >;
+  const speaksOfThings = on.tools || on.prompts || on.uris || on.asks || on.annotations;
+  if (speaksOfThings) {
+    const names = named[asked.kind ?? ''] ?? (asked.kind === 'tool' && on.annotations ? ['*'] : undefined);
+    if (names === undefined) parts.push(false);
+    else parts.push(asked.name === undefined ? 'unknown' : names.some((name) => like(name, asked.name)));
+  }
+  if (on.annotations && asked.kind === 'tool') {
+    if (asked.name === undefined) parts.push('unknown');
+    else {
+      const believed = settings.trustAnnotationsOf.includes(asked.backend) ? asked.annotations : {};
+      const readsOnly = believed.readOnlyHint === true;
+      const destroys = !readsOnly && believed.destructiveHint !== false;
+      if (on.annotations.readOnlyHint !== undefined) parts.push(on.annotations.readOnlyHint === readsOnly);
+      if (on.annotations.destructiveHint !== undefined) parts.push(on.annotations.destructiveHint === destroys);
+    }
+  }
+  for (const [argument, test] of Object.entries(rule.with)) {
+    parts.push(asked.arguments === undefined ? 'unknown' : passes(test, asked.arguments[argument]));
+  }
+  if (rule.when) parts.push(holds(rule.when.text, asked));
+  return parts;
+}
+
+function isPrincipal(entry: string, principal: Principal): boolean {
+  if (entry === '*') return true;
+  if (principal.kind === 'local') return entry === 'local';
+  if (principal.kind === 'key') return like(entry, `key:${principal.keyName}`) && entry.startsWith('key:');
+  return entry !== 'local' && !entry.startsWith('key:') && like(entry, principal.subject);
+}
+
+function listed(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+/** `*` is any text; two of them are one. */
+function like(pattern: string, text: unknown): boolean {
+  if (typeof text !== 'string') return false;
+  if (pattern === '') return text === '';
+  if (pattern.startsWith('*')) {
+    const rest = pattern.slice(1);
+    return Array.from({ length: text.length + 1 }, (_, at) => text.slice(at)).some((end) => like(rest, end));
+  }
+  return text !== '' && pattern[0] === text[0] && like(pattern.slice(1), text.slice(1));
+}
+
+function passes(test: ArgumentTest, value: unknown): Truth {
+  if (value === undefined) return test.present === false;
+  if (test.present === false) return false;
+  const each = (one: (item: unknown) => Truth): Truth => {
+    if (!Array.isArray(value)) return one(value);
+    if (value.length === 0) return false;
+    const truths = new Set(value.map(one));
+    return truths.size === 1 ? ([...truths][0] as Truth) : 'broken';
+  };
+  const truths: Truth[] = [];
+  const { equals, glob, min, max } = test;
+  if (equals)
+    truths.push(
+      each((item) => (typeof item === 'object' && item !== null ? 'broken' : equals.includes(item as string))),
+    );
+  if (glob)
+    truths.push(each((item) => (typeof item === 'string' ? glob.some((pattern) => like(pattern, item)) : 'broken')));
+  if (min !== undefined)
+    truths.push(each((item) => (typeof item === 'number' ? item >= min && item <= (max ?? item) : 'broken')));
+  if (truths.includes(false)) return false;
+  return truths.includes('broken') ? 'broken' : true;
+}
+
+/** The expressions that the property test knows, in this language. */
+export const conditions: Readonly<Record<string, (asked: Case) => Truth>> = {
+  'arguments.n < 3': ({ arguments: given }) =>
+    given === undefined ? 'unknown' : typeof given.n === 'number' ? given.n < 3 : 'broken',
+  "principal.kind == 'key'": ({ principal }) => principal.kind === 'key',
+  "name == 'ab'": ({ kind, name }) => (kind !== undefined && name === undefined ? 'unknown' : (name ?? '') === 'ab'),
+  "backend == 'files'": ({ backend }) => (backend === '' ? 'unknown' : backend === 'files'),
+  'principal.claims.level > 2': ({ principal }) =>
+    typeof principal.claims.level === 'number' ? principal.claims.level > 2 : 'broken',
+};
+
+function holds(text: string, asked: Case): Truth {
+  const condition = conditions[text];
+  if (condition === undefined) throw new Error(`not known here: ${text}`);
+  return condition(asked);
+}
