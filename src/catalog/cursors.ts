@@ -1,6 +1,7 @@
 /** Our own cursors: a position in one version of one list, sealed, so that nobody can make one or move one elsewhere. */
 import { Failure } from '../errors.ts';
 import { isObject } from '../wire/values.ts';
+import { Recent } from './recent.ts';
 
 /** The part of the store's seal that is needed here. */
 export interface Sealing {
@@ -28,13 +29,25 @@ export interface Cursors {
   read(cursor: string, ...bounds: readonly Bound[]): Position;
 }
 
+/** Everybody who follows the pages of one list comes with the same cursors: so many were opened once and need not be again. */
+const OPENED_KEPT = 256;
+
 export function createCursors(seal: Sealing): Cursors {
+  const opened = new Recent<Position>(OPENED_KEPT);
+  const open = (cursor: string, context: string): Position | undefined => {
+    const key = `${cursor} ${context}`;
+    const known = opened.get(key);
+    if (known !== undefined) return known;
+    const plain = seal.open(cursor, context);
+    const position = plain === undefined ? undefined : readPosition(plain);
+    if (position !== undefined) opened.set(key, position);
+    return position;
+  };
   return {
     write: ({ offset, version }, bound) => seal.seal(JSON.stringify({ offset, version }), contextOf(bound)),
     read(cursor, ...bounds) {
       for (const bound of bounds) {
-        const plain = seal.open(cursor, contextOf(bound));
-        const position = plain === undefined ? undefined : readPosition(plain);
+        const position = open(cursor, contextOf(bound));
         if (position !== undefined) return position;
       }
       throw new Failure('invalid_cursor');

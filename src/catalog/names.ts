@@ -38,14 +38,16 @@ const SLUG_LENGTH = 64 - 1 - DIGEST_LENGTH;
 /** `digest` gives lower-case hexadecimal digits, at least 16 of them, and must be hard to find collisions for: backends choose their names. */
 export function createNames(backends: readonly string[], digest: (text: string) => string): Names {
   // Of two backends one of which begins with the other, the longer one is meant: `a__b__c` is of `a__b` where there is one.
-  const prefixes = [...new Set(backends)]
-    .map((backend) => ({ backend, prefix: `${backend}${SEPARATOR}` }))
-    .sort((a, b) => b.prefix.length - a.prefix.length);
+  const known = new Set(backends);
 
   const decode = (name: string): Origin | undefined => {
-    const found = prefixes.find(({ prefix }) => name.startsWith(prefix));
-    if (found === undefined || !PLAIN.test(name) || SHORTENED.test(name)) return undefined;
-    return { backend: found.backend, name: name.slice(found.prefix.length) };
+    // Before anything is looked up: a plain name is short, whoever sent it.
+    if (!PLAIN.test(name) || SHORTENED.test(name)) return undefined;
+    for (let at = name.lastIndexOf(SEPARATOR); at >= 0; at = at === 0 ? -1 : name.lastIndexOf(SEPARATOR, at - 1)) {
+      const backend = name.slice(0, at);
+      if (known.has(backend)) return { backend, name: name.slice(at + SEPARATOR.length) };
+    }
+    return undefined;
   };
 
   return {

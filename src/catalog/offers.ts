@@ -5,10 +5,15 @@ import type { MethodRow } from '../wire/methods.ts';
 export function offers(capabilities: Readonly<Record<string, unknown>>, row: MethodRow): boolean {
   const { capability } = row;
   if (capability === undefined) return true;
-  let at: unknown = capabilities;
   // Asked of every backend at every call, and nearly always of a name without parts.
-  for (const key of capability.includes('.') ? capability.split('.') : [capability]) {
+  if (!capability.includes('.')) return isDeclared(capabilities[capability]);
+  let at: unknown = capabilities;
+  for (const key of capability.split('.')) {
     at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined;
   }
-  return at !== undefined && at !== null && at !== false;
+  return isDeclared(at);
+}
+
+function isDeclared(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false;
 }

@@ -1,9 +1,9 @@
 /** What a message names, and the same message under another name: the backend's on the way there, the client's on the way back. */
 import { Failure } from '../errors.ts';
-import { spliceMessage } from '../wire/compose.ts';
-import type { Batch, Member, Message, Notification, Request, Span } from '../wire/message.ts';
+import { concat } from '../wire/compose.ts';
+import type { Member, Notification, ObjectSpan, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { membersAt, skimMessage } from '../wire/skim.ts';
+import { membersAt } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
 
 export interface Target {
@@ -42,16 +42,43 @@ export function targetOf({ bytes, params }: Request | Notification, row: MethodR
   }
 }
 
-/** The same message for `to`, everything else byte for byte. Read anew: all spans behind the name move. */
-export function renamed<M extends Request | Notification>(message: M, row: MethodRow, to: string): M {
-  const target = targetOf(message, row);
+/** The same message for `to`, everything else byte for byte. It is not read anew: whatever lies behind the name moves by the same distance. */
+export function renamed<M extends Request | Notification>(
+  message: M,
+  row: MethodRow,
+  to: string,
+  target = targetOf(message, row),
+): M {
   if (target === undefined) throw new Failure('invalid_params');
   if (target.text === to) return message;
-  const read = skimMessage(spliceMessage(message, [{ span: target.span, with: JSON.stringify(to) }]));
-  if (!isSameKind(read, message)) throw new Failure('internal_error');
-  return read;
+  const { start: from, end } = target.span;
+  const bytes = concat([message.bytes.subarray(0, from), JSON.stringify(to), message.bytes.subarray(end)]);
+  const by = bytes.byteLength - message.bytes.byteLength;
+  return {
+    ...message,
+    bytes,
+    top: moved(message.top, from, by),
+    params: movedObject(message.params, from, by),
+    meta: movedObject(message.meta, from, by),
+  };
 }
 
-function isSameKind<M extends Message>(read: Message | Batch, message: M): read is M {
-  return read.kind === message.kind;
+/** The value that begins at `from` has grown by so much; nothing that is known of the message lies within it. */
+function moved(members: readonly Member[], from: number, by: number): readonly Member[] {
+  return members.map(({ key, keyStart, start, end }) => ({
+    key,
+    keyStart: keyStart > from ? keyStart + by : keyStart,
+    start: start > from ? start + by : start,
+    end: end > from ? end + by : end,
+  }));
+}
+
+function movedObject(object: ObjectSpan | undefined, from: number, by: number): ObjectSpan | undefined {
+  if (object === undefined) return undefined;
+  const { start, end, members } = object;
+  return {
+    start: start > from ? start + by : start,
+    end: end > from ? end + by : end,
+    members: moved(members, from, by),
+  };
 }

@@ -9,7 +9,7 @@ import { type Era, era, isRevision, type Profile, type Revision } from '../wire/
 import { member, slice, stringAt, valueAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
 import type { ClientFacts } from './call.ts';
-import { unsupported } from './handshake.ts';
+import { checkSize, unsupported } from './handshake.ts';
 import { logLevelAt } from './log-level.ts';
 
 /** Of which era a message is. What a request says of itself goes before what a header says. */
@@ -45,6 +45,7 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
   const capabilities = metaMember(request, 'clientCapabilities');
   if (!isRevision(revision) || era(revision) === 'legacy' || !profile.revisions.includes(revision))
     throw unsupported(profile, revision);
+  if (capabilities !== undefined) checkSize(capabilities);
   const declared = capabilities && valueAt(request.bytes, capabilities);
   if (typeof declared !== 'object' || declared === null || Array.isArray(declared)) {
     throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.clientCapabilities}` });

@@ -25,6 +25,9 @@ export interface LaneLimits {
   readonly processIdleMs: number;
 }
 
+/** From so many on, empty pools are looked for and forgotten. */
+const POOLS = 256;
+
 /** A lane for one call, given back when that is over. A lane that is shared by everybody is one too. */
 export interface HeldLane extends Pick<Lane, 'call' | 'discovery' | 'era'> {
   /** Gives it back without having called. */
@@ -106,13 +109,18 @@ export class Lanes {
   /** The session's own lane; a dual backend is spoken to in the client's era, so that nothing needs translation. */
   forSession(permit: Permit, session: Session, name: string, lost: (failure: Failure) => void): Promise<Lane> {
     const existing = session.lanes.get(name);
-    if (existing !== undefined) return existing;
+    if (existing !== undefined) return existing.then((lane) => this.#current(name, lane));
     const opening = this.#openForSession(permit, session, name, lost);
     session.lanes.set(name, opening);
     opening.catch(() => {
       if (session.lanes.get(name) === opening) session.lanes.delete(name);
     });
     return opening;
+  }
+
+  /** A modern backend that was taken for something else for a while has another lane since, and the old one is shut. */
+  #current(name: string, lane: Lane): Lane {
+    return lane.era === 'modern' ? (this.#backends.get(name)?.modern ?? lane) : lane;
   }
 
   async pooled(
@@ -122,12 +130,11 @@ export class Lanes {
     client: ClientFacts,
     row: MethodRow,
   ): Promise<HeldLane> {
-    const pool = this.#pool(name, principal, client);
     const held = await this.#hold(permit, name, principal, client, row);
     const { lane, release } = held;
     const reopen = (given: Permit) => {
       // The next one to look would find it, too, before it hears that it is lost.
-      pool.delete(held.entry);
+      this.#pool(name, principal, client).delete(held.entry);
       return this.#hold(given, name, principal, client, row);
     };
     return {
@@ -183,7 +190,12 @@ export class Lanes {
 
   #pool(name: string, principal: Principal, client: ClientFacts): Set<Pooled> {
     const key = JSON.stringify([name, principal.key, client.revision, canonical(client.capabilities.raw)]);
-    const pool = this.#pools.get(key) ?? new Set();
+    const existing = this.#pools.get(key);
+    if (existing !== undefined) return existing;
+    // What a request declares is up to its sender: pools in which nothing is left must not pile up.
+    if (this.#pools.size >= POOLS)
+      for (const [other, pool] of this.#pools) if (pool.size === 0) this.#pools.delete(other);
+    const pool = new Set<Pooled>();
     this.#pools.set(key, pool);
     return pool;
   }

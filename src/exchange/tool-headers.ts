@@ -18,6 +18,9 @@ const KNOWN_MS = 60_000;
 /** A backend whose list was just read is not asked again for a tool that was not in it. */
 const RECENT_MS = 1_000;
 
+/** Backends, as so many principals see them. */
+const VIEWS = 1_000;
+
 const annotation = Buffer.from('"x-mcp-header"');
 
 interface Known {
@@ -28,6 +31,7 @@ interface Known {
 /** Reads all tools of a backend, as parsed entries. */
 export type ListTools = () => Promise<readonly unknown[]>;
 
+/** `backend` is a backend as one principal sees it: what others are shown may have other schemas. */
 export class ToolHeaders {
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
@@ -88,7 +92,12 @@ export class ToolHeaders {
       .catch((error: unknown) => this.#otherwise(backend, error))
       .then((tools) => {
         const known = { tools, at: this.#clock.now() };
+        this.#known.delete(backend);
         this.#known.set(backend, known);
+        for (const oldest of this.#known.keys()) {
+          if (this.#known.size <= VIEWS) break;
+          this.#known.delete(oldest);
+        }
         return known;
       })
       .finally(() => this.#reading.delete(backend));

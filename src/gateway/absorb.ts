@@ -76,7 +76,8 @@ function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: 
   const listening = new Listening(lists, {
     client: session.client,
     clock: rooms.clock,
-    start: (request, sink) => lane.call(permit, request, sink),
+    // A backend that was away may have got another lane since.
+    start: (request, sink) => (rooms.lanes.stateless(backend) ?? lane).call(permit, request, sink),
     deliver: (message, said) => {
       const passed = session.translate === undefined ? said : session.translate(backend, said);
       if (passed !== undefined) session.downstream.deliver(passed === said ? message : untagged(passed), 'keep');

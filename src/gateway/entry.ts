@@ -5,6 +5,7 @@ import type { Operation } from '../identity/scopes.ts';
 import type { Batch, Message, Request } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
+import type { Target } from './targets.ts';
 import type { Turn } from './turn.ts';
 
 /** What a request is about to do. Everything else needs what its endpoint needs. */
@@ -26,6 +27,16 @@ export function demandScopes({ door }: Rooms, turn: Turn, messages: readonly (Me
   for (const message of messages) {
     const failure = door.check(endpoint.path, principal, credentials, operationOf(message) ?? {});
     if (failure instanceof Failure) throw failure;
+  }
+}
+
+/** A tool may have been called by another of its names than the one that the config speaks of. */
+export function demandToolScopes({ door }: Rooms, turn: Turn, { names }: Target): void {
+  const { endpoint, principal, credentials } = turn;
+  if (names === undefined || door.isOpen(endpoint.path)) return;
+  for (const tool of names) {
+    const failure = door.check(endpoint.path, principal, credentials, { method: 'tools/call', tool });
+    if (failure !== undefined) throw failure;
   }
 }
 

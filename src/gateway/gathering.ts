@@ -152,8 +152,11 @@ export class Gathering implements Call {
 
   async #subscribeAt(uri: string): Promise<string> {
     const { backend, name } = await this.#sources.locate(uri);
+    if (this.#ended) throw new Failure('backend_unavailable');
     const source = await this.#source(backend);
     await source.subscribe(name);
+    // Too late to be acknowledged: the client does not know that it would hear of it.
+    if (this.#acknowledged) throw new Failure('backend_timeout');
     this.#addresses.set(keyOf(backend, name), uri);
     return uri;
   }

@@ -16,6 +16,8 @@ export type HearChange = (backend: string, kind: ListKind) => void;
 
 interface Watch {
   listening: Listening | undefined;
+  /** The capabilities that it had before. */
+  had: Readonly<Record<string, unknown>>;
   readonly stop: () => void;
 }
 
@@ -46,6 +48,7 @@ export class Hub {
     if (backend === undefined || this.#watches.has(name)) return;
     const watch: Watch = {
       listening: undefined,
+      had: backend.lastDiscovery?.capabilities ?? {},
       stop: backend.onChange((state) => this.#became(backend, watch, state)),
     };
     this.#watches.set(name, watch);
@@ -66,8 +69,11 @@ export class Hub {
     watch.listening?.close();
     watch.listening = undefined;
     if (state.state === 'ready') this.#listen(backend, watch, state.discovery);
-    const had = backend.lastDiscovery?.capabilities ?? {};
-    for (const kind of listKinds) if (kind.capability in had) this.#changed(backend.name, kind);
+    const has = backend.lastDiscovery?.capabilities ?? {};
+    for (const kind of listKinds) {
+      if (kind.capability in has || kind.capability in watch.had) this.#changed(backend.name, kind);
+    }
+    watch.had = has;
   }
 
   #listen(backend: Backend, watch: Watch, { eras, capabilities }: Discovery): void {

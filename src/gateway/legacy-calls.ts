@@ -20,12 +20,14 @@ import type { Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { absorb, beginListening } from './absorb.ts';
+import { demandToolScopes } from './entry.ts';
 import { discoverAll, inClientNames, listCall } from './many.ts';
 import { readerForSession } from './reading.ts';
 import type { Rooms } from './rooms.ts';
 import { SessionLinks } from './session-links.ts';
 import { isMerged, type Target } from './targets.ts';
-import { listTools } from './tools.ts';
+import { listTools, toolsAt } from './tools.ts';
+import type { Turn } from './turn.ts';
 
 export class LegacyCalls {
   readonly #rooms: Rooms;
@@ -51,7 +53,8 @@ export class LegacyCalls {
     return discoverAll(this.#rooms, endpoint);
   }
 
-  async serve(session: Session, exchange: Exchange): Promise<void> {
+  /** `turn` is the message's own: what its sender may do now counts, and not what they could when the session began. */
+  async serve(turn: Turn, session: Session, exchange: Exchange): Promise<void> {
     const { request: message } = exchange;
     const { endpoint } = session;
     const row = admitLegacy(message, session.client.revision);
@@ -59,9 +62,11 @@ export class LegacyCalls {
       exchange.respondResult('{}');
       return;
     }
+    // Nobody would hear what it is subscribed to.
+    if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
     if (!isMerged(endpoint)) {
       const [only = ''] = endpoint.backends;
-      return this.#serveOne(session, exchange, { backend: only, message });
+      return this.#serveOne(turn, session, exchange, { backend: only, message });
     }
     if (!this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
     if (row.method === 'logging/setLevel') return this.#setLevels(session, exchange);
@@ -71,15 +76,19 @@ export class LegacyCalls {
       new LegacyDrive({ ...this.#rooms, session }, exchange, callRequest(session, exchange, message), start).begin();
       return;
     }
-    return this.#serveOne(session, exchange, await this.#rooms.targets.find(endpoint, row, message, reader));
+    const target = await this.#rooms.targets.find(endpoint, row, message, reader);
+    demandToolScopes(this.#rooms, turn, target);
+    return this.#serveOne(turn, session, exchange, target);
   }
 
   /** A notification of the client, to every backend that has a session for it. */
-  notify(session: Session, message: Notification, row: MethodRow): void {
+  notify(turn: Turn, session: Session, message: Notification, row: MethodRow): void {
+    // One that lasts for this message alone has no lanes, and must not get any.
+    if (session.downstream === nowhere) return;
     const isReady = row.method === 'notifications/initialized';
     const merged = isMerged(session.endpoint);
     for (const [backend, opening] of session.lanes) {
-      const permit = this.decide(session, row, backend);
+      const permit = this.decide(turn, row, backend);
       opening.then(
         (lane) => {
           lane.notify(permit, message);
@@ -93,10 +102,10 @@ export class LegacyCalls {
     for (const backend of session.endpoint.backends) this.#openIfLegacy(session, backend);
   }
 
-  async #serveOne(session: Session, exchange: Exchange, target: Target): Promise<void> {
+  async #serveOne(turn: Turn, session: Session, exchange: Exchange, target: Target): Promise<void> {
     const { row } = exchange;
     const { backend, message } = target;
-    const permit = this.decide(session, row, backend);
+    const permit = this.decide(turn, row, backend);
     const lane = await this.#laneFor(session, backend, permit, row);
     if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
     this.#remember(session, exchange, target);
@@ -106,7 +115,8 @@ export class LegacyCalls {
     }
     const paramHeaders =
       lane.era === 'modern' && row.method === 'tools/call'
-        ? (again: boolean) => this.#rooms.toolHeaders.valuesFor(backend, message, listTools(lane), again)
+        ? (again: boolean) =>
+            this.#rooms.toolHeaders.valuesFor(toolsAt(backend, turn.principal), message, listTools(lane), again)
         : undefined;
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
     const start = this.#starter(session, lane, target, permit);

@@ -43,13 +43,13 @@ export class LegacyFront {
     const session = this.#isOneOff(turn) ? this.#stranger(turn) : this.session(turn);
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
-      this.#oneWay(session, message);
+      this.#oneWay(turn, session, message);
       reply.accepted();
       return;
     }
     this.#admit(session, [message]);
     const [outlet] = reply.open({ ...streamOf(session), era: 'legacy', requests: 1, batch: false, longLived: false });
-    if (outlet !== undefined) this.#request(session, message, outlet);
+    if (outlet !== undefined) this.#request(turn, session, message, outlet);
   }
 
   /** The session that a message names, or that its line has. */
@@ -145,7 +145,7 @@ export class LegacyFront {
     demandScopes(this.#rooms, turn, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);
-    for (const message of messages) if (message.kind !== 'request') this.#oneWay(session, message);
+    for (const message of messages) if (message.kind !== 'request') this.#oneWay(turn, session, message);
     if (requests.length === 0) {
       reply.accepted();
       return;
@@ -159,7 +159,7 @@ export class LegacyFront {
     });
     for (const [index, outlet] of outlets.entries()) {
       const request = requests[index];
-      if (request !== undefined) this.#request(session, request, outlet);
+      if (request !== undefined) this.#request(turn, session, request, outlet);
     }
   }
 
@@ -169,7 +169,7 @@ export class LegacyFront {
     }
   }
 
-  #request(session: Session, message: Request, outlet: Outlet): void {
+  #request(turn: Turn, session: Session, message: Request, outlet: Outlet): void {
     const row = methodRow(message.method) ?? rowOf('ping');
     const exchange = new Exchange(message, row, outlet, (settled) => {
       session.inflight.remove(settled);
@@ -178,16 +178,16 @@ export class LegacyFront {
     });
     session.inflight.add(exchange);
     this.#rooms.work.begin();
-    this.#calls.serve(session, exchange).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+    this.#calls.serve(turn, session, exchange).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
   }
 
-  #oneWay(session: Session, message: Exclude<Message, Request>): void {
-    if (message.kind === 'notification') this.#notification(session, message);
+  #oneWay(turn: Turn, session: Session, message: Exclude<Message, Request>): void {
+    if (message.kind === 'notification') this.#notification(turn, session, message);
     // An answer that nobody waits for is dropped. It never reaches a backend by itself.
     else if (!session.answer(message)) this.#rooms.count('exchange.unasked_response');
   }
 
-  #notification(session: Session, message: Notification): void {
+  #notification(turn: Turn, session: Session, message: Notification): void {
     const row = methodRow(message.method);
     if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
     if (row.method === 'notifications/cancelled') {
@@ -196,7 +196,7 @@ export class LegacyFront {
       return;
     }
     if (row.method === 'notifications/initialized') session.initialized = message;
-    this.#calls.notify(session, message, row);
+    this.#calls.notify(turn, session, message, row);
   }
 }
 

@@ -50,6 +50,7 @@ export interface ListsLimits {
   readonly listWaitMs: number;
   readonly listGoodMs: number;
   readonly listUnsureMs: number;
+  readonly listCacheBytes: number;
   readonly listPageEntries: number;
   readonly listPageBytes: number;
 }
@@ -65,6 +66,8 @@ const MERGED_KEPT = 64;
 const VIEWS_KEPT = 16;
 /** How long a list that is the same for everybody is given without a look at each of its parts: these are known to be in use, then. */
 const UNSEEN_MS = 1_000;
+/** Collisions that are told of: whoever has that many has seen that there are some. */
+const TOLD = 1_000;
 /** A backend that calls its list good for longer than this is asked again all the same. */
 const LONGEST_GOOD_MS = 60 * 60 * 1000;
 
@@ -84,6 +87,8 @@ export class Lists {
   /** Of lists some of which are good no more, or were never read. */
   readonly #views = new Recent<View>(VIEWS_KEPT);
   readonly #standing = new Map<string, Standing>();
+  /** Collisions that people were told of: once is enough. */
+  readonly #told = new Set<string>();
 
   constructor(options: ListsOptions) {
     this.#options = options;
@@ -173,7 +178,8 @@ export class Lists {
     const { offset, version } = this.#readCursor(endpoint, row, reader, cursor);
     // The list as it was when the first page was given, so that nothing is missed and nothing comes twice. Equal versions are
     // equal to the byte, and the cursor was given to this reader, or for a list that everybody may see.
-    const same = this.#merged.find((merged) => merged.isKnownAs(version));
+    const at = { endpoint: endpoint.path, row };
+    const same = this.#merged.find((merged) => merged.isKnownTo(reader.principal.key, at, version));
     const merged = same ?? (await this.merged(endpoint, row, reader));
     if (merged.version !== version)
       throw new Failure('invalid_cursor', { message: 'The list has changed: begin again' });
@@ -195,7 +201,9 @@ export class Lists {
     if (merged.isNothing) return undefined;
     const { cursors, clock } = this.#options;
     const bound = boundTo(endpoint, row, merged.scope, reader);
-    return merged.page(offset, clock.now(), (next) => cursors.write({ offset: next, version: merged.version }, bound));
+    return merged.page(offset, clock.now(), reader.principal.key, (next) =>
+      cursors.write({ offset: next, version: merged.version }, bound),
+    );
   }
 
   #merge(endpoint: Endpoint, row: MethodRow, parts: readonly Part[]): Merged {
@@ -207,6 +215,9 @@ export class Lists {
     if (existing !== undefined) return existing;
     const view = this.view(endpoint, row, [...lists, ...away]);
     for (const { name, backends } of view.collisions) {
+      const told = JSON.stringify([endpoint.path, row.list, name, backends]);
+      if (this.#told.has(told) || this.#told.size >= TOLD) continue;
+      this.#told.add(told);
       this.#options.warn('several backends behind one endpoint have the same name', {
         endpoint: endpoint.path,
         list: row.list,
@@ -215,6 +226,7 @@ export class Lists {
       });
     }
     const merged = new Merged({
+      endpoint: endpoint.path,
       row,
       view,
       lists,
@@ -307,6 +319,7 @@ export class Lists {
     const call = lane.aside ?? lane.call.bind(lane);
     const pages: ReturnType<typeof readPage>[] = [];
     let cursor: string | undefined;
+    let size = 0;
     for (let count = 0; count < PAGES; count++) {
       const request = ownRequest(row.method, cursor === undefined ? {} : { cursor });
       const answer = await callOnce((sink) => call(permit, request, sink));
@@ -317,6 +330,9 @@ export class Lists {
         warn('an entry of a list was left out', { backend: name, list: row.list, why }),
       );
       if (page.next !== undefined && page.next === cursor) break;
+      size += answer.bytes.byteLength;
+      if (size > limits.listCacheBytes)
+        throw new Failure('backend_too_large', { message: `${row.method} is too large` });
       pages.push(page);
       cursor = page.next;
       if (cursor !== undefined) continue;

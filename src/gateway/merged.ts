@@ -20,6 +20,8 @@ export interface Missing {
 export type Digest = (...parts: readonly (string | Uint8Array)[]) => string;
 
 export interface MergedParts {
+  /** The path of the address that it is a list of. */
+  readonly endpoint: string;
   readonly row: MethodRow;
   readonly view: View;
   readonly lists: readonly KeptList[];
@@ -36,6 +38,8 @@ export class Merged {
   readonly #pages: ReturnType<typeof cutPages>;
   readonly #written = new Map<number, { readonly ttlMs: number; readonly message: ResultResponse }>();
   readonly scope: 'public' | 'private';
+  /** Principals. A private list is made for one of them. */
+  readonly #readers = new Set<string>();
   #version: string | undefined;
   #told: Told = { ttlMs: 0, from: 0, until: Number.NEGATIVE_INFINITY };
 
@@ -66,13 +70,15 @@ export class Merged {
     return this.#version;
   }
 
-  /** Whether a cursor of this version was ever given out. */
-  isKnownAs(version: string): boolean {
-    return this.#version === version;
+  /** Whether somebody who reads that list there was given a cursor of this version. */
+  isKnownTo(reader: string, at: Pick<MergedParts, 'endpoint' | 'row'>, version: string): boolean {
+    if (this.#version !== version || this.#parts.endpoint !== at.endpoint || this.#parts.row !== at.row) return false;
+    return this.scope === 'public' || this.#readers.has(reader);
   }
 
   /** The page that begins there. */
-  page(offset: number, now: number, cursorFor: (offset: number) => string): ResultResponse {
+  page(offset: number, now: number, reader: string, cursorFor: (offset: number) => string): ResultResponse {
+    if (this.scope === 'private') this.#readers.add(reader);
     const { row, view, missing } = this.#parts;
     const index = this.#pages.findIndex(({ start }) => start === offset);
     const page = this.#pages[index];

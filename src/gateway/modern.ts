@@ -15,7 +15,7 @@ import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { demandScopes } from './entry.ts';
+import { demandScopes, demandToolScopes } from './entry.ts';
 import { Gathering } from './gathering.ts';
 import type { Reader } from './lists.ts';
 import { discoverAll, listCall } from './many.ts';
@@ -129,7 +129,10 @@ export class ModernFront {
       const start = listCall(this.#rooms, endpoint, reader, () => unknownMethod(message, 'modern'));
       new ModernDrive(this.#rooms, parties, exchange, request).begin(start);
     } else {
-      const begin = (target: Target) => this.#calls.begin(admitted, target, this.#decide(turn, row, target.backend));
+      const begin = (target: Target) => {
+        demandToolScopes(this.#rooms, turn, target);
+        this.#calls.begin(admitted, target, this.#decide(turn, row, target.backend));
+      };
       const target = this.#rooms.targets.find(endpoint, row, message, reader);
       if (target instanceof Promise) target.then(begin).catch(fail);
       else begin(target);

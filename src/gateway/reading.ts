@@ -10,16 +10,37 @@ import type { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
 import type { Reader } from './lists.ts';
 
 /** A client without a session sees what its principal sees; at legacy backends also what it declares counts. */
 export function readerFor(lanes: Lanes, principal: Principal, client: ClientFacts): Reader {
-  return {
-    principal,
-    prefers: 'modern',
-    owner: (era) => (era === 'modern' ? principalOwner(principal) : poolOwner(principal, client)),
-    hold: (permit, backend, row) => lanes.forModern(permit, backend, principal, client, row),
-  };
+  return new ModernReader(lanes, principal, client);
+}
+
+/** One is made for every request at a merged endpoint, and few ever look at a list: nothing is worked out before it is asked for. */
+class ModernReader implements Reader {
+  readonly prefers = 'modern';
+  readonly principal: Principal;
+  readonly #lanes: Lanes;
+  readonly #client: ClientFacts;
+  #pool: string | undefined;
+
+  constructor(lanes: Lanes, principal: Principal, client: ClientFacts) {
+    this.principal = principal;
+    this.#lanes = lanes;
+    this.#client = client;
+  }
+
+  owner(era: Era): string {
+    if (era === 'modern') return principalOwner(this.principal);
+    this.#pool ??= poolOwner(this.principal, this.#client);
+    return this.#pool;
+  }
+
+  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane> {
+    return this.#lanes.forModern(permit, backend, this.principal, this.#client, row);
+  }
 }
 
 /** What a legacy backend shows belongs to the session that it is shown in. A client of one message has none of its own. */

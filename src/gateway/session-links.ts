@@ -2,9 +2,11 @@
  * A legacy session where several backends stand behind the endpoint: what any of them says outside a call, in the client's
  * names, each change once, storms told once at their beginning and once at their end.
  */
+
 import type { Origin } from '../catalog/names.ts';
 import { distinguished } from '../catalog/uris.ts';
-import { changedList, type ListKind, listKinds } from '../exchange/bridge/subscriptions.ts';
+import { Failure } from '../errors.ts';
+import { changedList, type ListKind, listKinds, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
 import { withUri } from '../exchange/bridge/updates.ts';
 import { Changes } from '../exchange/changes.ts';
 import type { Session } from '../exchange/session.ts';
@@ -62,7 +64,10 @@ export class SessionLinks {
     }
   }
 
+  /** Throws where there are too many. */
   subscribed(address: string, origin: Origin): void {
+    if (this.#subscriptions.size >= SUBSCRIPTIONS && !this.#subscriptions.has(address))
+      throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
     this.#subscriptions.set(address, origin);
   }
 

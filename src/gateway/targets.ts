@@ -6,8 +6,8 @@ import { withClientUris } from '../catalog/links.ts';
 import type { Origin } from '../catalog/names.ts';
 import { offers } from '../catalog/offers.ts';
 import { ownerOf } from '../catalog/owner.ts';
-import { renamed, targetOf } from '../catalog/requests.ts';
-import { distinguished } from '../catalog/uris.ts';
+import { type Target as Named, renamed, targetOf } from '../catalog/requests.ts';
+import { distinguished, readDistinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backend } from '../exchange/lane.ts';
@@ -19,6 +19,8 @@ export interface Target {
   readonly backend: string;
   /** The request in the backend's own names. */
   readonly message: Request;
+  /** Every name by which clients can call the tool here: whichever they use, what holds for one holds for all. */
+  readonly names?: readonly string[];
   /** The result in the client's names. Absent where there is nothing to rename. */
   readonly inClientNames?: (result: ResultResponse) => ResultResponse;
 }
@@ -39,6 +41,8 @@ const rows = {
 interface Subject {
   readonly list: keyof typeof rows;
   readonly name: string;
+  /** Where the request says so. */
+  readonly named?: Named;
 }
 
 export class Targets {
@@ -52,10 +56,11 @@ export class Targets {
 
   /** False where it is known of every backend behind the endpoint that it has no such method. */
   isOffered({ backends }: Endpoint, row: MethodRow): boolean {
-    return backends.some((name) => {
+    for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      return discovery === undefined || offers(discovery.capabilities, row);
-    });
+      if (discovery === undefined || offers(discovery.capabilities, row)) return true;
+    }
+    return false;
   }
 
   /** Throws, or rejects with, a Failure where nobody behind the endpoint has such a thing. */
@@ -65,8 +70,8 @@ export class Targets {
       subject.list === 'tools' || subject.list === 'prompts'
         ? this.#named(endpoint, subject, reader)
         : this.#located(endpoint, subject, reader);
-    const target = (found: Origin) => this.#target(endpoint, row, message, subject, found, reader);
-    return origin instanceof Promise ? origin.then(target) : target(origin);
+    if (!(origin instanceof Promise)) return this.#target(endpoint, row, message, subject, origin, reader);
+    return origin.then((found) => this.#target(endpoint, row, message, subject, found, reader));
   }
 
   #named(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
@@ -103,6 +108,8 @@ export class Targets {
   }
 
   #located(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
+    const said = readDistinguished(subject.name, endpoint.backends);
+    if (said !== undefined) return { backend: said.backend, name: said.uri };
     const having = this.#withResources(endpoint);
     const [only] = having;
     // Where one backend alone has resources, every address is its own.
@@ -140,19 +147,28 @@ export class Targets {
     { backend, name }: Origin,
     reader: Reader,
   ): Target {
-    const own = name === subject.name ? message : renamed(message, row, name);
+    const own = name === subject.name ? message : renamed(message, row, name, subject.named);
+    const base =
+      row.action === 'call'
+        ? { backend, message: own, names: this.#namesOf(endpoint, { backend, name }) }
+        : { backend, message: own };
     const renames = this.#renamesLinks(endpoint, row, own !== message);
-    if (!renames) return { backend, message: own };
+    if (!renames) return base;
     const isRead = row.method === 'resources/read';
     const clientUri = (uri: string) =>
       isRead || !this.#isPlain(endpoint, backend, uri, reader) ? distinguished(backend, uri) : undefined;
-    return { backend, message: own, inClientNames: (result) => withClientUris(result, clientUri) };
+    return { ...base, inClientNames: (result) => withClientUris(result, clientUri) };
+  }
+
+  #namesOf(endpoint: Endpoint, origin: Origin): readonly string[] {
+    const encoded = this.#lists.names(endpoint).encode(origin);
+    return endpoint.names === 'always' ? [encoded] : [encoded, origin.name];
   }
 
   /** What was read under an address that names its backend is told under such; links only where an address could be another's. */
   #renamesLinks(endpoint: Endpoint, row: MethodRow, wasRenamed: boolean): boolean {
     if (row.method === 'resources/read') return wasRenamed;
-    return (row.action === 'call' || row.action === 'get') && this.#withResources(endpoint).length > 1;
+    return (row.action === 'call' || row.action === 'get') && this.#severalHaveResources(endpoint);
   }
 
   /** Whether the address alone leads back to the backend that gave it. */
@@ -175,6 +191,15 @@ export class Targets {
     });
   }
 
+  #severalHaveResources({ backends }: Endpoint): boolean {
+    let found = 0;
+    for (const name of backends) {
+      const discovery = this.#backends.get(name)?.lastDiscovery;
+      if (discovery !== undefined && offers(discovery.capabilities, rows.resources) && ++found > 1) return true;
+    }
+    return false;
+  }
+
   #allKnown({ backends }: Endpoint): boolean {
     return backends.every((name) => this.#backends.get(name)?.lastDiscovery !== undefined);
   }
@@ -184,6 +209,6 @@ function subjectOf(row: MethodRow, message: Request): Subject {
   const named = targetOf(message, row);
   if (named === undefined) throw new Failure('invalid_params', { message: `${row.name ?? 'name'} is required` });
   const { kind, text } = named;
-  if (kind === 'resource') return { list: row.name === 'ref' ? 'templates' : 'resources', name: text };
-  return { list: kind === 'prompt' ? 'prompts' : 'tools', name: text };
+  if (kind === 'resource') return { list: row.name === 'ref' ? 'templates' : 'resources', name: text, named };
+  return { list: kind === 'prompt' ? 'prompts' : 'tools', name: text, named };
 }

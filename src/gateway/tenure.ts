@@ -44,11 +44,15 @@ export class Tenure {
   }
 
   #look(): void {
+    // Armed first: one that cannot be ended must not keep the others from it.
+    this.#stopLooking = this.#clock.after(LOOK_MS, () => this.#look());
     for (const held of [...this.#held]) {
       if (this.#stillGood(held.principal)) continue;
       this.#held.delete(held);
       held.end();
     }
-    this.#stopLooking = this.#held.size === 0 ? undefined : this.#clock.after(LOOK_MS, () => this.#look());
+    if (this.#held.size > 0) return;
+    this.#stopLooking();
+    this.#stopLooking = undefined;
   }
 }

@@ -26,6 +26,9 @@ export class Tokens {
   /** So that an issuer can be asked again about what is still in use. It lives as long as its principal. */
   readonly #askedAbout = new WeakMap<Principal, string>();
 
+  /** What an issuer said, when it was asked again, is over. */
+  readonly #over = new WeakSet<Principal>();
+
   constructor(issuers: readonly IssuerSettings[], outside: Outside, warn: Warn) {
     this.#outside = outside;
     const verifiers = issuers.map((settings) =>
@@ -50,10 +53,17 @@ export class Tokens {
    */
   stillGood(principal: Principal): boolean {
     if (principal.expiresAt !== undefined && principal.expiresAt <= this.#outside.time.now()) return false;
+    if (this.#over.has(principal)) return false;
     const token = this.#askedAbout.get(principal);
     if (token === undefined) return true;
     const known = this.verify(token);
-    return !(known instanceof Failure) || known.reason === 'issuer_unavailable';
+    // Its answer is not kept for long, and need not be there any more when somebody looks again.
+    const hear = (outcome: Verified | Failure) => {
+      if (outcome instanceof Failure && outcome.reason !== 'issuer_unavailable') this.#over.add(principal);
+    };
+    if (known instanceof Promise) void known.then(hear);
+    else hear(known);
+    return !this.#over.has(principal);
   }
 
   #check(id: string, token: string): Verified | Failure | Promise<Verified | Failure> {

@@ -70,7 +70,9 @@ class PostAnswer implements Waiting {
     this.#options = options;
     this.#shared = shared;
     this.#unsettled = options.requests;
-    this.outlets = Array.from({ length: options.requests }, () => new PostOutlet(this, accepted.sse));
+    const outlet = () => new PostOutlet(this, accepted.sse);
+    // Nearly always one, and this is on the way of every request.
+    this.outlets = options.requests === 1 ? [outlet()] : Array.from({ length: options.requests }, outlet);
     // A client that has a stream to come back to, or that is of the legacy era, cancels with words.
     if (options.era === 'modern' && options.stream === undefined) res.whenGone(() => this.#abandon());
     if (!accepted.sse) return;

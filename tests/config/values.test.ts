@@ -33,6 +33,40 @@ describe('variables', () => {
   });
 });
 
+describe('files', () => {
+  const files: Readonly<Record<string, string>> = {
+    '/run/key': '  secret\r\n',
+    '/empty': ' \n',
+    '/large': 'x'.repeat(64 * 1024 + 1),
+    '/dollar': '$' + '{A}',
+  };
+  const readFile = (path: string) => {
+    if (path === '/locked') throw Object.assign(new Error('of the system'), { code: 'EACCES' });
+    return files[path];
+  };
+  const variables = { env: { A: 'one' }, predefined: {}, readFile };
+
+  test('stand for what they hold, without the white space around it', () => {
+    expect(expand(`Bearer \${file:/run/key}-\${A}`, variables)).toEqual({ text: 'Bearer secret-one', faults: [] });
+    expect(expand(`\${file:/dollar}`, variables)).toEqual({ text: `\${A}`, faults: [] });
+    expect(expand(`$\${file:/run/key}`, variables)).toEqual({ text: `\${file:/run/key}`, faults: [] });
+  });
+
+  test.each([
+    { path: '/none', message: 'there is no file `/none`' },
+    { path: '/empty', message: 'the file `/empty` is empty' },
+    { path: '/large', message: 'the file `/large` is over 64 KiB' },
+    { path: '/locked', message: 'the file `/locked` cannot be read (EACCES)' },
+    { path: '', message: 'no file is named here' },
+  ])('are refused by name: "$path"', ({ path, message }) => {
+    const { text, faults } = expand(`<\${file:${path}}>`, variables);
+    expect(text).toBe('<>');
+    expect(faults).toEqual([
+      { written: `\${file:${path}}`, message, expected: expect.stringContaining('a file with the value alone') },
+    ]);
+  });
+});
+
 describe('quantities', () => {
   const cases: { value: number | string; unit: Unit; amount: number | undefined }[] = [
     { value: 5, unit: 'count', amount: 5 },

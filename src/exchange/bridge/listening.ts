@@ -9,7 +9,7 @@ import { metaKeys } from '../../wire/meta.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { ownRequest } from '../own-call.ts';
-import { admits, filterOf, isEmpty, readFilter, type Wanted } from './subscriptions.ts';
+import { admits, filterOf, isEmpty, readFilter, SUBSCRIPTIONS, type Wanted } from './subscriptions.ts';
 
 /** Waits before a stream that broke is opened again; the last one repeats. */
 const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
@@ -32,7 +32,9 @@ interface Standing {
   readonly wanted: Wanted;
   call: Call | undefined;
   acknowledged: boolean;
-  /** Tells whoever waits for the acknowledgement that there will be none. */
+  /** Tells whoever waits for the acknowledgement. */
+  agree(agreed: Wanted): void;
+  /** Tells them that there will be none. */
   giveUp(failure: Failure): void;
 }
 
@@ -42,6 +44,7 @@ export class Listening {
   #current: Standing | undefined;
   /** All that are open upstream: the current one, and older ones until it is acknowledged. */
   readonly #standing = new Set<Standing>();
+  #opening: Promise<Wanted> | undefined;
   #failures = 0;
   #stopWaiting: (() => void) | undefined;
   #closed = false;
@@ -55,10 +58,13 @@ export class Listening {
 
   /** Resolves when the backend has agreed to tell of it. Rejects with a Failure. */
   async subscribe(uri: string): Promise<void> {
+    if (this.#closed) throw new Failure('backend_unavailable', { message: 'The subscription was ended' });
     if (this.#current?.acknowledged === true && this.#current.wanted.resourceSubscriptions.includes(uri)) return;
+    if (this.#wanted.resourceSubscriptions.length >= SUBSCRIPTIONS)
+      throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
     this.#want([...new Set([...this.#wanted.resourceSubscriptions, uri])]);
     try {
-      const agreed = await this.#open();
+      const agreed = await this.#openSoon();
       if (agreed.resourceSubscriptions.includes(uri)) return;
     } catch (failure) {
       this.#forget(uri);
@@ -89,16 +95,29 @@ export class Listening {
     this.#wanted = { ...this.#wanted, resourceSubscriptions };
   }
 
+  /** Wishes that come together are put into one request. */
+  #openSoon(): Promise<Wanted> {
+    this.#opening ??= new Promise((resolve, reject) => {
+      this.#options.clock.soon(() => {
+        this.#opening = undefined;
+        if (this.#closed) reject(new Failure('backend_unavailable', { message: 'The subscription was ended' }));
+        else resolve(this.#open());
+      });
+    });
+    return this.#opening;
+  }
+
   #leave(): void {
     this.#current = undefined;
     this.#end([...this.#standing]);
   }
 
-  /** Who waits for one of them to be acknowledged hears that it will not be. */
-  #end(standings: readonly Standing[]): void {
+  /** Who waits for one of them to be acknowledged hears what a newer one agreed to, or that none will. */
+  #end(standings: readonly Standing[], agreed?: Wanted): void {
     for (const standing of standings) {
       this.#standing.delete(standing);
       standing.call?.cancel();
+      if (agreed !== undefined) standing.agree(agreed);
       standing.giveUp(new Failure('backend_unavailable', { message: 'The subscription was ended' }));
     }
   }
@@ -106,7 +125,13 @@ export class Listening {
   /** Resolves with what the backend agreed to. */
   #open(): Promise<Wanted> {
     return new Promise((resolve, reject) => {
-      const standing: Standing = { wanted: this.#wanted, call: undefined, acknowledged: false, giveUp: reject };
+      const standing: Standing = {
+        wanted: this.#wanted,
+        call: undefined,
+        acknowledged: false,
+        agree: resolve,
+        giveUp: reject,
+      };
       const older = [...this.#standing];
       this.#standing.add(standing);
       this.#current = standing;
@@ -121,9 +146,14 @@ export class Listening {
           else {
             standing.acknowledged = true;
             this.#failures = 0;
-            this.#end(older.filter((other) => this.#standing.has(other)));
+            const agreed = readFilter(notification) ?? standing.wanted;
+            // The newer one wants all that the older ones do.
+            this.#end(
+              older.filter((other) => this.#standing.has(other)),
+              agreed,
+            );
             this.#options.opened?.();
-            resolve(readFilter(notification) ?? standing.wanted);
+            resolve(agreed);
           }
         },
         ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),

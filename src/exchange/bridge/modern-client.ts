@@ -7,10 +7,12 @@
 import { Failure } from '../../errors.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { missingFor } from '../../wire/capabilities.ts';
+import { spliceMessage } from '../../wire/compose.ts';
 import type { ErrorResponse, Notification, ResultResponse } from '../../wire/message.ts';
 import { methodRow } from '../../wire/methods.ts';
 import type { Era } from '../../wire/revisions.ts';
-import { valueAt } from '../../wire/values.ts';
+import { skimMessage } from '../../wire/skim.ts';
+import { member, textAt, valueAt } from '../../wire/values.ts';
 import type { Ask, Call, CallRequest, CallSink, Outcome } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import type { Exchange } from '../exchange.ts';
@@ -21,7 +23,7 @@ import { inputRequired, inputResponses, type Question, questionOf } from './inpu
 import type { Claim, Parking } from './parking.ts';
 import { admitsKind, nothingWanted, readFilter, type Wanted } from './subscriptions.ts';
 import { declinedVisit, requiredVisits } from './visits.ts';
-import { completed, errorCode, errorFor, modernResult } from './vocabulary.ts';
+import { completed, errorCode, errorFor, modernResult, resultType } from './vocabulary.ts';
 
 /** Whom a drive serves, and by whom. */
 export interface Parties {
@@ -53,10 +55,11 @@ export class ModernDrive implements CallSink {
   #exchange: Exchange | undefined;
   #call: Call | undefined;
   /** What the backend said while nobody listened. */
-  #buffered: Notification[] = [];
+  #buffered: Notification[] | undefined;
   #bufferedBytes = 0;
   #outcome: Outcome | undefined;
-  readonly #asks = new Map<string, Ask>();
+  /** Made for the first of them: nearly every call has none. */
+  #asks: Map<string, Ask> | undefined;
   #asked = 0;
   #rounds: number;
   /** Of a subscription alone. */
@@ -87,6 +90,7 @@ export class ModernDrive implements CallSink {
   #keep(notification: Notification): void {
     const { eventsPerStream, eventBytesPerStream } = this.#context.limits;
     const size = notification.bytes.byteLength;
+    this.#buffered ??= [];
     if (this.#buffered.length >= eventsPerStream || this.#bufferedBytes + size > eventBytesPerStream) {
       this.#context.count('exchange.parked_notification_dropped');
       return;
@@ -116,8 +120,9 @@ export class ModernDrive implements CallSink {
       return;
     }
     const key = `ask-${++this.#asked}`;
+    this.#asks ??= new Map();
     this.#asks.set(key, ask);
-    ask.onWithdrawn(() => this.#asks.delete(key));
+    ask.onWithdrawn(() => this.#asks?.delete(key));
     // Questions that arrived together are put together.
     this.#context.clock.soon(() => this.#requireInput());
   }
@@ -125,7 +130,7 @@ export class ModernDrive implements CallSink {
   settle(outcome: Outcome): void {
     this.#outcome = outcome;
     this.#call = undefined;
-    this.#asks.clear();
+    this.#asks = undefined;
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     const { fault, warn } = this.#context;
@@ -143,29 +148,32 @@ export class ModernDrive implements CallSink {
     this.#call?.hear?.(request.logLevel);
     exchange.drivenBy(this.#call);
     this.#bufferedBytes = 0;
-    for (const notification of this.#buffered.splice(0)) this.#send(exchange, notification);
+    const buffered = this.#buffered ?? [];
+    this.#buffered = undefined;
+    for (const notification of buffered) this.#send(exchange, notification);
     if (this.#outcome !== undefined) {
       this.settle(this.#outcome);
       return;
     }
     for (const { key, result } of inputResponses(exchange.request)) {
-      const ask = this.#asks.get(key);
-      this.#asks.delete(key);
+      const ask = this.#asks?.get(key);
+      this.#asks?.delete(key);
       ask?.answer({ result });
     }
-    if (this.#asks.size > 0) this.#context.clock.soon(() => this.#requireInput());
+    if (this.#asks !== undefined && this.#asks.size > 0) this.#context.clock.soon(() => this.#requireInput());
   }
 
   /** Nobody comes back any more. */
   abandon(reason: string): void {
-    this.#asks.clear();
+    this.#asks = undefined;
     this.#call?.cancel(reason);
     this.#call = undefined;
   }
 
   #requireInput(): void {
     const exchange = this.#exchange;
-    if (exchange === undefined || exchange.settled || this.#asks.size === 0) return;
+    if (exchange === undefined || exchange.settled) return;
+    if (this.#asks === undefined || this.#asks.size === 0) return;
     const questions = [...this.#asks].map(([key, ask]) => questionOf(key, ask));
     const state = this.#unanswerable() ?? this.#nextRound(questions) ?? this.#park(exchange);
     if (state instanceof Failure) {
@@ -200,7 +208,7 @@ export class ModernDrive implements CallSink {
 
   /** A retry may declare less than the request did whose call it takes up. */
   #unanswerable(): Failure | undefined {
-    for (const ask of this.#asks.values()) {
+    for (const ask of this.#asks?.values() ?? []) {
       const missing = this.#missingFor(ask);
       if (missing !== undefined) return lacking(missing);
     }
@@ -209,7 +217,7 @@ export class ModernDrive implements CallSink {
 
   #askedBytes(): number {
     let sum = 0;
-    for (const { message } of this.#asks.values()) sum += message.bytes.byteLength;
+    for (const { message } of this.#asks?.values() ?? []) sum += message.bytes.byteLength;
     return sum;
   }
 
@@ -268,9 +276,22 @@ export class ModernDrive implements CallSink {
         return;
       case 'result':
         if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
-        else if (outcome.vocabulary === 'modern') exchange.respond(completed(outcome.message, this.#request.row));
+        else if (outcome.vocabulary === 'modern')
+          exchange.respond(this.#sealed(exchange, completed(outcome.message, this.#request.row)));
         else this.#translate(exchange, outcome.message);
     }
+  }
+
+  /**
+   * Where several principals stand behind one credential, the backend cannot tell whose state comes back to it: it is sealed
+   * for the one that it was given to. Nothing is held.
+   */
+  #sealed(exchange: Exchange, message: ResultResponse): ResultResponse {
+    if (this.#parties.principal.kind === 'local' || resultType(message) !== 'input_required') return message;
+    const span = member(message.result, 'requestState');
+    if (span === undefined) return message;
+    const sealed = this.#context.parking.seal(textAt(message.bytes, span), this.#claim(exchange));
+    return skimMessage(spliceMessage(message, [{ span, with: JSON.stringify(sealed) }])) as ResultResponse;
   }
 
   #refused(exchange: Exchange, outcome: { readonly message: ErrorResponse; readonly vocabulary: Era }): void {

@@ -110,6 +110,18 @@ export class Parking {
     return this.#seal.seal(JSON.stringify({ rounds, expires } satisfies Sealed), context(claim));
   }
 
+  /** A backend's own state, as it stands in its answer, for whoever it was given to and nobody else. */
+  seal(state: string, claim: Claim): string {
+    return this.#seal.seal(state, ownContext(claim));
+  }
+
+  /** The backend's own state again. Nothing is held for it, so that it can be used as often as the backend likes. */
+  unseal(sealed: string, claim: Claim): string {
+    const state = this.#seal.open(sealed, ownContext(claim));
+    if (state === undefined) throw new Failure('invalid_request_state');
+    return state;
+  }
+
   /** A state that was changed, is too old, was used, or is another's leaves the parked call as it is. */
   async take(state: string, claim: Claim): Promise<ModernDrive | Anew> {
     const plain = this.#seal.open(state, context(claim));
@@ -172,6 +184,10 @@ function checkResponses({ bytes, params }: Request): void {
   const answers = membersAt(bytes, responses)?.members;
   if (answers?.every((answer) => membersAt(bytes, answer) !== undefined) !== true)
     throw new Failure('invalid_params', { message: 'inputResponses must be an object of objects' });
+}
+
+function ownContext(claim: Claim): string {
+  return `backend's own ${context(claim)}`;
 }
 
 /** Principal, address, method and parameters: a state that comes with any other of them does not open. */

@@ -159,7 +159,7 @@ describe('the standalone stream', () => {
     await backend.closed(0);
 
     const between = await against(ends, [sseEnd()], { clock });
-    between.channel.listen(session);
+    void between.channel.listen(session);
     await clock.waiting(500);
     await between.channel.close();
     expect(clock.pending).toEqual([]);

@@ -123,3 +123,16 @@ describe.each(eras)('for a %s client', (era) => {
     expect(error).toMatchObject({ code: -32602, data: { reason: 'invalid_cursor' } });
   });
 });
+
+describe('equal lists of different readers', verifies('gateway:catalog:pages'), () => {
+  it('are paged by each of them to the end', async () => {
+    const { gateway } = await setting();
+    const readers = [
+      await enter('legacy', gateway.url()),
+      await enter('legacy', gateway.url()),
+      await enter('modern', gateway.url()),
+      await enter('modern', `${gateway.origin}/other`),
+    ];
+    for (const reader of readers) expect(await reader.all('tools/list')).toHaveLength(10);
+  });
+});

@@ -1,4 +1,5 @@
 /** A whole gateway on a real socket: config text in, addresses out. Everything is ended when the test is over. */
+import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/assemble.ts';
 import { systemClock } from '../../../src/clock.ts';
@@ -44,7 +45,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}): Prom
     cwd: '/',
     env: process.env,
     // JSON is YAML.
-    readFile: () => JSON.stringify(value),
+    readFile: (path) => (path === '/bascule.yaml' ? JSON.stringify(value) : readFileSync(path, 'utf8')),
     overrides: { port: 0 },
   });
   const entries: LogEntry[] = [];

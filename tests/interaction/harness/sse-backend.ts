@@ -38,12 +38,15 @@ export interface SseBackend {
   readonly sessions: ReadonlyMap<string, SseSession>;
   /** Messages of one method, in order. */
   of(method: string): readonly SseTurn[];
+  /** Address and headers of every HTTP request, and every message. */
+  heard(): string;
 }
 
 /** Closed when the test is over. */
 export async function sseBackend(script: SseScript = {}, options: ScriptedOptions = {}): Promise<SseBackend> {
   const sessions = new Map<string, SseSession>();
   const turns: SseTurn[] = [];
+  const requests: unknown[] = [];
   let opened = 0;
 
   const open = (response: ServerResponse): void => {
@@ -65,6 +68,7 @@ export async function sseBackend(script: SseScript = {}, options: ScriptedOption
   };
   const server = createServer((request, response) => {
     response.on('error', () => undefined);
+    requests.push([request.url, request.headers]);
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
     const session = sessions.get(searchParams.get('sessionId') ?? '');
     if (pathname === '/messages' && session !== undefined) {
@@ -83,6 +87,7 @@ export async function sseBackend(script: SseScript = {}, options: ScriptedOption
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`,
     sessions,
+    heard: () => JSON.stringify([requests, turns.map(({ message }) => message)]),
     of: (method) => turns.filter(({ message }) => message.method === method),
   };
 }

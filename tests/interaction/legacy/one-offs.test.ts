@@ -1,6 +1,8 @@
 /** `sessions: optional`: requests of clients that never send their session id back. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { openMarket } from '../catalog/setup.ts';
+import { openShop, resource } from '../catalog/shop.ts';
 import {
   behindLegacy,
   behindModern,
@@ -130,5 +132,33 @@ describe('where sessions are required', verifies('hosting:session:missing-id'), 
     const answer = await send(url, { body: call(1), headers: { 'mcp-protocol-version': '2025-06-18' } });
     expectRefused(answer, 400, { ...sessionRequired, id: 1 });
     expect(backend.bytes).toBe(0);
+  });
+});
+
+describe('a client that never sends its session id back', verifies('gateway:legacy:sessions-optional'), () => {
+  const shops = async () => [
+    await openShop('legacy', 'l'),
+    await openShop('modern', 'm', { resources: [resource('x:1')] }),
+  ];
+
+  it('opens no session at a backend by saying that it is ready', async () => {
+    const all = await shops();
+    const gateway = await openMarket(all, { endpoint: { sessions: 'optional' } });
+    // What each backend is, is known from here on.
+    await send(gateway.url(), { body: request(1, 'tools/list') });
+    for (const { backend } of all) backend.forget();
+    for (let n = 0; n < 10; n++) {
+      expect((await send(gateway.url(), { body: notification('notifications/initialized') })).status).toBe(202);
+    }
+    await send(gateway.url(), { body: request(2, 'ping') });
+    for (const { backend } of all) expect(backend.received).toEqual([]);
+  });
+
+  it('can subscribe to nothing: nobody would hear of it', async () => {
+    const all = await shops();
+    const gateway = await openMarket(all, { endpoint: { sessions: 'optional' } });
+    const answer = await send(gateway.url(), { body: request(1, 'resources/subscribe', { uri: 'x:1' }) });
+    expect(answer.json().error.data.reason).toBe('session_required');
+    for (const { backend } of all) expect(backend.of('subscriptions/listen')).toEqual([]);
   });
 });

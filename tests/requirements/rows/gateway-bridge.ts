@@ -1,6 +1,6 @@
 /** What crosses between the eras. */
 import type { Requirement } from '../requirement.ts';
-import { deferred, held } from '../requirement.ts';
+import { held } from '../requirement.ts';
 
 export const gatewayBridge = {
   'gateway:bridge:four-pairs': held({
@@ -187,7 +187,7 @@ export const gatewayBridge = {
     behaviour:
       'Rounds of a modern call for which nothing has to be held are served by any replica, each by another if it so happens.',
   }),
-  'gateway:bridge:shared-credential-state': deferred('oauth', {
+  'gateway:bridge:shared-credential-state': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour:
