@@ -1,15 +1,16 @@
 /** The gates of the two eras: what a request must say of itself before anybody looks at what it wants. */
 import { Failure } from '../errors.ts';
-import { readCapabilities } from '../wire/capabilities.ts';
+import type { ClientCapabilities } from '../wire/capabilities.ts';
 import type { Batch, Message, Request } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
 import { has, type MethodRow, methodRow } from '../wire/methods.ts';
 import { checkMirrored } from '../wire/mirror.ts';
 import { type Era, era, isRevision, type Profile, type Revision } from '../wire/revisions.ts';
-import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import { member, slice, stringAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
 import type { ClientFacts } from './call.ts';
-import { checkSize, unsupported } from './handshake.ts';
+import { declaredAt } from './declared.ts';
+import { unsupported } from './handshake.ts';
 import { logLevelAt } from './log-level.ts';
 
 /** Of which era a message is. What a request says of itself goes before what a header says. */
@@ -45,9 +46,8 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
   const capabilities = metaMember(request, 'clientCapabilities');
   if (!isRevision(revision) || era(revision) === 'legacy' || !profile.revisions.includes(revision))
     throw unsupported(profile, revision);
-  if (capabilities !== undefined) checkSize(capabilities);
-  const declared = capabilities && valueAt(request.bytes, capabilities);
-  if (typeof declared !== 'object' || declared === null || Array.isArray(declared)) {
+  const declared = capabilities && declaredAt(request.bytes, capabilities);
+  if (declared === undefined) {
     throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.clientCapabilities}` });
   }
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
@@ -80,9 +80,9 @@ export function unknownMethod(request: Request, of: Era): Failure {
   return new Failure(of === 'modern' ? 'method_removed' : 'method_not_found', { data: { method: request.method } });
 }
 
-function clientFacts(request: Request, revision: Revision, declared: object): ClientFacts {
+function clientFacts(request: Request, revision: Revision, capabilities: ClientCapabilities): ClientFacts {
   const info = metaMember(request, 'clientInfo');
-  return { revision, info: info && slice(request.bytes, info), capabilities: readCapabilities(declared) };
+  return { revision, info: info && slice(request.bytes, info), capabilities };
 }
 
 function readLogLevel(request: Request, span: { start: number; end: number }): string {

@@ -2,11 +2,12 @@
 import { about } from '../about.ts';
 import { Failure } from '../errors.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
-import type { Request, Span } from '../wire/message.ts';
+import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision } from '../wire/revisions.ts';
 import { member, slice, stringAt, valueAt } from '../wire/values.ts';
 import { degradeServer, olderCapabilities } from './bridge/older.ts';
 import type { ClientFacts } from './call.ts';
+import { checkSize } from './declared.ts';
 import type { Discovery } from './lane.ts';
 
 /**
@@ -30,14 +31,6 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
     info: info && slice(request.bytes, info),
     capabilities: readCapabilities(olderCapabilities(revision, declared)),
   };
-}
-
-/** What a client declares is remembered for as long as it may come back; real declarations have some hundred bytes. */
-const DECLARED_BYTES = 64 * 1024;
-
-export function checkSize({ start, end }: Span): void {
-  if (end - start > DECLARED_BYTES)
-    throw new Failure('invalid_params', { message: `Capabilities have ${DECLARED_BYTES} bytes at most` });
 }
 
 /** The last revision without a version header: what a client that sends none is taken for. */
