@@ -20,6 +20,7 @@ import { Changes } from '../exchange/changes.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Discovery } from '../exchange/lane.ts';
+import { within } from '../exchange/within.ts';
 import type { Notification } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { HearChange } from './hub.ts';
@@ -142,12 +143,8 @@ export class Gathering implements Call {
   /** The client's address where the backend agreed, within its time. */
   async #subscribe(uri: string): Promise<string | undefined> {
     const { clock, limits } = this.#sources;
-    let stopWaiting: () => void = () => undefined;
-    const late = new Promise<undefined>((resolve) => {
-      stopWaiting = clock.after(limits.listWaitMs, () => resolve(undefined));
-    });
     const subscribing = this.#subscribeAt(uri).catch(() => undefined);
-    return Promise.race([subscribing, late]).finally(stopWaiting);
+    return within(clock, limits.listWaitMs, subscribing, () => undefined);
   }
 
   async #subscribeAt(uri: string): Promise<string> {

@@ -17,6 +17,7 @@ import type { Backend, Discovery } from '../exchange/lane.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
+import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import type { ResultResponse } from '../wire/message.ts';
@@ -279,10 +280,6 @@ export class Lists {
 
   async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
     const { clock, shelf } = this.#options;
-    let stopWaiting: () => void = () => undefined;
-    const late = new Promise<never>((_, reject) => {
-      stopWaiting = clock.after(waitMs, () => reject(new Failure('backend_timeout')));
-    });
     const list = async (): Promise<Part> => {
       const { capabilities, eras } = await backend.discover();
       if (!offers(capabilities, row)) return undefined;
@@ -290,10 +287,10 @@ export class Lists {
       const key = { backend: backend.name, method: row.method, owner: reader.owner(era) };
       return shelf.take(key, () => this.#read(backend.name, row, reader));
     };
-    const reading = list();
-    // It goes on when nobody waits any more, and what it gives is there for the next one.
-    reading.catch(() => undefined);
-    return Promise.race([reading, late]).finally(stopWaiting);
+    // What it gives later is there for the next one.
+    return within(clock, waitMs, list(), () => {
+      throw new Failure('backend_timeout');
+    });
   }
 
   /** A session upstream that was lost is opened anew, once: reading may be repeated. */

@@ -6,6 +6,7 @@ import type { Endpoint } from '../exchange/arrival.ts';
 import type { StartCall } from '../exchange/bridge/drive.ts';
 import type { CallSink } from '../exchange/call.ts';
 import type { Discovery } from '../exchange/lane.ts';
+import { within } from '../exchange/within.ts';
 import type { Notification, Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { Reader } from './lists.ts';
@@ -17,12 +18,8 @@ export async function discoverAll({ backends, clock, limits }: Rooms, endpoint: 
   const all = endpoint.backends.flatMap((name) => backends.get(name) ?? []);
   const unknown = all.filter(({ lastDiscovery }) => lastDiscovery === undefined);
   if (unknown.length > 0) {
-    let stopWaiting: () => void = () => undefined;
-    const late = new Promise<void>((resolve) => {
-      stopWaiting = clock.after(limits.discoverWaitMs, resolve);
-    });
     const probes = Promise.allSettled(unknown.map((backend) => backend.discover()));
-    await Promise.race([probes, late]).finally(stopWaiting);
+    await within(clock, limits.discoverWaitMs, probes, () => undefined);
   }
   return mergeDiscoveries(
     all.map(({ name, lastDiscovery }) => ({ backend: name, discovery: lastDiscovery })),

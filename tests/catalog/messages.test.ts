@@ -186,6 +186,8 @@ describe('a message under another name', () => {
         const plain = renamed(received(sent), row('tools/call'), 'x');
         const there = renamed(plain, row('tools/call'), other);
         expect(targetOf(there, row('tools/call'))?.text).toBe(other);
+        // What is known of it is what a reader would find.
+        expect(there).toEqual({ ...received(text(there.bytes)), bytes: there.bytes });
         expect(text(renamed(there, row('tools/call'), 'x').bytes)).toBe(text(plain.bytes));
       }),
       200,
