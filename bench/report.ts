@@ -64,11 +64,11 @@ function startTable(rows: readonly StartRow[], bareNodeMs: number | undefined): 
 function targetTable(results: Results): string | undefined {
   const verdicts = judge(results);
   if (verdicts.length === 0) return undefined;
-  const rows = verdicts.map(({ title, floor, most, measured, isMet }) => [
+  const rows = verdicts.map(({ title, floor, most, unit, measured, isMet }) => [
     title,
     floor,
-    `at most ${digits(most, 1)}`,
-    measured === undefined ? 'not measured' : digits(measured, 2),
+    unit === 'micros' ? `at most ${most} µs more` : `at most ${digits(most, 1)}`,
+    measured === undefined ? 'not measured' : digits(measured, unit === 'micros' ? 1 : 2),
     isMet ? 'met' : 'MISSED',
   ]);
   return `### Targets\nCPU of Bascule per call.\n\n${table(['', '= 1', 'target', 'measured', ''], rows)}`;
@@ -78,7 +78,7 @@ function preface({ node, cores, load, date, rounds, seconds, profiled, absent }:
   const lines = [
     '# Benchmarks',
     `Written by \`npm run bench\` on ${date.slice(0, 10)}: Node ${node}, ${cores} cores, ${rounds} rounds of ${seconds} s for each contestant, in turn; medians, with the least and the most in brackets. Ratios are taken within a round. Read those: the absolute figures move with the machine.`,
-    '`direct` is the backend by itself. `pass-through` is the least that a gateway can do in Node: `node:http` in, `undici` out, bodies gathered, nothing parsed. `bare bridge` is the same in front of a stdio backend. `mcp-proxy` fronts stdio backends only. `from memory` is a bare `node:http` server that has the same bytes already; `one backend` is Bascule itself with one backend at `/mcp` instead of twenty. CPU is what the system counted for the process, all threads; every answer was checked.',
+    '`direct` is the backend by itself. `pass-through` is the least that a gateway can do in Node: `node:http` in, `undici` out, bodies gathered, nothing parsed. `bare bridge` is the same in front of a stdio backend. `mcp-proxy` fronts stdio backends only. `from memory` is a bare `node:http` server that has the same bytes already; `one backend` is Bascule itself with one backend at `/mcp` instead of twenty; `nobody is asked` is Bascule without identity. CPU is what the system counted for the process, all threads; every answer was checked.',
   ];
   if (load > cores / 2) lines.push(`**The machine was busy with other things (load ${digits(load, 1)}).**`);
   if (profiled !== undefined) lines.push(`**${profiled} ran under the profiler: its figures are too high.**`);

@@ -9,6 +9,7 @@ import { buildPrograms, resultsDirectory } from './build.ts';
 import { bascule, basculeStdio } from './contestants/bascule.ts';
 import type { Contestant, Group, Target } from './contestants/contestant.ts';
 import { direct } from './contestants/direct.ts';
+import { askingForKeys, askingForTokens, askingNobody } from './contestants/identity.ts';
 import { basculeAmong, basculeLists, fromMemory, oneBackend } from './contestants/many.ts';
 import { mcpProxy } from './contestants/mcp-proxy.ts';
 import { bridge, passThrough } from './contestants/pass-through.ts';
@@ -32,8 +33,11 @@ const contestants: readonly Contestant[] = [
   basculeLists,
   oneBackend,
   basculeAmong,
+  askingNobody,
+  askingForKeys,
+  askingForTokens,
 ];
-const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among'];
+const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity'];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);

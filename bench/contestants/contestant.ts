@@ -6,9 +6,9 @@ export type Target = 'modern' | 'legacy' | 'legacy-sse' | 'cached';
 
 /**
  * Contestants are compared within one group only: by what the server is reached over, or by what is served where many of
- * them stand behind one address.
+ * them stand behind one address, or by who is let in.
  */
-export type Group = 'http' | 'stdio' | 'lists' | 'among';
+export type Group = 'http' | 'stdio' | 'lists' | 'among' | 'identity';
 
 export interface Place {
   readonly url: URL;
@@ -18,6 +18,8 @@ export interface Place {
   backendPids(): readonly number[];
   /** Where the HTTP backend behind it tells how many sessions and streams it has. */
   readonly backendStats?: URL;
+  /** What every request presents. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** What clients call a backend's tool, where that is something else; connections are spread over the backends. */
   toolName?(tool: string, connection: number): string;
 }

@@ -30,8 +30,8 @@ function post(url: URL, headers: Headers, message: object): Buffer {
 }
 
 /** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata */
-export function modernRequest(url: URL, id: Id, { method, ...params }: Call): Buffer {
-  const headers: Record<string, string> = { 'mcp-protocol-version': modernRevision, 'mcp-method': method };
+export function modernRequest(url: URL, id: Id, { method, ...params }: Call, more: Headers = {}): Buffer {
+  const headers: Record<string, string> = { 'mcp-protocol-version': modernRevision, 'mcp-method': method, ...more };
   if (params.name !== undefined) headers['mcp-name'] = params.name;
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': modernRevision,

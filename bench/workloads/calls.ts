@@ -208,4 +208,21 @@ const merged: readonly CallWorkload[] = [
   },
 ];
 
-export const callWorkloads: readonly CallWorkload[] = [...smallCalls, ...largeAnswers, ...overStdio, ...merged];
+const guarded: readonly CallWorkload[] = [
+  {
+    id: 'identity',
+    title: 'Small `tools/call`, 2026-07-28, by who is let in',
+    group: 'identity',
+    target: 'modern',
+    connections: MANY,
+    ...small,
+  },
+];
+
+export const callWorkloads: readonly CallWorkload[] = [
+  ...smallCalls,
+  ...largeAnswers,
+  ...overStdio,
+  ...merged,
+  ...guarded,
+];

@@ -66,7 +66,7 @@ async function prepare(workload: CallWorkload, { contestant, running }: Entrant)
 
 /** A legacy session is opened once, and serves all connections of all rounds. */
 async function loadOf(workload: CallWorkload, place: Place): Promise<Load> {
-  const { url } = place;
+  const { url, headers } = place;
   const session = workload.target.startsWith('legacy') ? await newSession(url) : undefined;
   const asking = await workload.asking(place);
   return {
@@ -75,7 +75,8 @@ async function loadOf(workload: CallWorkload, place: Place): Promise<Load> {
     requests: (connection) => {
       const id = connection + 1;
       return asking(connection).map(({ call, expected }) => {
-        const bytes = session === undefined ? modernRequest(url, id, call) : legacyRequest(url, session, id, call);
+        const bytes =
+          session === undefined ? modernRequest(url, id, call, headers) : legacyRequest(url, session, id, call);
         return { id, bytes, expected };
       });
     },

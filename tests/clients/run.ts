@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ROOT, type Started, startGateway } from '../conformance/processes.ts';
 import { type Proof, writeProofs } from '../requirements/proofs.ts';
+import { type Guarded, startGuarded } from './guarded.ts';
 
 const modules = fileURLToPath(new URL('./node_modules/', import.meta.url));
 const inspector = join(modules, '@modelcontextprotocol/inspector/clients/cli/build/index.js');
@@ -43,6 +44,9 @@ interface Case {
   readonly asks: readonly string[];
   /** What must be in the answer. */
   readonly gets: RegExp;
+  /** Nothing comes of it, and this is in what is said about that. */
+  readonly isRefused?: true;
+  readonly verifies?: Proof['verifies'];
 }
 
 const eras = ['legacy', 'modern'] as const;
@@ -78,23 +82,59 @@ function casesOf(gateway: URL): Case[] {
   return [...overHttp, ...demoCases('over HTTP+SSE', sse)];
 }
 
+/** With a key in either place, with a token of a real issuer, and with nothing. */
+async function guardedCases({ origin, key, token }: Guarded): Promise<Case[]> {
+  const transports = [
+    ...eras.map((era) => ({ name: era, path: '/mcp', how: ['--transport', 'http', '--protocol-era', era] })),
+    { name: 'HTTP+SSE', path: '/sse', how: ['--transport', 'sse'] },
+  ];
+  const cases: Case[] = [];
+  for (const { name, path, how } of transports) {
+    const url = `${origin}/servers/demo${path}`;
+    const presented = {
+      'a key': `Authorization: Bearer ${key}`,
+      'a key in its own header': `x-access-key: ${key}`,
+      'a token': `Authorization: Bearer ${await token(url)}`,
+    };
+    const asks = ['--method', 'tools/call', '--tool-name', 'echo', '--tool-arg', 'message=hi'];
+    const verifies = ['gateway:identity:real-issuer'] as const;
+    for (const [what, header] of Object.entries(presented)) {
+      const title = `the Inspector, ${name}, with ${what}`;
+      cases.push({ title, where: [url, ...how, '--header', header], asks, gets: /"length": 2/, verifies });
+    }
+    const title = `the Inspector, ${name}, with nothing`;
+    cases.push({ title, where: [url, ...how], asks, gets: /401|auth/i, isRefused: true, verifies });
+  }
+  return cases;
+}
+
 /** `bascule stdio` in a folder without a config serves the demo. */
 const overStdio = eras.flatMap((era) =>
   demoCases(`${era}, over stdio`, [process.execPath, bascule, 'stdio', '--protocol-era', era]),
 );
 
-async function prove(node: string, home: string, { title, where, asks, gets }: Case): Promise<Proof> {
+async function prove(node: string, home: string, one: Case): Promise<Proof> {
+  const { title, where, asks, gets, isRefused = false, verifies = ['gateway:clients:inspector'] } = one;
   const env = { PATH: process.env.PATH ?? '', HOME: home };
   try {
     const options = { cwd: home, env, timeout: RUN_LIMIT_MS };
-    const { stdout } = await promisify(execFile)(node, [inspector, ...where, ...asks], options);
-    if (!gets.test(stdout)) throw new Error(`answered with ${stdout}`);
+    const run = promisify(execFile)(node, [inspector, ...where, ...asks], options);
+    const said = isRefused ? await refusalOf(run) : (await run).stdout;
+    if (!gets.test(said)) throw new Error(`answered with ${said}`);
     console.log(`ok      ${title}`);
-    return { title, passed: true, verifies: ['gateway:clients:inspector'] };
+    return { title, passed: true, verifies };
   } catch (error) {
     console.error(`FAILED  ${title}\n${error instanceof Error ? error.message : String(error)}`);
-    return { title, passed: false, verifies: ['gateway:clients:inspector'] };
+    return { title, passed: false, verifies };
   }
+}
+
+async function refusalOf(run: Promise<{ stdout: string }>): Promise<string> {
+  const outcome = await run.catch((error: unknown) => error);
+  if (outcome instanceof Error && 'code' in outcome && typeof outcome.code === 'number') {
+    return 'stderr' in outcome ? String(outcome.stderr) : outcome.message;
+  }
+  throw new Error(`was let in: ${JSON.stringify(outcome)}`);
 }
 
 async function start(home: string): Promise<Started> {
@@ -125,11 +165,14 @@ async function main(): Promise<number> {
   const home = await mkdtemp(join(tmpdir(), 'bascule-clients-'));
   await mkdir(join(home, 'empty'));
   const gateway = await start(home);
+  const guarded = await startGuarded(home);
   const proofs: Proof[] = [];
   try {
-    for (const one of [...casesOf(gateway.url), ...overStdio]) proofs.push(await prove(node, join(home, 'empty'), one));
+    for (const one of [...casesOf(gateway.url), ...overStdio, ...(await guardedCases(guarded))])
+      proofs.push(await prove(node, join(home, 'empty'), one));
   } finally {
     await gateway.stop();
+    await guarded.stop();
     await rm(home, { recursive: true, force: true });
   }
   await writeProofs('clients', { file: 'tests/clients/run.ts', startTime, proofs });

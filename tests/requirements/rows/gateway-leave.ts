@@ -75,6 +75,10 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'A refreshed token of the same principal goes on with the session.',
   }),
+  'gateway:identity:recipes': held({
+    spec: 'gateway',
+    behaviour: 'The recipes in the documentation do what they say.',
+  }),
   'gateway:identity:backend-secrets': held({
     spec: 'gateway',
     behaviour: 'What a backend asks for comes from the config, the environment or a file.',

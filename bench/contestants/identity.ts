@@ -1,0 +1,90 @@
+/** What it costs to know who is calling: the gateway that asks nobody, one that asks for keys, and one that asks for tokens. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { addKey } from '../../src/identity/key-book.ts';
+import { writeKeyFile } from '../../src/identity/key-file.ts';
+import { missing, serve } from './bascule.ts';
+import type { Contestant, Running, StartOptions } from './contestant.ts';
+import { backendPaths, startBackend } from './direct.ts';
+
+interface Asked {
+  /** Of the config. */
+  readonly identity: object | undefined;
+  /** What every request presents. */
+  readonly headers: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** A token comes all the same, and nobody looks at it: what it costs to read its bytes off the wire is not the question here. */
+async function nobody(): Promise<Asked> {
+  return { ...(await byToken()), identity: undefined };
+}
+
+async function byKey(): Promise<Asked> {
+  const directory = mkdtempSync(join(tmpdir(), 'bascule-bench-'));
+  const file = join(directory, 'keys.json');
+  const { key, file: keys } = addKey(undefined, { name: 'bench', scopes: [] }, { bytes: randomBytes, now: Date.now });
+  writeFileSync(file, writeKeyFile(keys));
+  return {
+    identity: { keys: { file } },
+    headers: { authorization: `Bearer ${key}` },
+    stop: async () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+const audience = 'bench';
+
+/** Of the size that large providers give out: some twenty claims, RS256. */
+async function byToken(): Promise<Asked> {
+  const { privateKey, publicKey } = await generateKeyPair('RS256');
+  const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), alg: 'RS256', use: 'sig', kid: 'one' }] });
+  const server = createServer((_request, response) => response.setHeader('content-type', 'application/json').end(jwks));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const more = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`claim_${at}`, `what it says about ${at}`]));
+  const token = await new SignJWT({ ...more, scope: 'openid mcp:use', client_id: 'bench' })
+    .setProtectedHeader({ alg: 'RS256', kid: 'one', typ: 'at+jwt' })
+    .setIssuer(issuer)
+    .setSubject('somebody')
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime('2h')
+    .sign(privateKey);
+  return {
+    identity: { issuers: [{ issuer, jwksUri: `${issuer}/jwks` }], audiences: [audience] },
+    headers: { authorization: `Bearer ${token}` },
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function guarded(ask: () => Promise<Asked>, { targets, nodeArgs }: StartOptions): Promise<Running> {
+  const { identity, headers, stop } = await ask();
+  const backend = await startBackend();
+  const entries = targets.map((target) => [target, { url: new URL(backendPaths[target], backend.said).href }]);
+  const config = { backends: Object.fromEntries(entries), ...(identity && { identity }) };
+  const gateway = await serve(config, 'bascule.yaml', nodeArgs);
+  return {
+    at: (target) => ({ ...gateway.place(target), backendPids: () => [backend.pid], headers }),
+    stop: async () => {
+      await gateway.stop();
+      await backend.stop();
+      await stop();
+    },
+  };
+}
+
+function contestant(name: string, ask: () => Promise<Asked>): Contestant {
+  return { name, group: 'identity', missing, start: (options) => guarded(ask, options) };
+}
+
+export const askingNobody: Contestant = { ...contestant('nobody is asked', nobody), isFloor: true };
+export const askingForKeys = contestant('key', byKey);
+export const askingForTokens = contestant('token', byToken);
