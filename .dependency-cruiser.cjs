@@ -8,8 +8,8 @@ module.exports = {
     {
       name: 'errors-imports-nothing',
       severity: 'error',
-      from: { path: '^src/errors\\.ts$' },
-      to: { path: '.' },
+      from: { path: '^src/errors(\\.ts$|/)' },
+      to: { pathNot: '^src/errors/' },
     },
     {
       name: 'wire-imports-only-errors',

@@ -5,6 +5,7 @@
 import { Failure } from '../errors.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import type { Discovery, Lane, LaneSink } from '../exchange/lane.ts';
+import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
 import { errorBytes, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
@@ -365,16 +366,11 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
 
   /** Until the standalone stream stands, or is not to be had. Servers that send no headers before their first event exist. */
   async #listen(): Promise<void> {
-    let stop = (): void => undefined;
-    const late = new Promise<void>((resolve) => {
-      stop = this.#options.clock.after(LISTEN_MS, resolve);
-    });
     try {
-      await Promise.race([this.channel.listen(this.headers), late]);
+      await within(this.#options.clock, LISTEN_MS, this.channel.listen(this.headers), () => undefined);
     } catch (cause) {
       this.notes.odd('fault', 'a standing stream', cause);
     }
-    stop();
     this.#listening = undefined;
   }
 }

@@ -103,12 +103,15 @@ export class Shelf {
     return reading.list;
   }
 
-  /** The backend said that the list changed: to one of its listeners, or to all. */
-  changed({ backend, method }: Pick<ListKey, 'backend' | 'method'>, owner?: string): void {
-    const shelfMark = prefixOf({ backend, method });
+  /** The backend said that these lists changed: to one of its listeners, or to all. */
+  changed(backend: string, methods: readonly string[], owner?: string): void {
     this.#changes++;
-    const concerned = (name: string) =>
-      name.startsWith(shelfMark) && (owner === undefined || [owner, everybody].includes(name.slice(shelfMark.length)));
+    const marks = methods.map((method) => prefixOf({ backend, method }));
+    const concerned = (name: string) => {
+      const mark = marks.find((candidate) => name.startsWith(candidate));
+      if (mark === undefined) return false;
+      return owner === undefined || [owner, everybody].includes(name.slice(mark.length));
+    };
     for (const shelf of [this.#kept, this.#reading]) {
       for (const [name, entry] of shelf) if (concerned(name)) entry.changed = true;
     }

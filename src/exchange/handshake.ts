@@ -3,7 +3,7 @@ import { about } from '../about.ts';
 import { Failure } from '../errors.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import type { Request } from '../wire/message.ts';
-import { era, isRevision, newest, type Profile, type Revision } from '../wire/revisions.ts';
+import { era, isRevision, newest, type Profile, type Revision, withoutHeader } from '../wire/revisions.ts';
 import { member, slice, stringAt, valueAt } from '../wire/values.ts';
 import { degradeServer, olderCapabilities } from './bridge/older.ts';
 import type { ClientFacts } from './call.ts';
@@ -33,18 +33,15 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   };
 }
 
-/** The last revision without a version header: what a client that sends none is taken for. */
-const unnamed: Revision = '2025-03-26';
-
 /**
  * A legacy client of which nothing is known but what its version header says. Without one nothing was agreed on, so that
  * the profile does not matter. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
  */
 export function readStranger(version: string | undefined, profile: Profile): ClientFacts {
-  if (newest(profile.revisions, 'legacy') === undefined) throw unsupported(profile, version ?? unnamed);
+  if (newest(profile.revisions, 'legacy') === undefined) throw unsupported(profile, version ?? withoutHeader);
   const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
   if (version !== undefined && !known) throw new Failure('unsupported_version_header');
-  return { revision: known ? version : unnamed, info: undefined, capabilities: readCapabilities({}) };
+  return { revision: known ? version : withoutHeader, info: undefined, capabilities: readCapabilities({}) };
 }
 
 export function unsupported(profile: Profile, requested: string): Failure {

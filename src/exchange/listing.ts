@@ -1,27 +1,59 @@
 /** Reads a whole list of a backend, page by page, on the gateway's own account. */
 import { Failure } from '../errors.ts';
 import type { Permit } from '../policy/permit.ts';
+import type { ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { member, stringAt, valueAt } from '../wire/values.ts';
+import { member, textMember, valueAt } from '../wire/values.ts';
 import type { HeldLane } from './lanes.ts';
 import { callOnce, ownRequest } from './own-call.ts';
 
 /** Pages of one list: beyond that a backend pages in circles. */
 const PAGES = 1_000;
-export async function listAll(permit: Permit, method: 'tools/list', lane: HeldLane): Promise<readonly unknown[]> {
-  const row = methodRow(method) as MethodRow;
-  const entries: unknown[] = [];
+
+/** A page, as far as the one behind it can be asked for. The empty string is a cursor. */
+interface Page {
+  readonly next: string | undefined;
+}
+
+/** Every page as `read` makes it, up to so many bytes of all. Rejects with a Failure. */
+export async function listPages<P extends Page>(
+  permit: Permit,
+  row: MethodRow,
+  lane: HeldLane,
+  mostBytes: number,
+  read: (answer: ResultResponse) => P,
+): Promise<readonly P[]> {
+  const call = lane.aside ?? lane.call.bind(lane);
+  const pages: P[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < PAGES; page++) {
-    const request = ownRequest(method, cursor === undefined ? {} : { cursor });
-    const result = await callOnce((sink) => (lane.aside ?? lane.call.bind(lane))(permit, request, sink));
-    const list = row.list === undefined ? undefined : member(result.result, row.list);
-    const values = list && valueAt(result.bytes, list);
-    if (!Array.isArray(values)) throw new Failure('backend_invalid', { message: `${method} gave no list` });
-    entries.push(...values);
-    const next = member(result.result, 'nextCursor');
-    cursor = next && stringAt(result.bytes, next);
-    if (cursor === undefined) return entries;
+  let size = 0;
+  while (pages.length < PAGES) {
+    const request = ownRequest(row.method, cursor === undefined ? {} : { cursor });
+    const answer = await callOnce((sink) => call(permit, request, sink));
+    size += answer.bytes.byteLength;
+    if (size > mostBytes) throw new Failure('backend_too_large', { message: `${row.method} is too large` });
+    const page = read(answer);
+    pages.push(page);
+    if (page.next === undefined) return pages;
+    if (page.next === cursor) break;
+    cursor = page.next;
   }
-  throw new Failure('backend_invalid', { message: `${method} has no end` });
+  throw new Failure('backend_invalid', { message: `${row.method} has no end` });
+}
+
+/** The entries of all pages, parsed. */
+export async function listAll(
+  permit: Permit,
+  method: 'tools/list',
+  lane: HeldLane,
+  mostBytes: number,
+): Promise<readonly unknown[]> {
+  const row = methodRow(method) as MethodRow;
+  const pages = await listPages(permit, row, lane, mostBytes, ({ bytes, result }) => {
+    const list = row.list === undefined ? undefined : member(result, row.list);
+    const values = list && valueAt(bytes, list);
+    if (!Array.isArray(values)) throw new Failure('backend_invalid', { message: `${method} gave no list` });
+    return { values: values as readonly unknown[], next: textMember(bytes, result, 'nextCursor') };
+  });
+  return pages.flatMap(({ values }) => values);
 }

@@ -9,7 +9,7 @@ import { concat, spliceMessage } from '../wire/compose.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { checkParamHeaders, type ParamHeader, paramHeaders, paramHeaderValues } from '../wire/mirror.ts';
 import { skimMessage } from '../wire/skim.ts';
-import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import { member, slice, textMember, valueAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
 import type { Clock } from './clock.ts';
 
@@ -106,9 +106,8 @@ export class ToolHeaders {
   }
 }
 
-function toolOf(request: Request): string | undefined {
-  const named = member(request.params, 'name');
-  return named && stringAt(request.bytes, named);
+function toolOf({ bytes, params }: Request): string | undefined {
+  return textMember(bytes, params, 'name');
 }
 
 function entryOf(tool: unknown): (readonly [string, readonly ParamHeader[]])[] {

@@ -2,7 +2,12 @@
 import type { Clock } from './clock.ts';
 
 /** What `work` gives; after so long, what `otherwise` gives or throws. */
-export function within<T, Late>(clock: Clock, ms: number, work: Promise<T>, otherwise: () => Late): Promise<T | Late> {
+export function within<T, Late>(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  work: Promise<T>,
+  otherwise: () => Late,
+): Promise<T | Late> {
   return new Promise((resolve, reject) => {
     const stopWaiting = clock.after(ms, () => {
       try {

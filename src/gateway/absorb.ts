@@ -10,7 +10,7 @@ import type { Session } from '../exchange/session.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Request } from '../wire/message.ts';
 import { eraHas } from '../wire/methods.ts';
-import { member, stringAt } from '../wire/values.ts';
+import { member, textMember } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
 import { isMerged } from './targets.ts';
 
@@ -30,8 +30,7 @@ export function absorb(
 ): boolean {
   if (exchange.row.method === 'logging/setLevel') return setLevel(session, exchange, to);
   if (eraHas(to.lane.era, exchange.row)) return false;
-  const span = member(message.params, 'uri');
-  const uri = span && stringAt(message.bytes, span);
+  const uri = textMember(message.bytes, message.params, 'uri');
   if (exchange.row.action !== 'subscribe') exchange.fail(unknownMethod(exchange.request, 'legacy'));
   else if (uri === undefined) exchange.fail(new Failure('invalid_params', { message: 'uri is required' }));
   else if (exchange.row.method === 'resources/unsubscribe') {
@@ -55,16 +54,19 @@ export function beginListening(rooms: Rooms, session: Session, to: Destination):
 
 /** Remembered for what comes; a modern backend is told with every request instead. */
 function setLevel(session: Session, exchange: Exchange, { lane }: Destination): boolean {
-  const { request } = exchange;
-  const level = logLevelAt(request.bytes, member(request.params, 'level'));
-  if (level === undefined) {
-    exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
-    return true;
-  }
-  session.logLevel = level;
+  if (!rememberLevel(session, exchange)) return true;
   if (lane.era === 'legacy') return false;
   exchange.respondResult('{}');
   return true;
+}
+
+/** False where there is no such level, and the client was told so. */
+export function rememberLevel(session: Session, exchange: Exchange): boolean {
+  const { bytes, params } = exchange.request;
+  const level = logLevelAt(bytes, member(params, 'level'));
+  if (level === undefined) exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
+  else session.logLevel = level;
+  return level !== undefined;
 }
 
 function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: Destination): Listening {

@@ -2,8 +2,8 @@
 import { Failure } from '../errors.ts';
 import type { Asked } from '../identity/door.ts';
 import type { Operation } from '../identity/scopes.ts';
-import type { Batch, Message, Request } from '../wire/message.ts';
-import { member, stringAt } from '../wire/values.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import { textMember } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
 import type { Turn } from './turn.ts';
@@ -12,7 +12,7 @@ import type { Turn } from './turn.ts';
 export function operationOf(message: Message | Batch): Operation | undefined {
   if (message.kind !== 'request') return undefined;
   const { method } = message;
-  return method === 'tools/call' ? { method, tool: toolOf(message) } : { method };
+  return method === 'tools/call' ? { method, tool: textMember(message.bytes, message.params, 'name') } : { method };
 }
 
 export function askedOf(message: Message | Batch): Asked {
@@ -38,9 +38,4 @@ export function demandToolScopes({ door }: Rooms, turn: Turn, { names }: Target)
     const failure = door.check(endpoint.path, principal, credentials, { method: 'tools/call', tool });
     if (failure !== undefined) throw failure;
   }
-}
-
-function toolOf({ bytes, params }: Request): string | undefined {
-  const name = member(params, 'name');
-  return name && stringAt(bytes, name);
 }

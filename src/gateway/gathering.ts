@@ -7,7 +7,9 @@ import { Listening } from '../exchange/bridge/listening.ts';
 import {
   changedList,
   filterOf,
+  honoured,
   type ListKind,
+  listKinds,
   nothingWanted,
   offeredLists,
   readFilter,
@@ -22,7 +24,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Discovery } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
 import type { Notification } from '../wire/message.ts';
-import { member, stringAt } from '../wire/values.ts';
+import { textMember } from '../wire/values.ts';
 import type { HearChange } from './hub.ts';
 
 /** What is listened to, handed in by the spine. */
@@ -76,7 +78,7 @@ export class Gathering implements Call {
     if (this.#exchange.settled) return;
     this.#exchange.drivenBy(this);
     const offered = offeredLists(this.#sources.discovery.capabilities);
-    this.#wanted = { ...asked, ...both(asked, offered), resourceSubscriptions: [] };
+    this.#wanted = honoured(asked, offered);
     this.#stopHearing = this.#sources.hear((backend, kind) => this.#heard(backend, kind));
     for (const backend of this.#sources.backends) this.#watchLists(backend);
     const uris = await Promise.all(asked.resourceSubscriptions.map((uri) => this.#subscribe(uri)));
@@ -118,8 +120,7 @@ export class Gathering implements Call {
 
   /** A legacy backend tells of its lists in a session; the modern ones are heard through the hub. */
   #watchLists(backend: string): void {
-    if (!(this.#wanted.toolsListChanged || this.#wanted.promptsListChanged || this.#wanted.resourcesListChanged))
-      return;
+    if (!listKinds.some(({ flag }) => this.#wanted[flag])) return;
     this.#sources.isModern(backend).then(
       (modern) => {
         if (!modern && !this.#ended) this.#source(backend).catch(() => undefined);
@@ -208,8 +209,7 @@ export class Gathering implements Call {
 
   #tellUpdate(backend: string, notification: Notification): void {
     if (notification.method !== 'notifications/resources/updated' || !this.#acknowledged) return;
-    const span = member(notification.params, 'uri');
-    const own = span && stringAt(notification.bytes, span);
+    const own = textMember(notification.bytes, notification.params, 'uri');
     const address = own === undefined ? undefined : this.#addresses.get(keyOf(backend, own));
     // Another client of the same session wants to hear of it, or a part of something that was asked for.
     if (own === undefined || address === undefined) return;
@@ -219,12 +219,4 @@ export class Gathering implements Call {
 
 function keyOf(backend: string, uri: string): string {
   return `${backend.length}:${backend}:${uri}`;
-}
-
-function both(asked: Wanted, offered: Wanted): Omit<Wanted, 'resourceSubscriptions'> {
-  return {
-    toolsListChanged: asked.toolsListChanged && offered.toolsListChanged,
-    promptsListChanged: asked.promptsListChanged && offered.promptsListChanged,
-    resourcesListChanged: asked.resourcesListChanged && offered.resourcesListChanged,
-  };
 }

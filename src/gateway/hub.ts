@@ -3,14 +3,13 @@
  * away and come back. What a legacy backend tells goes to the session that it was told to, and does not come this way.
  */
 import type { Shelf } from '../catalog/shelf.ts';
-import { Failure } from '../errors.ts';
 import { Listening } from '../exchange/bridge/listening.ts';
 import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../exchange/bridge/subscriptions.ts';
-import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Backend, BackendState, Discovery } from '../exchange/lane.ts';
 import { ourselves } from '../exchange/own-call.ts';
 import { systemPermit } from '../policy/permit.ts';
+import { callStateless } from './reading.ts';
 
 export type HearChange = (backend: string, kind: ListKind) => void;
 
@@ -83,7 +82,7 @@ export class Hub {
     watch.listening = new Listening(wanted, {
       client: ourselves,
       clock: this.#clock,
-      start: (request, sink) => start(backend, request, sink),
+      start: (request, sink) => callStateless(backend.modern, systemPermit('stream'), request, sink),
       deliver: (_message, said) => {
         const kind = changedList(said.method);
         if (kind !== undefined) this.#changed(backend.name, kind);
@@ -96,14 +95,7 @@ export class Hub {
   }
 
   #changed(backend: string, kind: ListKind): void {
-    for (const method of kind.lists) this.#shelf.changed({ backend, method });
+    this.#shelf.changed(backend, kind.lists);
     for (const { backends, hear } of [...this.#hearers]) if (backends.includes(backend)) hear(backend, kind);
   }
-}
-
-function start(backend: Backend, request: CallRequest, sink: CallSink): Call {
-  const lane = backend.modern;
-  if (lane !== undefined) return lane.call(systemPermit('stream'), request, sink);
-  sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable') });
-  return { cancel: () => undefined };
 }

@@ -10,7 +10,6 @@ import { nowhere, StreamsDownstream } from '../exchange/downstream.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Discovery, Lane } from '../exchange/lane.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
-import { logLevelAt } from '../exchange/log-level.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import { PooledCall } from '../exchange/pooled-call.ts';
 import type { Session } from '../exchange/session.ts';
@@ -18,8 +17,8 @@ import { decide } from '../policy/decide.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { member, stringAt } from '../wire/values.ts';
-import { absorb, beginListening } from './absorb.ts';
+import { textMember } from '../wire/values.ts';
+import { absorb, beginListening, rememberLevel } from './absorb.ts';
 import { demandToolScopes } from './entry.ts';
 import { discoverAll, inClientNames, listCall } from './many.ts';
 import { readerForSession } from './reading.ts';
@@ -116,7 +115,12 @@ export class LegacyCalls {
     const paramHeaders =
       lane.era === 'modern' && row.method === 'tools/call'
         ? (again: boolean) =>
-            this.#rooms.toolHeaders.valuesFor(toolsAt(backend, turn.principal), message, listTools(lane), again)
+            this.#rooms.toolHeaders.valuesFor(
+              toolsAt(backend, turn.principal),
+              message,
+              listTools(this.#rooms, lane),
+              again,
+            )
         : undefined;
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
     const start = this.#starter(session, lane, target, permit);
@@ -142,13 +146,7 @@ export class LegacyCalls {
 
   /** The level of all backends that have one in their sessions; modern ones are told with every request. */
   #setLevels(session: Session, exchange: Exchange): void {
-    const { request } = exchange;
-    const level = logLevelAt(request.bytes, member(request.params, 'level'));
-    if (level === undefined) {
-      exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
-      return;
-    }
-    session.logLevel = level;
+    if (!rememberLevel(session, exchange)) return;
     for (const [backend, opening] of session.lanes) {
       opening.then(
         (lane) => this.#tellLevel(session, backend, lane),
@@ -168,8 +166,8 @@ export class LegacyCalls {
   /** Which address means which resource, for what a backend says of it later. */
   #remember(session: Session, exchange: Exchange, { backend, message }: Target): void {
     const links = this.#links.get(session);
-    const address = uriOf(exchange.request);
-    const name = uriOf(message);
+    const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
+    const name = textMember(message.bytes, message.params, 'uri');
     if (links === undefined || address === undefined || name === undefined) return;
     if (exchange.row.method === 'resources/subscribe') links.subscribed(address, { backend, name });
     else if (exchange.row.method === 'resources/unsubscribe') links.unsubscribed(address);
@@ -239,11 +237,6 @@ function callRequest(session: Session, exchange: Exchange, message: Request): Ca
     progress: exchange.token !== undefined,
     logLevel: session.logLevel,
   };
-}
-
-function uriOf({ bytes, params }: Request): string | undefined {
-  const span = member(params, 'uri');
-  return span && stringAt(bytes, span);
 }
 
 /** To the client it is one backend that failed, and not its session. */

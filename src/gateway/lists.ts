@@ -15,7 +15,7 @@ import type { Warn } from '../exchange/bridge/drive.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Backend, Discovery } from '../exchange/lane.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
-import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import { listPages } from '../exchange/listing.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -59,8 +59,6 @@ export interface ListsLimits {
 /** A list of one backend, or why there is none. Undefined: it has no such things. */
 type Part = KeptList | Missing | undefined;
 
-/** Pages of one list: beyond that a backend pages in circles. */
-const PAGES = 1_000;
 /** Merged lists that are kept. Where everybody sees the same there is one for each list of each endpoint. */
 const MERGED_KEPT = 64;
 /** A call needs nothing but where its name leads; ordinarily a merged list tells. */
@@ -313,36 +311,22 @@ export class Lists {
 
   async #readOn(lane: HeldLane, permit: Permit, name: string, row: MethodRow): Promise<Read> {
     const { limits, warn } = this.#options;
-    const call = lane.aside ?? lane.call.bind(lane);
-    const pages: ReturnType<typeof readPage>[] = [];
-    let cursor: string | undefined;
-    let size = 0;
-    for (let count = 0; count < PAGES; count++) {
-      const request = ownRequest(row.method, cursor === undefined ? {} : { cursor });
-      const answer = await callOnce((sink) => call(permit, request, sink));
+    const pages = await listPages(permit, row, lane, limits.listCacheBytes, (answer) => {
       const valid = withoutInvalidTools(answer, (tool, why) =>
         warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
       );
-      const page = readPage(valid, row, (why) =>
+      return readPage(valid, row, (why) =>
         warn('an entry of a list was left out', { backend: name, list: row.list, why }),
       );
-      if (page.next !== undefined && page.next === cursor) break;
-      size += answer.bytes.byteLength;
-      if (size > limits.listCacheBytes)
-        throw new Failure('backend_too_large', { message: `${row.method} is too large` });
-      pages.push(page);
-      cursor = page.next;
-      if (cursor !== undefined) continue;
-      const ttlMs = Math.min(...pages.map((one) => one.ttlMs ?? 0), LONGEST_GOOD_MS);
-      const tells = tellsOfChanges(lane.discovery.capabilities, row) ? limits.listGoodMs : limits.listUnsureMs;
-      return {
-        entries: pages.flatMap(({ entries }) => entries),
-        ttlMs,
-        goodMs: lane.era === 'modern' ? ttlMs : tells,
-        scope: lane.era === 'modern' && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
-      };
-    }
-    throw new Failure('backend_invalid', { message: `${row.method} has no end` });
+    });
+    const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
+    const tells = tellsOfChanges(lane.discovery.capabilities, row) ? limits.listGoodMs : limits.listUnsureMs;
+    return {
+      entries: pages.flatMap(({ entries }) => entries),
+      ttlMs,
+      goodMs: lane.era === 'modern' ? ttlMs : tells,
+      scope: lane.era === 'modern' && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
+    };
   }
 }
 

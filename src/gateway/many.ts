@@ -70,7 +70,7 @@ function cursorOf({ bytes, params }: Request): string | undefined {
 /** Hears a backend in the names of its client. `said` gives what to pass on of a notification, if anything. */
 export function inClientNames(
   sink: CallSink,
-  { inClientNames: rename }: Target,
+  { renamed: rename }: Target,
   said?: (notification: Notification) => Notification | undefined,
 ): CallSink {
   if (rename === undefined && said === undefined) return sink;

@@ -133,6 +133,11 @@ export class ModernCalls {
     lane: HeldLane,
   ): Failure | undefined | Promise<Failure | undefined> {
     if (header === undefined || request.row.method !== 'tools/call') return undefined;
-    return this.#rooms.toolHeaders.check(toolsAt(target.backend, principal), request.message, header, listTools(lane));
+    return this.#rooms.toolHeaders.check(
+      toolsAt(target.backend, principal),
+      request.message,
+      header,
+      listTools(this.#rooms, lane),
+    );
   }
 }

@@ -20,7 +20,7 @@ import { Gathering } from './gathering.ts';
 import type { Reader } from './lists.ts';
 import { discoverAll, listCall } from './many.ts';
 import { type Admitted, ModernCalls } from './modern-calls.ts';
-import { readerFor, startStateless } from './reading.ts';
+import { callStateless, readerFor } from './reading.ts';
 import type { Rooms } from './rooms.ts';
 import { isMerged, type Target } from './targets.ts';
 import { outlived } from './tenure.ts';
@@ -154,7 +154,7 @@ export class ModernFront {
       locate: async (uri) => targets.locate(endpoint, uri, reader),
       isModern: async (backend) => (await lanes.discover(backend)).eras.includes('modern'),
       watch: (backend) => lanes.watch(permit(backend), backend, principal, client),
-      start: (backend, next, sink) => startStateless(lanes, backend, permit(backend), next, sink),
+      start: (backend, next, sink) => callStateless(lanes.stateless(backend), permit(backend), next, sink),
     }).begin();
   }
 

@@ -2,9 +2,10 @@
 import type { Shelf } from '../catalog/shelf.ts';
 import { Failure } from '../errors.ts';
 import { canonical } from '../exchange/bridge/canonical.ts';
-import { changedList, listKinds } from '../exchange/bridge/subscriptions.ts';
+import { changedList, everyList } from '../exchange/bridge/subscriptions.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import { nowhere } from '../exchange/downstream.ts';
+import type { Lane } from '../exchange/lane.ts';
 import type { HearPooled, HeldLane, Lanes } from '../exchange/lanes.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -68,11 +69,8 @@ function poolOwner({ key }: Principal, { revision, capabilities }: ClientFacts):
 /** What was read in a pooled session is good until that tells of a change, whether or not anybody listens, or is lost. */
 export function outdating(shelf: Shelf): HearPooled {
   return (backend, principal, client, said) => {
-    const kind = said && changedList(said.method);
-    const kinds = said === undefined ? listKinds : kind === undefined ? [] : [kind];
-    for (const { lists } of kinds) {
-      for (const method of lists) shelf.changed({ backend, method }, poolOwner(principal, client));
-    }
+    const methods = said === undefined ? everyList : changedList(said.method)?.lists;
+    if (methods !== undefined) shelf.changed(backend, methods, poolOwner(principal, client));
   };
 }
 
@@ -80,14 +78,8 @@ function principalOwner({ key }: Principal): string {
   return `principal ${key}`;
 }
 
-export function startStateless(
-  lanes: Lanes,
-  backend: string,
-  permit: Permit,
-  request: CallRequest,
-  sink: CallSink,
-): Call {
-  const lane = lanes.stateless(backend);
+/** A call on everybody's lane to a modern backend, where there is one at the moment. */
+export function callStateless(lane: Lane | undefined, permit: Permit, request: CallRequest, sink: CallSink): Call {
   if (lane !== undefined) return lane.call(permit, request, sink);
   sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable') });
   return { cancel: () => undefined };

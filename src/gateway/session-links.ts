@@ -6,13 +6,13 @@
 import type { Origin } from '../catalog/names.ts';
 import { distinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
-import { changedList, type ListKind, listKinds, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
+import { changedList, everyList, type ListKind, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
 import { withUri } from '../exchange/bridge/updates.ts';
 import { Changes } from '../exchange/changes.ts';
 import type { Session } from '../exchange/session.ts';
 import { notificationBytes } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
-import { member, stringAt } from '../wire/values.ts';
+import { textMember } from '../wire/values.ts';
 import { sessionOwner } from './reading.ts';
 import type { Rooms } from './rooms.ts';
 
@@ -46,22 +46,19 @@ export class SessionLinks {
   translate(backend: string, notification: Notification): Notification | undefined {
     const kind = changedList(notification.method);
     if (kind !== undefined) {
-      for (const method of kind.lists) this.#rooms.shelf.changed({ backend, method }, sessionOwner(this.#session));
+      this.#rooms.shelf.changed(backend, kind.lists, sessionOwner(this.#session));
       if (this.#stopHearing !== undefined) this.#changes.changed(kind);
       return undefined;
     }
     if (notification.method !== 'notifications/resources/updated') return notification;
-    const span = member(notification.params, 'uri');
-    const uri = span && stringAt(notification.bytes, span);
+    const uri = textMember(notification.bytes, notification.params, 'uri');
     const address = uri === undefined ? undefined : distinguished(backend, uri);
     return address !== undefined && this.#subscriptions.has(address) ? withUri(notification, address) : notification;
   }
 
   /** A session upstream was lost, and with it what it would have told. */
   outdated(backend: string): void {
-    for (const { lists } of listKinds) {
-      for (const method of lists) this.#rooms.shelf.changed({ backend, method }, sessionOwner(this.#session));
-    }
+    this.#rooms.shelf.changed(backend, everyList, sessionOwner(this.#session));
   }
 
   /** Throws where there are too many. */

@@ -22,7 +22,7 @@ export interface Target {
   /** Every name by which clients can call the tool here: whichever they use, what holds for one holds for all. */
   readonly names?: readonly string[];
   /** The result in the client's names. Absent where there is nothing to rename. */
-  readonly inClientNames?: (result: ResultResponse) => ResultResponse;
+  readonly renamed?: (result: ResultResponse) => ResultResponse;
 }
 
 /** Several backends behind the endpoint, or none at all: what it offers is merged. */
@@ -157,7 +157,7 @@ export class Targets {
     const isRead = row.method === 'resources/read';
     const clientUri = (uri: string) =>
       isRead || !this.#isPlain(endpoint, backend, uri, reader) ? distinguished(backend, uri) : undefined;
-    return { ...base, inClientNames: (result) => withClientUris(result, clientUri) };
+    return { ...base, renamed: (result) => withClientUris(result, clientUri) };
   }
 
   #namesOf(endpoint: Endpoint, origin: Origin): readonly string[] {
@@ -168,7 +168,7 @@ export class Targets {
   /** What was read under an address that names its backend is told under such; links only where an address could be another's. */
   #renamesLinks(endpoint: Endpoint, row: MethodRow, wasRenamed: boolean): boolean {
     if (row.method === 'resources/read') return wasRenamed;
-    return (row.action === 'call' || row.action === 'get') && this.#severalHaveResources(endpoint);
+    return (row.action === 'call' || row.action === 'get') && this.#withResources(endpoint).length > 1;
   }
 
   /** Whether the address alone leads back to the backend that gave it. */
@@ -184,20 +184,15 @@ export class Targets {
     };
   }
 
+  /** Backends that have resources, two at most: whether there is one, or several, is all that matters. */
   #withResources({ backends }: Endpoint): readonly string[] {
-    return backends.filter((name) => {
-      const discovery = this.#backends.get(name)?.lastDiscovery;
-      return discovery !== undefined && offers(discovery.capabilities, rows.resources);
-    });
-  }
-
-  #severalHaveResources({ backends }: Endpoint): boolean {
-    let found = 0;
+    const having: string[] = [];
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery !== undefined && offers(discovery.capabilities, rows.resources) && ++found > 1) return true;
+      if (discovery === undefined || !offers(discovery.capabilities, rows.resources)) continue;
+      if (having.push(name) > 1) break;
     }
-    return false;
+    return having;
   }
 
   #allKnown({ backends }: Endpoint): boolean {

@@ -26,6 +26,9 @@ export function atLeast(revision: Revision, other: Revision): boolean {
   return revision >= other;
 }
 
+/** The last revision without a version header: what a client that sends none is taken for. */
+export const withoutHeader: Revision = '2025-03-26';
+
 /** 2025-03-26 alone has batches, and must receive them. */
 export function hasBatches(revision: Revision): boolean {
   return revision === '2025-03-26';

@@ -72,6 +72,12 @@ export function member(object: ObjectSpan | undefined, key: string): Member | un
   return undefined;
 }
 
+/** The text of a member, where it is one. */
+export function textMember(bytes: Uint8Array, object: ObjectSpan | undefined, key: string): string | undefined {
+  const found = member(object, key);
+  return found && stringAt(bytes, found);
+}
+
 /** A string or an integer spelled `-?digits`: what an id, a progress token or a subscription id may be. */
 export function idAt(bytes: Uint8Array, span: Span): Id | undefined {
   if (bytes[span.start] === QUOTE) {

@@ -121,10 +121,10 @@ it('a change ends what is kept: for one owner, with what is public, or for all',
   for (const { scope, owner, good } of cases) {
     const { shelf, put } = setting();
     await put(key, read('a', { scope }));
-    shelf.changed({ backend: 'b', method: 'prompts/list' }, owner);
-    shelf.changed({ backend: 'b2', method: 'tools/list' }, owner);
+    shelf.changed('b', ['prompts/list'], owner);
+    shelf.changed('b2', ['tools/list'], owner);
     expect(nameIn(shelf.fresh(key))).toBe('a');
-    shelf.changed(key, owner);
+    shelf.changed(key.backend, [key.method], owner);
     expect({ scope, owner, good: shelf.fresh(key) !== undefined }).toEqual({ scope, owner, good });
   }
 });
@@ -133,7 +133,7 @@ it('a change that comes while a list is being read makes the next one read again
   const { shelf, reading } = setting();
   const old = reading();
   const first = shelf.take(key, old.begin);
-  shelf.changed(key);
+  shelf.changed(key.backend, [key.method]);
   const fresh = reading();
   const second = shelf.take(key, fresh.begin);
   expect(shelf.readingSince(key)).toBe(0);

@@ -1,6 +1,6 @@
 /** What a client wants to hear of. The words are those of `subscriptions/listen`. */
 import type { Notification, Request } from '../../wire/message.ts';
-import { member, stringAt, valueAt } from '../../wire/values.ts';
+import { member, textMember, valueAt } from '../../wire/values.ts';
 
 export interface Wanted {
   readonly toolsListChanged: boolean;
@@ -43,6 +43,9 @@ const lists = [
 
 export const listKinds: readonly ListKind[] = lists;
 export type ListKind = (typeof lists)[number];
+
+/** The methods of all of them. */
+export const everyList: readonly string[] = lists.flatMap((kind) => [...kind.lists]);
 
 /** The kind of list that a notification says has changed, if any. */
 export function changedList(method: string): ListKind | undefined {
@@ -95,8 +98,7 @@ export function readFilter(message: Request | Notification): Wanted | undefined 
 export function admits(wanted: Wanted, notification: Notification): boolean {
   if (!admitsKind(wanted, notification.method)) return false;
   if (notification.method !== 'notifications/resources/updated') return true;
-  const span = member(notification.params, 'uri');
-  const uri = span && stringAt(notification.bytes, span);
+  const uri = textMember(notification.bytes, notification.params, 'uri');
   return uri !== undefined && wanted.resourceSubscriptions.includes(uri);
 }
 

@@ -7,7 +7,7 @@ import { elementsAt } from '../../wire/array.ts';
 import { rewrite } from '../../wire/compose.ts';
 import type { ErrorResponse, Request } from '../../wire/message.ts';
 import { membersAt } from '../../wire/skim.ts';
-import { member, stringAt } from '../../wire/values.ts';
+import { member, stringAt, textMember } from '../../wire/values.ts';
 import { isLegacyAskMember, type Question } from './inputs.ts';
 import { errorCode, URL_ELICITATION_REQUIRED } from './vocabulary.ts';
 
@@ -21,10 +21,7 @@ export function requiredVisits(message: ErrorResponse): readonly Question[] | un
   const { bytes } = message;
   const questions = elicitations.flatMap((span, index): Question[] => {
     const object = membersAt(bytes, span);
-    const text = (key: string) => {
-      const found = member(object, key);
-      return found && stringAt(bytes, found);
-    };
+    const text = (key: string) => textMember(bytes, object, key);
     if (object === undefined || text('mode') !== 'url' || text('url') === undefined || text('message') === undefined)
       return [];
     const params = rewrite(bytes, object, { drop: isLegacyAskMember });

@@ -1,0 +1,52 @@
+/** Backends, and ourselves. */
+import { type FailureRow, INTERNAL, row } from './row.ts';
+
+export const backends = {
+  // Backends.
+  backend_unavailable: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend unavailable',
+    'The backend is down, cannot be reached, or was cut off.',
+  ),
+  backend_invalid: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend gave an invalid answer',
+    'The backend answered with something that is no answer: no body, no JSON-RPC, a result type that nobody knows.',
+  ),
+  backend_timeout: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend timed out',
+    'The backend was silent for longer than the limit, or took longer in all.',
+  ),
+  backend_busy: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend busy',
+    'All processes of the backend are in use and the queue is full.',
+  ),
+  backend_too_large: row('backend', 200, INTERNAL, 'Backend answer too large', 'The answer is over the limit.'),
+  backend_session_lost: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend lost its session',
+    'The backend forgot its session while the request was running. It may have run; it was not sent twice.',
+  ),
+  shutting_down: row('gateway', 503, INTERNAL, 'Shutting down', 'The gateway is stopping and takes no new requests.'),
+
+  // Ours.
+  internal_error: row(
+    'gateway',
+    200,
+    INTERNAL,
+    'Internal error',
+    'A fault in Bascule. `data.logId` finds the entry in its log.',
+  ),
+} as const satisfies Record<string, FailureRow>;

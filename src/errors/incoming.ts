@@ -1,0 +1,89 @@
+/** What was sent cannot be read, or HTTP refuses it before the protocol begins. */
+import { type FailureRow, INVALID_REQUEST, PARSE, row } from './row.ts';
+
+export const incoming = {
+  // What was sent cannot be read.
+  parse_error: row('client', 400, PARSE, 'Parse error', 'The body is not JSON, or not UTF-8.'),
+  invalid_request: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Invalid Request',
+    'JSON, but no JSON-RPC 2.0 message: `id: null`, a fractional id, both result and error, an unknown shape.',
+  ),
+  ambiguous_json: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Ambiguous JSON',
+    'Two members of one object have the same name (escaped twins count), or a string holds half a surrogate pair. Two readers could understand two things, so nobody reads it.',
+  ),
+  too_deep: row('client', 400, INVALID_REQUEST, 'Nested too deeply', 'Arrays and objects are nested beyond the limit.'),
+  unsupported_mcp_batch: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Batches are not supported',
+    'The body is a JSON array and the revision has no batches, or the profile denies them. No member is parsed.',
+  ),
+  invalid_batch: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Invalid batch',
+    'An empty array, or one with `initialize` inside.',
+  ),
+
+  // HTTP refuses before the protocol begins.
+  body_too_large: row('client', 413, INVALID_REQUEST, 'Body too large', 'The body is over the limit.'),
+  headers_too_large: row('client', 431, INVALID_REQUEST, 'Headers too large', 'The headers are over the limit.'),
+  request_timeout: row(
+    'client',
+    408,
+    INVALID_REQUEST,
+    'Request not received in time',
+    'Headers or body came too slowly.',
+  ),
+  unsupported_media_type: row(
+    'client',
+    415,
+    INVALID_REQUEST,
+    'Content-Type must be application/json',
+    'The body is declared as something else.',
+  ),
+  not_acceptable: row(
+    'client',
+    406,
+    INVALID_REQUEST,
+    'Not acceptable',
+    '`Accept` names nothing that can be served here.',
+  ),
+  method_not_allowed: row(
+    'client',
+    405,
+    INVALID_REQUEST,
+    'Method not allowed',
+    'The HTTP method is not served at this path, or not for this revision; `Allow` says which are.',
+  ),
+  path_not_found: row(
+    'client',
+    404,
+    INVALID_REQUEST,
+    'No endpoint at this path',
+    'Nothing is served there. The start-up message lists the addresses.',
+  ),
+  origin_not_allowed: row(
+    'client',
+    403,
+    INVALID_REQUEST,
+    'Origin not allowed',
+    'A browser page of a foreign origin; allow it under `listen.allowedOrigins` if it is yours.',
+  ),
+  host_not_allowed: row(
+    'client',
+    403,
+    INVALID_REQUEST,
+    'Host not allowed',
+    'The `Host` header names none of our names: DNS rebinding looks like this. Allow it under `listen.allowedHosts`.',
+  ),
+} as const satisfies Record<string, FailureRow>;

@@ -1,0 +1,41 @@
+/** What is known of a failure, and the codes of JSON-RPC and of the protocol that tell of it. */
+
+/** Whose fault it is: decides the log level, and what a person should look at first. */
+export type Blame = 'client' | 'backend' | 'gateway';
+
+export interface FailureRow {
+  readonly blame: Blame;
+  /** HTTP status where the failure answers a POST. 200: told inside the exchange, so that clients which probe for the era are not disturbed. */
+  readonly status: number;
+  /** JSON-RPC error code towards legacy and modern clients. -32001, -32002 and -32042 must not reach a modern one. */
+  readonly legacy: number;
+  readonly modern: number;
+  /** What a person reads. A failure may carry a more specific text, never one that repeats a secret or an exception. */
+  readonly message: string;
+  /** For the documentation: when this happens, and what to do. */
+  readonly when: string;
+}
+
+export const PARSE = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL = -32603;
+export const SESSION_NOT_FOUND = -32001;
+/** What servers in the wild say to legacy clients; the same number as above, and HTTP's status tells the two apart. */
+export const UNAUTHORIZED = { legacy: -32001, modern: 401 };
+export const RESOURCE_NOT_FOUND = -32002;
+export const HEADER_MISMATCH = -32020;
+export const MISSING_CAPABILITY = -32021;
+export const UNSUPPORTED_VERSION = -32022;
+
+export function row(
+  blame: Blame,
+  status: number,
+  code: number | { legacy: number; modern: number },
+  message: string,
+  when: string,
+): FailureRow {
+  const codes = typeof code === 'number' ? { legacy: code, modern: code } : code;
+  return { blame, status, ...codes, message, when };
+}
