@@ -40,6 +40,30 @@ export interface HeldLease {
   release(): Promise<void>;
 }
 
+/**
+ * Small texts that must outlive the process: registrations, grants, tokens, keys. By collection and key; each may have an end,
+ * in milliseconds since 1970, after which it is as if it had never been.
+ */
+export interface Records {
+  get(collection: string, key: string): Promise<string | undefined>;
+  put(collection: string, key: string, value: string, endsAt?: number): Promise<void>;
+  /** Only where it still has the value that the caller saw; undefined stands for none, on both sides. Tells whether it did. */
+  replace(
+    collection: string,
+    key: string,
+    seen: string | undefined,
+    value: string | undefined,
+    endsAt?: number,
+  ): Promise<boolean>;
+  /** Gets it and removes it, in one step: of several that try, one gets it. */
+  take(collection: string, key: string): Promise<string | undefined>;
+  delete(collection: string, key: string): Promise<void>;
+  /** The keys that begin so, in order, at most so many. */
+  keys(collection: string, prefix: string, most: number): Promise<readonly string[]>;
+  /** Nothing that was put is lost afterwards. */
+  close(): Promise<void>;
+}
+
 /** Seals what travels through a client and must come back unchanged: AEAD, with everything that it is bound to as context. */
 export interface Seal {
   seal(plain: string, context: string): string;
