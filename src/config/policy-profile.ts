@@ -68,7 +68,13 @@ export function checkBackendProfile(document: ConfigDocument, path: Path, profil
 export function buildFullProfile(draft: FullProfileDraft = {}): FullProfile {
   const { elicitation = 'any', toolNames = 'any', bodyBytes, jsonDepth, batches, accept } = draft;
   const given = draft.revisions && dated(draft.revisions);
-  return { ...buildProfile({ revisions: given, batches, accept }), elicitation, toolNames, bodyBytes, jsonDepth };
+  return {
+    ...buildProfile({ revisions: given, batches, accept }),
+    elicitation,
+    toolNames,
+    ...(bodyBytes !== undefined && { bodyBytes }),
+    ...(jsonDepth !== undefined && { jsonDepth }),
+  };
 }
 
 export function buildBackendProfile(draft: BackendProfileDraft = {}): BackendProfile {

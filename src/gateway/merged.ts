@@ -1,5 +1,6 @@
 /** One merged list: the entries of all backends in one order, cut into pages when somebody asks for them. */
 import { cutPages, listResult } from '../catalog/pages.ts';
+import { Recent } from '../catalog/recent.ts';
 import type { KeptList } from '../catalog/shelf.ts';
 import type { View } from '../catalog/view.ts';
 import { Failure } from '../errors.ts';
@@ -7,6 +8,7 @@ import { resultBytes } from '../wire/compose.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
+import type { Shown } from './leave/shown.ts';
 
 /** A backend whose entries are not in the list. */
 export interface Missing {
@@ -26,16 +28,21 @@ export interface MergedParts {
   readonly missing: readonly Missing[];
   readonly limits: { readonly listPageEntries: number; readonly listPageBytes: number };
   readonly digest: Digest;
+  /** Made for one audience: nobody else is given it. */
+  readonly isShaped?: boolean;
 }
 
 /** What is told of a list's freshness changes in so many steps until it is no longer fresh: each is a page to be written anew. */
 const STEPS = 10;
+/** Audiences whose part of one list is kept. */
+const AUDIENCES = 64;
 
 export class Merged {
   readonly #parts: MergedParts;
   readonly #pages: ReturnType<typeof cutPages>;
   readonly #written = new Map<number, { readonly ttlMs: number; readonly message: ResultResponse }>();
   readonly scope: 'public' | 'private';
+  readonly #shown = new Recent<Merged>(AUDIENCES);
   #version: string | undefined;
   #told: Told = { ttlMs: 0, from: 0, until: Number.NEGATIVE_INFINITY };
 
@@ -43,7 +50,7 @@ export class Merged {
     this.#parts = parts;
     const { listPageEntries: entries, listPageBytes: bytes } = parts.limits;
     this.#pages = cutPages(parts.view, { entries, bytes });
-    this.scope = parts.lists.every(({ scope }) => scope === 'public') ? 'public' : 'private';
+    this.scope = parts.isShaped !== true && parts.lists.every(({ scope }) => scope === 'public') ? 'public' : 'private';
   }
 
   get view(): View {
@@ -66,9 +73,26 @@ export class Merged {
     return this.#version;
   }
 
-  /** Whether a cursor of this version was ever given out. */
-  isKnownAs(version: string): boolean {
-    return this.#version === version;
+  /** Whether a cursor of this version was ever given out, to this audience where there are several. */
+  isKnownAs(version: string, audience?: string): boolean {
+    if (audience === undefined) return this.#version === version;
+    return this.#shown.get(audience)?.isKnownAs(version) === true;
+  }
+
+  /** The part of it that an audience may see. */
+  shownTo(shown: Shown): Merged {
+    const existing = this.#shown.get(shown.audience);
+    if (existing !== undefined) return existing;
+    const { view, missing } = this.#parts;
+    const merged = new Merged({
+      ...this.#parts,
+      // What collides is told with names and backends that are none of theirs.
+      view: { ...view, places: shown.places(view), collisions: [] },
+      missing: missing.filter(({ backend }) => shown.knows(backend)),
+      isShaped: true,
+    });
+    this.#shown.set(shown.audience, merged);
+    return merged;
   }
 
   /** The page that begins there. */
