@@ -160,7 +160,7 @@ export class LegacyFront {
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     const denied = denyBatch(endpoint.profile, session.client.revision);
     if (denied !== undefined) throw denied;
-    const messages = readBatch(batch, { depth: this.#rooms.limits.jsonDepth });
+    const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? this.#rooms.limits.jsonDepth });
     demandScopes(this.#rooms, turn, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);

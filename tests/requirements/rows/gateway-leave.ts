@@ -130,6 +130,10 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'What a profile is strict about is refused before any rule, in audit mode too.',
   }),
+  'gateway:policy:commands': held({
+    spec: 'gateway',
+    behaviour: 'A policy can be explained and tested before it is in force.',
+  }),
   'gateway:policy:audit': held({
     spec: 'gateway',
     behaviour: 'Every decision is recorded with the rules and the generation that made it.',
