@@ -65,19 +65,19 @@ export class LegacyCalls {
     // Nobody would hear what it is subscribed to.
     if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
     const wanted = { principal, endpoint, row, message, revision: client.revision };
-    const reader = this.#reader(session, principal);
     const [only = ''] = endpoint.backends;
     const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, grant, target });
     if (!isMerged(endpoint)) {
       const target = { backend: only, message };
       return after(
-        clear(this.#rooms, wanted, target, () => reader),
+        clear(this.#rooms, wanted, target, () => this.#reader(session, principal)),
         whole(row.method === 'ping' ? undefined : target),
       );
     }
     if (row.method !== 'ping' && !this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
     if (row.ours === true || row.list !== undefined || row.method === setLevel.method)
       return whole(undefined)(this.#rooms.leave.ask({ ...wanted, backend: '' }));
+    const reader = this.#reader(session, principal);
     return after(this.#rooms.targets.find(endpoint, row, message, reader), (target) => {
       demandToolScopes(this.#rooms, turn, target);
       return after(

@@ -134,6 +134,10 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'What a profile is strict about is refused before any rule, in audit mode too.',
   }),
+  'gateway:policy:annotations': held({
+    spec: 'gateway',
+    behaviour: 'Tool annotations count for backends that are trusted to give them, and for no others.',
+  }),
   'gateway:policy:commands': held({
     spec: 'gateway',
     behaviour: 'A policy can be explained and tested before it is in force.',
