@@ -34,7 +34,7 @@ module.exports = {
       name: 'exchange-knows-ports-not-implementations',
       severity: 'error',
       from: { path: '^src/exchange/' },
-      to: { path: '^src/', pathNot: '^src/(wire|exchange)/|^src/(errors|about)\\.ts$|^src/store/ports\\.ts$|^src/policy/permit\\.ts$|^src/identity/principal\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/(wire|exchange)/|^src/(errors|about)\\.ts$|^src/store/ports\\.ts$|^src/policy/(permit|profile)\\.ts$|^src/identity/principal\\.ts$' },
     },
     {
       name: 'permits-are-minted-by-policy',

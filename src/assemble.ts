@@ -1,6 +1,7 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
 import { createHash, randomBytes } from 'node:crypto';
 import { about } from './about.ts';
+import { assembleLeave } from './assemble-leave.ts';
 import { createBackend } from './backend/create.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
@@ -14,7 +15,8 @@ import { Lanes } from './exchange/lanes.ts';
 import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
 import { Hub } from './gateway/hub.ts';
-import { Lists } from './gateway/lists.ts';
+import { shownTo } from './gateway/leave/shown.ts';
+import { Lists, type ListsOptions } from './gateway/lists.ts';
 import type { Digest } from './gateway/merged.ts';
 import { outdating } from './gateway/reading.ts';
 import { Targets } from './gateway/targets.ts';
@@ -26,6 +28,7 @@ import { Door } from './identity/door.ts';
 import type { Fetch } from './identity/ports.ts';
 import { pathsOf, routesOf } from './ingress/routes.ts';
 import { keyFileAt } from './key-files.ts';
+import type { Audit } from './observe/audit.ts';
 import type { Counters } from './observe/counters.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
@@ -55,7 +58,14 @@ export interface AssembleOptions {
   /** Milliseconds since 1970. */
   readonly timeOfDay?: () => number;
   readonly fetch?: Fetch;
+  /** The client reads our standard output: records never go there. */
+  readonly stdoutIsProtocol?: boolean;
+  /** Where the config says unless another is handed in. */
+  readonly audit?: Audit;
 }
+
+/** For the last records to reach their place: a disk that takes longer has failed. */
+const AUDIT_CLOSE_MS = 2_000;
 
 /** 192 bits, in characters that may stand in a header. */
 const newId = () => randomBytes(24).toString('base64url');
@@ -100,15 +110,20 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const door = new Door(room);
   const seal = createSeal(config.seal.key);
   const warn: Warn = (text, facts) => log.warn(facts, text);
+  const timeOfDay = options.timeOfDay ?? Date.now;
+  const { stdoutIsProtocol = false } = options;
+  const { leave, audit } = assembleLeave(config, { ...options, log, counters, clock, timeOfDay, stdoutIsProtocol });
+  const shown: ListsOptions['shown'] = (endpoint, row, principal) => shownTo(leave, endpoint, row, principal);
   const shelf = new Shelf(limits, () => clock.now());
   const hub = new Hub(backends, shelf, clock);
   const watch = (backend: string) => hub.watch(backend);
-  const lists = new Lists({ backends, shelf, watch, cursors: createCursors(seal), clock, limits, digest, warn });
+  const lists = new Lists({ backends, shelf, watch, cursors: createCursors(seal), clock, limits, digest, warn, shown });
   const gateway = new Spine({
     limits,
     backends,
     door,
     tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
+    leave,
     shelf,
     lists,
     targets: new Targets(backends, lists),
@@ -147,6 +162,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       await gateway.drain(drainMs);
       door.close();
       await Promise.all([...backends.values()].map((backend) => backend.close()));
+      await audit?.close(AUDIT_CLOSE_MS);
     },
   };
 }

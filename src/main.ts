@@ -10,6 +10,7 @@ import { type Loaded, loadConfig } from './config/load.ts';
 import { ConfigError } from './config/problems.ts';
 import { KeyFileError } from './identity/key-file.ts';
 import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
+import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
 import { serve } from './serve.ts';
 import { serveOverStdio } from './stdio.ts';
 
@@ -57,6 +58,24 @@ configCommand
     }),
   );
 
+const policyCommand = program.command('policy').description('look at a policy before it is in force');
+policyCommand
+  .command('check [config]')
+  .description('say what its rules mean, and which of them can never match')
+  .action((path: string | undefined) => withPolicy(path, checkPolicy));
+policyCommand
+  .command('test <cases>')
+  .description('decide the cases of a file, and say which come out otherwise than they should')
+  .option(...configOption)
+  .action((cases: string, flags: { readonly config?: string }) =>
+    withPolicy(flags.config, (command) => {
+      const text = readFile(resolve(cases));
+      if (text !== undefined) return testPolicy(command, { name: cases, text });
+      process.stderr.write(`${cases}: there is no such file\n`);
+      return 1;
+    }),
+  );
+
 const keyCommand = program.command('key').description('make, list and revoke the keys that callers present');
 const keyFile = ['--file <path>', 'the key file; without it the one that the config names'] as const;
 keyCommand
@@ -101,6 +120,14 @@ async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): P
   };
   if (flags.file !== undefined) run(resolve(flags.file));
   else await withConfig(flags.config, {}, async ({ config }) => run(config.identity.keyFile ?? resolve('keys.json')));
+}
+
+async function withPolicy(path: string | undefined, run: (command: PolicyCommand) => number): Promise<void> {
+  await withConfig(path, {}, async ({ config }) => {
+    const places = Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends]));
+    const say = (text: string) => void process.stdout.write(`${text}\n`);
+    process.exitCode = run({ policy: config.policy, places, say });
+  });
 }
 
 function withFlags(command: Command): Command {

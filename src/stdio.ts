@@ -17,7 +17,7 @@ export async function serveOverStdio({ config, notices }: Loaded): Promise<void>
     process.exitCode = 1;
     return;
   }
-  const assembled = assemble(config, { log, counters });
+  const assembled = assemble(config, { log, counters, stdoutIsProtocol: true });
   // Nobody comes by an address; but what the endpoint needs is asked of the local principal, too.
   assembled.open('http://localhost');
   const stop = new AbortController();

@@ -173,7 +173,9 @@ function replyBytes({ id, method }: Request, reply: AskReply): Uint8Array {
   if ('result' in reply) return resultBytes(id.raw, reply.result);
   if ('error' in reply) return concat([`{"jsonrpc":"2.0","id":${id.raw},"error":`, reply.error, '}']);
   const { failure } = reply;
-  const refused = isRefusal(failure) ? refusals[method] : undefined;
+  // A form that may not be asked for is the backend's own mistake, and it is told which.
+  const mistaken = failure.reason === 'invalid_params' ? failure.row.legacy : undefined;
+  const refused = isRefusal(failure) ? refusals[method] : mistaken;
   return errorBytes(id.raw, {
     code: refused ?? INTERNAL,
     message: failure.reason === 'internal_error' ? failure.row.message : failure.message,

@@ -32,6 +32,8 @@ export interface View {
   readonly places: readonly Place[];
   /** Whose it is, and what it is called there. Forms that are no longer listed, because they are no longer needed, are still understood. */
   find(clientName: string): Origin | undefined;
+  /** Under which name it is listed; undefined where it is not in any of the lists. */
+  nameOf(origin: Origin): string | undefined;
   readonly collisions: readonly Collision[];
 }
 
@@ -75,6 +77,7 @@ interface Rule {
 function merge(lists: readonly BackendList[], rule: Rule): View {
   const places: Place[] = [];
   const byName = new Map<string, Origin>();
+  const names = new Map<string, Map<string, string>>();
   const collisions = new Map<string, Set<string>>();
   const collide = (name: string, backend: string): void => {
     const backends = collisions.get(name);
@@ -83,7 +86,8 @@ function merge(lists: readonly BackendList[], rule: Rule): View {
   };
 
   for (const { backend, entries, away } of lists) {
-    const seen = new Set<string>();
+    const seen = names.get(backend) ?? new Map<string, string>();
+    names.set(backend, seen);
     for (const { key: name, bytes, span } of entries) {
       const origin = { backend, name };
       const other = rule.other(origin);
@@ -93,7 +97,7 @@ function merge(lists: readonly BackendList[], rule: Rule): View {
         collide(name, backend);
         continue;
       }
-      seen.add(name);
+      seen.set(name, clientName);
       byName.set(clientName, origin);
       if (other !== undefined && !byName.has(other)) byName.set(other, origin);
       if (away === true) continue;
@@ -104,6 +108,7 @@ function merge(lists: readonly BackendList[], rule: Rule): View {
   return {
     places,
     find: (clientName) => byName.get(clientName),
+    nameOf: ({ backend, name }) => names.get(backend)?.get(name),
     collisions: [...collisions].map(([name, backends]) => ({ name, backends: [...backends] })),
   };
 }

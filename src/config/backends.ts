@@ -4,6 +4,7 @@ import type { BackendConfig, HttpBackendConfig, HttpTransport, StdioBackendConfi
 import type { ConfigDocument, Path } from './document.ts';
 import { type CallLimitName, type CallLimits, callLimitNames, type Limits } from './limits.ts';
 import { nearest } from './nearest.ts';
+import { type BackendProfileDraft, buildBackendProfile } from './policy-profile.ts';
 
 /** An entry after its shape was checked and the dialect's own spellings were replaced. */
 export interface BackendDraft {
@@ -19,6 +20,7 @@ export interface BackendDraft {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly transport?: HttpTransport | undefined;
   readonly limits?: { readonly [Name in CallLimitName]?: number | undefined } | undefined;
+  readonly profile?: BackendProfileDraft | undefined;
 }
 
 /** Relative working directories are relative to this. */
@@ -82,7 +84,7 @@ export function buildBackend(draft: BackendDraft, { directory, limits }: Surroun
 
 function httpBackend(draft: BackendDraft): HttpBackendConfig {
   const { name, url = '', headers = {}, transport = 'auto' } = draft;
-  return { kind: 'http', name, url, headers: { ...headers }, transport, ...ownLimits(draft) };
+  return { kind: 'http', name, url, headers: { ...headers }, transport, ...ownLimits(draft), ...ownProfile(draft) };
 }
 
 function stdioBackend(draft: BackendDraft, command: string, directory: string, limits: Limits): StdioBackendConfig {
@@ -98,6 +100,7 @@ function stdioBackend(draft: BackendDraft, command: string, directory: string, l
     maxProcesses: share ? 1 : (draft.maxProcesses ?? limits.processesPerBackend),
     idleMs: draft.idleMs ?? limits.processIdleMs,
     ...ownLimits(draft),
+    ...ownProfile(draft),
   };
 }
 
@@ -105,4 +108,8 @@ function ownLimits({ limits }: BackendDraft): { readonly limits?: CallLimits } {
   if (limits === undefined) return {};
   const set = callLimitNames.filter((name) => limits[name] !== undefined);
   return { limits: Object.fromEntries(set.map((name) => [name, limits[name]])) };
+}
+
+function ownProfile({ profile }: BackendDraft): Pick<BackendConfig, 'profile'> {
+  return profile === undefined ? {} : { profile: buildBackendProfile(profile) };
 }

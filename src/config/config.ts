@@ -1,6 +1,9 @@
 /** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
 import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
-import type { Profile } from '../wire/revisions.ts';
+import type { AuditSettings } from '../observe/audit.ts';
+import type { BackendProfile, FullProfile } from '../policy/profile.ts';
+import type { RateSettings } from '../policy/rates.ts';
+import type { PolicySettings } from '../policy/rules.ts';
 import type { CallLimits, Limits } from './limits.ts';
 
 export interface Config {
@@ -14,6 +17,11 @@ export interface Config {
   readonly limits: Limits;
   readonly log: { readonly level: LogLevel };
   readonly identity: IdentitySettings;
+  /** Absent: everything is allowed. */
+  readonly policy?: PolicySettings;
+  readonly rates: readonly RateSettings[];
+  /** Absent: nothing is recorded. */
+  readonly audit?: AuditSettings;
   /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
   readonly seal: { readonly key?: string };
 }
@@ -39,6 +47,8 @@ export interface StdioBackendConfig {
   readonly name: string;
   /** Where it departs from the limits of all. */
   readonly limits?: CallLimits;
+  /** What it is let do, where that is not everything. */
+  readonly profile?: BackendProfile;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -55,6 +65,8 @@ export interface HttpBackendConfig {
   readonly name: string;
   /** Where it departs from the limits of all. */
   readonly limits?: CallLimits;
+  /** What it is let do, where that is not everything. */
+  readonly profile?: BackendProfile;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly transport: HttpTransport;
@@ -68,7 +80,9 @@ export interface EndpointConfig {
   readonly path: string;
   /** Names of `backends`, in the order in which they were given. */
   readonly backends: readonly string[];
-  readonly profile: Profile;
+  readonly profile: FullProfile;
+  /** How a denial is told. */
+  readonly denials: DenialStyle;
   /** `optional` serves legacy requests without a session id as one-offs that can't be asked anything. */
   readonly sessions: 'required' | 'optional';
   /** Whether things get new names where several backends stand behind the endpoint. */
@@ -78,6 +92,10 @@ export interface EndpointConfig {
   /** Where this endpoint departs from the specification because its owner said so. For the start-up message. */
   readonly deviations: readonly string[];
 }
+
+/** `error`: as a JSON-RPC error; `http403`: the same with the status of HTTP; `hide`: as what does not exist. */
+export const denialStyles = ['error', 'http403', 'hide'] as const;
+export type DenialStyle = (typeof denialStyles)[number];
 
 /** `collision` renames only what several backends call by the same name; with `never` such things can't be reached here at all. */
 export const namings = ['always', 'collision', 'never'] as const;

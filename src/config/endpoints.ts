@@ -1,7 +1,8 @@
 /** Which addresses there are, and what each of them speaks. */
 import type { GuardSettings } from '../identity/settings.ts';
+import type { FullProfile } from '../policy/profile.ts';
 import { type Profile, type Revision, revisions } from '../wire/revisions.ts';
-import type { EndpointConfig, Naming } from './config.ts';
+import type { DenialStyle, EndpointConfig, Naming } from './config.ts';
 
 /** The only revision with batches, which its implementations MUST be able to receive. */
 export const batchRevision: Revision = '2025-03-26';
@@ -15,6 +16,7 @@ export interface ProfileDraft {
 export interface EndpointDraft {
   readonly sessions?: EndpointConfig['sessions'] | undefined;
   readonly names?: Naming | undefined;
+  readonly denials?: DenialStyle | undefined;
 }
 
 /**
@@ -36,19 +38,23 @@ export function deviationsOf(profile: Profile): string[] {
 export function buildEndpoint(
   path: string,
   backends: readonly string[],
-  profile: Profile,
+  profile: FullProfile,
   identity: GuardSettings,
   draft: EndpointDraft = {},
 ): EndpointConfig {
-  const { sessions = 'required', names = 'always' } = draft;
-  return { path, backends: [...backends], profile, sessions, names, identity, deviations: deviationsOf(profile) };
+  const { sessions = 'required', names = 'always', denials = 'error' } = draft;
+  const deviations = deviationsOf(profile);
+  return { path, backends: [...backends], profile, denials, sessions, names, identity, deviations };
 }
+
+/** Strict about nothing that its revisions have. */
+const plainProfile: FullProfile = { ...buildProfile(), elicitation: 'any', toolNames: 'any' };
 
 /** One for everything, and one for each backend. A name keeps its spelling everywhere but in the path. */
 export function defaultEndpoints(names: readonly string[], identity: GuardSettings): EndpointConfig[] {
   return [
-    buildEndpoint('/mcp', names, buildProfile(), identity),
-    ...names.map((name) => buildEndpoint(`/servers/${encodeURIComponent(name)}/mcp`, [name], buildProfile(), identity)),
+    buildEndpoint('/mcp', names, plainProfile, identity),
+    ...names.map((name) => buildEndpoint(`/servers/${encodeURIComponent(name)}/mcp`, [name], plainProfile, identity)),
   ];
 }
 

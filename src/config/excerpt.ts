@@ -14,9 +14,15 @@ const harmless: readonly { readonly at: readonly string[]; readonly keys: readon
   { at: ['backends', '*', 'limits'], keys: ['*'] },
   { at: ['mcpServers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
   { at: ['servers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
-  { at: ['endpoints'], keys: ['path', 'backends', 'sessions', 'names'] },
+  { at: ['endpoints'], keys: ['path', 'backends', 'sessions', 'names', 'denials'] },
   { at: ['identity'], keys: ['publicUrl', 'style', 'audiences'] },
-  { at: ['endpoints', 'profile'], keys: ['revisions', 'batches', 'accept'] },
+  {
+    at: ['endpoints', 'profile'],
+    keys: ['revisions', 'batches', 'accept', 'elicitation', 'toolNames', 'bodyBytes', 'jsonDepth'],
+  },
+  { at: ['backends', '*', 'profile'], keys: ['asks'] },
+  { at: ['policy'], keys: ['mode', 'open'] },
+  { at: ['policy', 'rules'], keys: ['id', 'effect', 'mode', 'what'] },
   { at: ['limits'], keys: ['*'] },
   { at: ['log'], keys: ['level'] },
 ];

@@ -91,7 +91,8 @@ export function readForeign(
   const notices: string[] = [];
   const backends = (document.keys([where]) ?? []).flatMap((name): BackendConfig[] => {
     const path = [where, name];
-    if (!serverName.test(name)) {
+    const isNamed = serverName.test(name);
+    if (!isNamed) {
       document.reportKey(path, { message: `\`${name}\` can't be the name of a server`, expected: aServerName });
     }
     if (isDisabled(document, path, variables)) {
@@ -99,7 +100,7 @@ export function readForeign(
       return [];
     }
     const draft = readEntry(document, path, name, variables, notices);
-    return draft === undefined ? [] : [buildBackend(draft, { directory, limits: defaultLimits })];
+    return draft === undefined || !isNamed ? [] : [buildBackend(draft, { directory, limits: defaultLimits })];
   });
   return { backends, notices };
 }

@@ -1,12 +1,11 @@
 /** `bascule.yaml`: a closed list of settings. What is not in it is refused, and so is what contradicts itself. */
 import * as z from 'zod';
-import { type Revision, revisions } from '../wire/revisions.ts';
 import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
-import { type BackendConfig, type EndpointConfig, httpTransports, logLevels, namings } from './config.ts';
+import { type BackendConfig, denialStyles, type EndpointConfig, httpTransports, logLevels, namings } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
-import { aPath, batchRevision, buildEndpoint, buildProfile, canonicalPath, type ProfileDraft } from './endpoints.ts';
+import { aPath, buildEndpoint, canonicalPath, defaultEndpoints } from './endpoints.ts';
 import type { Variables } from './expand.ts';
-import { type IdentityReading, readGuard, readIdentity } from './identity.ts';
+import { type IdentityReading, readGuard, readIdentity, withoutIdentity } from './identity.ts';
 import { check } from './issues.ts';
 import {
   callLimitNames,
@@ -18,6 +17,16 @@ import {
   settleLimits,
 } from './limits.ts';
 import { listenShape } from './listen.ts';
+import { readPolicy } from './policy.ts';
+import { readAudit } from './policy-audit.ts';
+import {
+  backendProfileShape,
+  buildFullProfile,
+  checkBackendProfile,
+  checkFullProfile,
+  profileShape,
+} from './policy-profile.ts';
+import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
 import { isDisabled, type Reading } from './reading.ts';
 import * as shape from './shapes.ts';
@@ -41,6 +50,10 @@ const settings = {
     .optional(),
   limits: shape.closed('a map of limits', limitShapes).optional(),
   identity: z.unknown().optional(),
+  // Read on their own, once it is known what they can speak of.
+  policy: z.unknown().optional(),
+  rates: z.unknown().optional(),
+  audit: z.unknown().optional(),
   log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
@@ -61,6 +74,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   transport: shape.choice(httpTransports).optional(),
   limits: shape.closed('a map of limits', shapesOf(callLimitNames)).optional(),
   disabled: shape.flag.optional(),
+  profile: backendProfileShape.optional(),
 });
 
 const aName = z.string({ error: 'the name of a backend' });
@@ -68,16 +82,8 @@ const aName = z.string({ error: 'the name of a backend' });
 const endpointShape = shape.closed('a map with `path`', {
   path: z.string({ error: aPath }).refine((path) => canonicalPath(path) !== undefined, { error: aPath }),
   backends: z.array(aName, { error: 'a list of names' }).min(1, { error: 'at least one name' }).optional(),
-  profile: shape
-    .closed('a map of settings', {
-      revisions: z
-        .array(shape.choice(revisions), { error: 'a list of revisions' })
-        .min(1, { error: 'at least one revision' })
-        .optional(),
-      batches: shape.choice(['deny', 'allow']).optional(),
-      accept: shape.choice(['lenient', 'strict']).optional(),
-    })
-    .optional(),
+  profile: profileShape.optional(),
+  denials: shape.choice(denialStyles).optional(),
   sessions: shape.choice(['required', 'optional']).optional(),
   names: shape.choice(namings).optional(),
   identity: z.unknown().optional(),
@@ -103,7 +109,8 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const names = document.keys(['backends']) ?? [];
   const backends = names.flatMap((name): BackendConfig[] => {
     const path = ['backends', name];
-    if (!backendName.test(name)) {
+    const isNamed = backendName.test(name);
+    if (!isNamed) {
       const expected = 'up to 64 letters, digits, dots, dashes and underscores';
       document.reportKey(path, { message: `\`${name}\` can't be the name of a backend`, expected });
     }
@@ -112,16 +119,25 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
       return [];
     }
     const draft = readBackend(document, path, name, variables);
-    return draft === undefined ? [] : [buildBackend(draft, { directory, limits })];
+    return draft === undefined || !isNamed ? [] : [buildBackend(draft, { directory, limits })];
   });
 
   const built = new Set(backends.map(({ name }) => name));
   // From the file again, since a mistake elsewhere must not hide the mistakes in here.
   const items = document.read(['endpoints'], variables);
-  const endpoints = Array.isArray(items) ? readEndpoints(document, items, { names, built, identity }) : undefined;
+  const endpoints = Array.isArray(items)
+    ? readEndpoints(document, items, { names, built, identity, limits })
+    : undefined;
+  const guard = (identity ?? withoutIdentity).guard;
+  const places = endpoints ?? defaultEndpoints([...built], guard);
+  const world = { endpoints: places.map(({ path }) => path), backends: [...built] };
+  const policy = readPolicy(document, variables, world);
+  const rates = readRates(document, variables, world);
+  const audit = readAudit(document, directory, variables);
   // The same for where we listen: that it is open to others is told together with everything else.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
-  return { listen, backends, endpoints, limits, identity, log: file?.log, seal: file?.seal, notices };
+  const leave = { policy, rates, audit };
+  return { listen, backends, endpoints, limits, identity, ...leave, log: file?.log, seal: file?.seal, notices };
 }
 
 function shallow(document: ConfigDocument, key: string): unknown {
@@ -155,6 +171,7 @@ function readBackend(
     const expected = '1, since `share: true` means one process for everybody';
     document.report([...path, 'maxProcesses'], { message: '`maxProcesses` contradicts `share`', expected });
   }
+  checkBackendProfile(document, [...path, 'profile'], entry.profile ?? {});
   return { name, ...entry };
 }
 
@@ -183,12 +200,13 @@ interface Surroundings {
   readonly names: readonly string[];
   readonly built: ReadonlySet<string>;
   readonly identity: IdentityReading | undefined;
+  readonly limits: Limits;
 }
 
 function readEndpoints(
   document: ConfigDocument,
   items: readonly unknown[],
-  { names, built, identity }: Surroundings,
+  { names, built, identity, limits }: Surroundings,
 ): EndpointConfig[] {
   const paths = new Set<string>();
   return items.flatMap((item, at): EndpointConfig[] => {
@@ -202,10 +220,10 @@ function readEndpoints(
     }
     paths.add(path);
     checkNames(document, [...here, 'backends'], endpoint.backends ?? [], names);
-    checkProfile(document, [...here, 'profile'], endpoint.profile ?? {});
+    checkFullProfile(document, [...here, 'profile'], endpoint.profile ?? {}, limits);
     const backends = (endpoint.backends ?? names).filter((name) => built.has(name));
     const guard = readGuard(document, [...here, 'identity'], endpoint.identity, identity);
-    return [buildEndpoint(path, backends, buildProfile(endpoint.profile), guard, endpoint)];
+    return [buildEndpoint(path, backends, buildFullProfile(endpoint.profile), guard, endpoint)];
   });
 }
 
@@ -217,16 +235,4 @@ function checkNames(document: ConfigDocument, path: Path, given: readonly string
       document.report(here, { message: `there is no backend \`${name}\``, expected, candidates: names, wrong: name });
     } else if (given.indexOf(name) < at) document.report(here, { message: `\`${name}\` is in this list already` });
   });
-}
-
-function checkProfile(document: ConfigDocument, path: Path, profile: ProfileDraft): void {
-  const given: readonly Revision[] = profile.revisions ?? [];
-  given.forEach((revision, at) => {
-    if (given.indexOf(revision) === at) return;
-    document.report([...path, 'revisions', at], { message: `\`${revision}\` is in this list already` });
-  });
-  if (profile.batches === 'allow' && given.length > 0 && !given.includes(batchRevision)) {
-    const expected = `\`${batchRevision}\` among the \`revisions\`: no other revision has batches`;
-    document.report([...path, 'batches'], { message: '`batches: allow` allows nothing here', expected });
-  }
 }

@@ -28,7 +28,6 @@ export const profileShape = shape.closed('a map of settings', {
 export type FullProfileDraft = z.infer<typeof profileShape>;
 
 export const backendProfileShape = shape.closed('a map of settings', {
-  revisions: revisionList,
   // An empty list is meant: such a backend asks nothing.
   asks: z.array(shape.choice(askKinds), { error: 'a list of sampling, elicitation and roots' }).optional(),
 });
@@ -61,20 +60,24 @@ export function checkFullProfile(
 }
 
 export function checkBackendProfile(document: ConfigDocument, path: Path, profile: BackendProfileDraft): void {
-  checkTwice(document, [...path, 'revisions'], dated(profile.revisions ?? []));
   checkTwice(document, [...path, 'asks'], profile.asks ?? []);
 }
 
 export function buildFullProfile(draft: FullProfileDraft = {}): FullProfile {
   const { elicitation = 'any', toolNames = 'any', bodyBytes, jsonDepth, batches, accept } = draft;
   const given = draft.revisions && dated(draft.revisions);
-  return { ...buildProfile({ revisions: given, batches, accept }), elicitation, toolNames, bodyBytes, jsonDepth };
+  return {
+    ...buildProfile({ revisions: given, batches, accept }),
+    elicitation,
+    toolNames,
+    ...(bodyBytes !== undefined && { bodyBytes }),
+    ...(jsonDepth !== undefined && { jsonDepth }),
+  };
 }
 
 export function buildBackendProfile(draft: BackendProfileDraft = {}): BackendProfile {
-  const given = draft.revisions && dated(draft.revisions);
   const asks: readonly AskKind[] = draft.asks ?? askKinds;
-  return { revisions: revisions.filter((one) => given?.includes(one) ?? true), asks };
+  return { asks };
 }
 
 function dated(given: readonly (Revision | typeof LATEST)[]): readonly Revision[] {

@@ -1,4 +1,7 @@
 /** What both dialects share: what a reading yields, and which entries are left out of it. */
+import type { AuditSettings } from '../observe/audit.ts';
+import type { RateSettings } from '../policy/rates.ts';
+import type { PolicySettings } from '../policy/rules.ts';
 import type { BackendConfig, EndpointConfig, LogLevel } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
@@ -16,6 +19,9 @@ export interface Reading {
   readonly seal?: { readonly key?: string | undefined } | undefined;
   /** Absent where it is wrong, and reported, or where the dialect has none. */
   readonly identity?: IdentityReading | undefined;
+  readonly policy?: PolicySettings | undefined;
+  readonly rates?: readonly RateSettings[] | undefined;
+  readonly audit?: AuditSettings | undefined;
   readonly notices: readonly string[];
 }
 

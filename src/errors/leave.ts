@@ -69,5 +69,18 @@ export const leave = {
   ),
 
   // Policy. The numbers are those of HTTP on purpose: outside the range that JSON-RPC reserves.
-  policy_denied: row('client', 200, 403, 'Denied by policy', 'A rule, or the absence of one, denies it.'),
+  policy_denied: row(
+    'client',
+    200,
+    403,
+    'Denied by policy',
+    'A rule, or the absence of one, denies it; `data.rules` has the ids of the rules that decided. Notifications are answered with HTTP 403, and so is everything where the endpoint says `denials: http403`.',
+  ),
+  rate_limited: row(
+    'client',
+    429,
+    429,
+    'Rate limited',
+    'More requests a second, or more at the same time, than `rates` allows; `data.limit` names the limit, and `Retry-After` says when to come back.',
+  ),
 } as const satisfies Record<string, FailureRow>;

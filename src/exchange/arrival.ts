@@ -1,15 +1,17 @@
 /** What a transport hands to the gateway, and what the gateway offers to transports. */
 import type { Failure } from '../errors.ts';
 import type { Credentials } from '../identity/principal.ts';
+import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
-import type { Profile } from '../wire/revisions.ts';
 import type { Connection, Reply } from './outlet.ts';
 
 /** One MCP address: a path, the backends behind it, a profile. */
 export interface Endpoint {
   readonly path: string;
   readonly backends: readonly string[];
-  readonly profile: Profile;
+  readonly profile: FullProfile;
+  /** How a denial is told: as an error, with the status of HTTP, or as what does not exist. */
+  readonly denials: 'error' | 'http403' | 'hide';
   readonly sessions: 'required' | 'optional';
   /** How things are called where several backends stand behind it. */
   readonly names: 'always' | 'collision' | 'never';

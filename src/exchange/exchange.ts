@@ -16,11 +16,19 @@ import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } 
 import { metaKeys } from '../wire/meta.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
-import { idAt, member } from '../wire/values.ts';
+import { idAt, member, stringAt } from '../wire/values.ts';
 import type { Call } from './call.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
 const { subscriptionId } = metaKeys;
+
+/** How an exchange ended, for the record. */
+export interface Ending {
+  /** `asked`: it needs input, and another round follows. */
+  readonly outcome: 'result' | 'error' | 'cancelled' | 'asked';
+  /** Of the failure table, where it failed here. */
+  readonly reason?: string | undefined;
+}
 
 export class Exchange {
   readonly request: Request;
@@ -31,6 +39,7 @@ export class Exchange {
   readonly #onSettled: (exchange: Exchange) => void;
   #call: Call | undefined;
   #settled = false;
+  #watcher: ((ending: Ending) => void) | undefined;
 
   constructor(request: Request, row: MethodRow, outlet: Outlet, onSettled: (exchange: Exchange) => void) {
     this.request = request;
@@ -48,6 +57,12 @@ export class Exchange {
   /** Whether the client can be told anything before the answer. */
   get carries(): boolean {
     return this.#outlet.carries;
+  }
+
+  /** Told once how it ended; at once where it has. In the place of whoever watched before. */
+  watch(watcher: ((ending: Ending) => void) | undefined): void {
+    if (this.#settled) watcher?.({ outcome: 'cancelled' });
+    else this.#watcher = watcher;
   }
 
   /** The call that works for this exchange now. */
@@ -81,11 +96,9 @@ export class Exchange {
 
   /** A response of a backend, under the client's own id. */
   respond(message: Response, status?: number): void {
-    this.settle({
-      kind: 'response',
-      bytes: piecesWithId(message, this.request.id.raw),
-      ...(status === undefined ? {} : { status }),
-    });
+    const bytes = piecesWithId(message, this.request.id.raw);
+    const settlement = { kind: 'response', bytes, ...(status === undefined ? {} : { status }) } as const;
+    this.settle(settlement, this.#watcher && outcomeOf(message));
   }
 
   /** The end of a `subscriptions/listen`. */
@@ -114,20 +127,21 @@ export class Exchange {
   }
 
   /** A result object of our own making. */
-  respondResult(result: Raw): void {
-    this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) });
+  respondResult(result: Raw, outcome?: 'asked'): void {
+    this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) }, outcome);
   }
 
   fail(failure: Failure): void {
     this.settle({ kind: 'failure', failure, id: this.request.id.raw });
   }
 
-  settle(settlement: Settlement): void {
+  settle(settlement: Settlement, outcome: Ending['outcome'] = 'result'): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#call = undefined;
     this.#outlet.settle(settlement);
     this.#onSettled(this);
+    this.#watcher?.(endingOf(settlement, outcome));
   }
 
   /** The client does not want the answer any more: the backend is told, and nothing is said downstream. */
@@ -143,6 +157,17 @@ export class Exchange {
     this.fail(failure);
     call?.cancel(failure.message);
   }
+}
+
+function endingOf(settlement: Settlement, outcome: Ending['outcome']): Ending {
+  if (settlement.kind === 'failure') return { outcome: 'error', reason: settlement.failure.reason };
+  return { outcome: settlement.kind === 'silence' ? 'cancelled' : outcome };
+}
+
+function outcomeOf(message: Response): Ending['outcome'] {
+  if (message.kind === 'error') return 'error';
+  const type = member(message.result, 'resultType');
+  return type !== undefined && stringAt(message.bytes, type) === 'input_required' ? 'asked' : 'result';
 }
 
 /** The message with `_meta` of the given object naming the subscription: replaced where a backend named its own, else added. */

@@ -43,6 +43,10 @@ export class Session {
   logLevel: string | undefined;
   /** What to pass on of what a backend said, in the client's names: set where several stand behind the endpoint. */
   translate: ((backend: string, said: Notification) => Notification | undefined) | undefined;
+  /** Why a backend may not ask the client something; undefined where it may. Absent where every backend may. */
+  denyAsk: ((backend: string, ask: Ask) => Failure | undefined) | undefined;
+  /** Whether the client may hear something. Absent where it may hear everything. */
+  mayHear: ((backend: string, said: Notification) => boolean) | undefined;
   readonly #clock: Clock;
   readonly #endings: (() => void)[] = [];
   #lastSeen: number;
@@ -85,10 +89,12 @@ export class Session {
       notify: (said: Notification) => {
         const notification = this.translate === undefined ? said : this.translate(backend, said);
         if (notification === undefined || this.#ended || !this.hears(notification)) return;
+        if (this.mayHear?.(backend, notification) === false) return;
         this.downstream.deliver(notification.bytes, urgencyOf(notification));
       },
       ask: (ask: Ask) => {
-        if (this.#ended) ask.answer({ failure: new Failure('ask_not_supported') });
+        const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);
+        if (failure !== undefined) ask.answer({ failure });
         else this.asks.relay(ask, (message) => this.downstream.deliver(message, 'keep', questionKey));
       },
       lost,

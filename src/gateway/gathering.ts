@@ -23,7 +23,7 @@ import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Discovery } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
-import type { Notification } from '../wire/message.ts';
+import type { Notification, Request } from '../wire/message.ts';
 import { textMember } from '../wire/values.ts';
 import type { HearChange } from './hub.ts';
 
@@ -55,6 +55,7 @@ interface Source {
 export class Gathering implements Call {
   readonly #exchange: Exchange;
   readonly #sources: Sources;
+  readonly #request: Request;
   readonly #open = new Map<string, Promise<Source>>();
   readonly #changes: Changes<ListKind>;
   /** The client's address of a resource, by backend and the backend's own. */
@@ -65,15 +66,17 @@ export class Gathering implements Call {
   #acknowledged = false;
   #ended = false;
 
-  constructor(exchange: Exchange, sources: Sources) {
+  /** `request` has the filter, where that is not all that the client asked for. */
+  constructor(exchange: Exchange, sources: Sources, request: Request = exchange.request) {
     this.#exchange = exchange;
     this.#sources = sources;
+    this.#request = request;
     this.#changes = new Changes(sources.clock, sources.limits.changesMs, (kind) => this.#tellChange(kind));
   }
 
   /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
   async begin(): Promise<void> {
-    const asked = readFilter(this.#exchange.request);
+    const asked = readFilter(this.#request);
     if (asked === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
     if (this.#exchange.settled) return;
     this.#exchange.drivenBy(this);

@@ -13,13 +13,17 @@ import type { HeldLane } from '../exchange/lanes.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import { PooledCall } from '../exchange/pooled-call.ts';
 import type { Session } from '../exchange/session.ts';
-import { decide } from '../policy/decide.ts';
-import type { Permit } from '../policy/permit.ts';
+import type { Principal } from '../identity/principal.ts';
+import { type Permit, systemPermit } from '../policy/permit.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { textMember } from '../wire/values.ts';
 import { absorb, beginListening, rememberLevel } from './absorb.ts';
 import { demandToolScopes } from './entry.ts';
+import { after, clear, eachRoundAnew } from './leave/clearance.ts';
+import { guarded } from './leave/guarded.ts';
+import type { Grant } from './leave/wish.ts';
+import type { Reader } from './lists.ts';
 import { discoverAll, inClientNames, listCall } from './many.ts';
 import { readerForSession } from './reading.ts';
 import type { Rooms } from './rooms.ts';
@@ -27,6 +31,19 @@ import { SessionLinks } from './session-links.ts';
 import { isMerged, type Target } from './targets.ts';
 import { listTools, toolsAt } from './tools.ts';
 import type { Turn } from './turn.ts';
+
+/** A request that may go on. */
+export interface Cleared {
+  readonly principal: Principal;
+  readonly grant: Grant;
+  /** Absent where the gateway answers for all backends together. */
+  readonly target: Target | undefined;
+}
+
+/** One that may go on to a backend. */
+interface Bound extends Cleared {
+  readonly target: Target;
+}
 
 export class LegacyCalls {
   readonly #rooms: Rooms;
@@ -36,58 +53,81 @@ export class LegacyCalls {
     this.#rooms = rooms;
   }
 
-  decide({ principal, endpoint }: Pick<Session, 'principal' | 'endpoint'>, row: MethodRow, backend: string): Permit {
-    return decide({ principal, row, endpoint: endpoint.path, backend });
+  /**
+   * Finds out where a request leads, and whether it may go there. Throws, or rejects with, a Failure where it may not; a promise
+   * only where lists have to be read first.
+   */
+  clear(turn: Turn, session: Session, message: Request): Cleared | Promise<Cleared> {
+    const { principal } = turn;
+    const { endpoint, client } = session;
+    const row = admitLegacy(message, client.revision);
+    // Nobody would hear what it is subscribed to.
+    if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
+    const wanted = { principal, endpoint, row, message, revision: client.revision };
+    const [only = ''] = endpoint.backends;
+    const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, grant, target });
+    if (!isMerged(endpoint)) {
+      const target = { backend: only, message };
+      return after(
+        clear(this.#rooms, wanted, target, () => this.#reader(session, principal)),
+        whole(row.method === 'ping' ? undefined : target),
+      );
+    }
+    if (row.method !== 'ping' && !this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
+    if (row.ours === true || row.list !== undefined || row.method === setLevel.method)
+      return whole(undefined)(this.#rooms.leave.ask({ ...wanted, backend: '' }));
+    const reader = this.#reader(session, principal);
+    return after(this.#rooms.targets.find(endpoint, row, message, reader), (target) => {
+      demandToolScopes(this.#rooms, turn, target);
+      return after(
+        clear(this.#rooms, wanted, target, () => reader),
+        whole(target),
+      );
+    });
+  }
+
+  #reader(session: Session, principal: Principal): Reader {
+    const hold: Reader['hold'] = (permit, backend, row) => this.#laneFor(session, backend, permit, row);
+    return readerForSession(session, hold, principal);
   }
 
   /**
    * What stands behind a new session. One backend is its other half, and is opened with it; of many each is opened when it
    * is needed.
    */
-  async open(session: Session): Promise<Discovery> {
+  async open(session: Session, permit: Permit): Promise<Discovery> {
     const { endpoint } = session;
     const [only = ''] = endpoint.backends;
-    if (!isMerged(endpoint)) return (await this.#lane(session, only, this.decide(session, initialize, only))).discovery;
+    if (!isMerged(endpoint)) return (await this.#lane(session, only, permit)).discovery;
     this.#links.set(session, new SessionLinks(this.#rooms, session));
     return discoverAll(this.#rooms, endpoint);
   }
 
-  /** `turn` is the message's own: what its sender may do now counts, and not what they could when the session began. */
-  async serve(turn: Turn, session: Session, exchange: Exchange): Promise<void> {
-    const { request: message } = exchange;
-    const { endpoint } = session;
-    const row = admitLegacy(message, session.client.revision);
-    if (row.method === 'ping') {
-      exchange.respondResult('{}');
-      return;
-    }
-    // Nobody would hear what it is subscribed to.
-    if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
-    if (!isMerged(endpoint)) {
-      const [only = ''] = endpoint.backends;
-      return this.#serveOne(turn, session, exchange, { backend: only, message });
-    }
-    if (!this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
-    if (row.method === 'logging/setLevel') return this.#setLevels(session, exchange);
-    const reader = readerForSession(session, (permit, backend, what) => this.#laneFor(session, backend, permit, what));
-    if (row.list !== undefined) {
-      const start = listCall(this.#rooms, endpoint, reader, () => unknownMethod(message, 'legacy'));
+  async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
+    const { request: message, row } = exchange;
+    const cleared = clearing instanceof Promise ? await clearing : clearing;
+    const { principal, grant, target } = cleared;
+    exchange.watch(grant.over);
+    if (exchange.settled) return;
+    if (target !== undefined) return this.#serveOne(session, exchange, { principal, grant, target });
+    if (row.method === 'ping') exchange.respondResult('{}');
+    else if (row.method === setLevel.method) this.#setLevels(session, exchange);
+    else {
+      const reader = this.#reader(session, principal);
+      const start = listCall(this.#rooms, session.endpoint, reader, () => unknownMethod(message, 'legacy'));
       new LegacyDrive({ ...this.#rooms, session }, exchange, callRequest(session, exchange, message), start).begin();
-      return;
     }
-    const target = await this.#rooms.targets.find(endpoint, row, message, reader);
-    demandToolScopes(this.#rooms, turn, target);
-    return this.#serveOne(turn, session, exchange, target);
   }
 
   /** A notification of the client, to every backend that has a session for it. */
-  notify(turn: Turn, session: Session, message: Notification, row: MethodRow): void {
+  notify(session: Session, principal: Principal, message: Notification, row: MethodRow): void {
     // One that lasts for this message alone has no lanes, and must not get any.
     if (session.downstream === nowhere) return;
     const isReady = row.method === 'notifications/initialized';
     const merged = isMerged(session.endpoint);
     for (const [backend, opening] of session.lanes) {
-      const permit = this.decide(turn, row, backend);
+      const permit = this.#may(session, row, backend, principal);
+      if (permit === undefined) continue;
       opening.then(
         (lane) => {
           lane.notify(permit, message);
@@ -101,10 +141,17 @@ export class LegacyCalls {
     for (const backend of session.endpoint.backends) this.#openIfLegacy(session, backend);
   }
 
-  async #serveOne(turn: Turn, session: Session, exchange: Exchange, target: Target): Promise<void> {
+  /** For what follows from something that was asked for: the lanes of a session, what they are told anew. */
+  #may(session: Session, row: MethodRow, backend: string, principal = session.principal): Permit | undefined {
+    const { endpoint, client } = session;
+    return this.#rooms.leave.may({ principal, endpoint, row, backend, revision: client.revision });
+  }
+
+  async #serveOne(session: Session, exchange: Exchange, cleared: Bound): Promise<void> {
     const { row } = exchange;
+    const { target, grant } = cleared;
     const { backend, message } = target;
-    const permit = this.decide(turn, row, backend);
+    const { permit } = grant;
     const lane = await this.#laneFor(session, backend, permit, row);
     if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
     this.#remember(session, exchange, target);
@@ -116,24 +163,27 @@ export class LegacyCalls {
       lane.era === 'modern' && row.method === 'tools/call'
         ? (again: boolean) =>
             this.#rooms.toolHeaders.valuesFor(
-              toolsAt(backend, turn.principal),
+              toolsAt(backend, cleared.principal),
               message,
               listTools(this.#rooms, lane),
               again,
             )
         : undefined;
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
-    const start = this.#starter(session, lane, target, permit);
+    const start = eachRoundAnew(exchange, grant, this.#starter(session, lane, row, cleared));
     new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
   }
 
-  #starter(session: Session, lane: HeldLane, target: Target, permit: Permit): StartCall {
-    if (!isMerged(session.endpoint)) return (next, sink) => lane.call(permit, next, sink);
+  #starter(session: Session, lane: HeldLane, row: MethodRow, { principal, grant, target }: Bound): StartCall {
+    const { endpoint } = session;
+    const { permit } = grant;
+    const to = { leave: this.#rooms.leave, principal, endpoint, backend: target.backend, row };
+    if (!isMerged(endpoint)) return (next, sink) => lane.call(permit, next, guarded(sink, to));
     const links = this.#links.get(session);
     const said = links && ((notification: Notification) => links.translate(target.backend, notification));
     const opened = (on: HeldLane) => ({ lane: on, level: undefined, release: () => on.release?.() });
     return (next, sink) => {
-      const hears = withoutSessionLoss(inClientNames(sink, target, said));
+      const hears = withoutSessionLoss(inClientNames(guarded(sink, to), target, said));
       // One session upstream among several: that it is lost is no reason to end the client's, and it is opened anew.
       const reopen = async () => {
         // The session hears after the call that the lane is lost, and would give out the same one until then.
@@ -159,7 +209,8 @@ export class LegacyCalls {
   #tellLevel(session: Session, backend: string, lane: Lane): void {
     const { logLevel: level } = session;
     if (level === undefined || lane.era === 'modern' || lane.discovery.capabilities.logging === undefined) return;
-    const permit = this.decide(session, setLevel, backend);
+    const permit = this.#may(session, setLevel, backend);
+    if (permit === undefined) return;
     callOnce((sink) => lane.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
   }
 
@@ -174,7 +225,8 @@ export class LegacyCalls {
   }
 
   #openIfLegacy(session: Session, backend: string): void {
-    const permit = this.decide(session, initialize, backend);
+    const permit = this.#may(session, initialize, backend);
+    if (permit === undefined) return;
     this.#rooms.lanes.discover(backend).then(
       ({ eras }) => {
         if (eras.includes('legacy') && !session.ended) this.#lane(session, backend, permit).catch(() => undefined);
@@ -215,7 +267,8 @@ export class LegacyCalls {
   #settleIn(session: Session, backend: string, lane: Lane): void {
     this.#tellLevel(session, backend, lane);
     if (lane.era === 'modern') return;
-    const permit = this.decide(session, subscribe, backend);
+    // They were allowed when they were made.
+    const permit = systemPermit('stream');
     for (const uri of this.#links.get(session)?.subscriptionsAt(backend) ?? []) {
       callOnce((sink) => lane.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(() => undefined);
     }
@@ -227,7 +280,6 @@ const STOOD_MS = 10_000;
 
 const initialize = methodRow('initialize') as MethodRow;
 const setLevel = methodRow('logging/setLevel') as MethodRow;
-const subscribe = methodRow('resources/subscribe') as MethodRow;
 
 function callRequest(session: Session, exchange: Exchange, message: Request): CallRequest {
   return {

@@ -7,15 +7,21 @@ import { Exchange } from '../exchange/exchange.ts';
 import { initializeResult, readInitialize, readStranger } from '../exchange/handshake.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import { Session } from '../exchange/session.ts';
+import type { Principal } from '../identity/principal.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { readBatch } from '../wire/batch.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
-import { methodRow } from '../wire/methods.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { hasPolling, type Revision } from '../wire/revisions.ts';
 import { demandScopes } from './entry.ts';
-import { LegacyCalls } from './legacy-calls.ts';
+import { attemptEarly, isToldByStatus } from './leave/clearance.ts';
+import { guardSession } from './leave/guarded.ts';
+import type { Grant } from './leave/wish.ts';
+import { type Cleared, LegacyCalls } from './legacy-calls.ts';
+import { giveBack, Members, refusal } from './members.ts';
 import type { Rooms } from './rooms.ts';
+import { isMerged } from './targets.ts';
 import type { LineState, Opening, Turn } from './turn.ts';
 
 /** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
@@ -36,6 +42,7 @@ export class LegacyFront {
     if (message.kind === 'batch') return this.#batch(turn, message);
     if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(turn, message);
     if (message.kind === 'request' && message.method === 'ping' && turn.line !== undefined) {
+      this.#decide(turn, rowOf('ping'), undefined).over?.({ outcome: 'result' });
       reply.respond(resultBytes(message.id.raw, '{}'));
       return;
     }
@@ -43,13 +50,16 @@ export class LegacyFront {
     const session = this.#isOneOff(turn) ? this.#stranger(turn) : this.session(turn);
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
-      this.#oneWay(turn, session, message);
+      const row = this.#decideOneWay(turn, message, session);
+      this.#oneWay(session, turn, message, row);
       reply.accepted();
       return;
     }
     this.#admit(session, [message]);
+    const cleared = attemptEarly(() => this.#calls.clear(turn, session, message));
     const [outlet] = reply.open({ ...streamOf(session), era: 'legacy', requests: 1, batch: false, longLived: false });
-    if (outlet !== undefined) this.#request(turn, session, message, outlet);
+    if (outlet !== undefined) this.#request(session, message, outlet, cleared);
+    else giveBack(cleared);
   }
 
   /** The session that a message names, or that its line has. */
@@ -95,18 +105,26 @@ export class LegacyFront {
       throw new Failure('session_exists');
     }
     const client = readInitialize(request, endpoint.profile);
-    for (const backend of endpoint.backends) this.#calls.decide(turn, rowOf('initialize'), backend);
+    const { permit, over } = this.#decide(turn, rowOf('initialize'), client.revision);
 
     const id = this.#rooms.newId();
     const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
     const session = new Session({ id, principal, endpoint, client }, downstream, this.#rooms.limits, this.#rooms.clock);
+    guardSession(this.#rooms.leave, session);
     const { sessions } = this.#rooms;
-    sessions.reserve(principal);
+    let outcome: 'result' | 'error' = 'error';
+    try {
+      sessions.reserve(principal);
+    } catch (error) {
+      over?.({ outcome });
+      throw error;
+    }
     this.#rooms.work.begin();
     const opened = line === undefined ? undefined : open(line);
     let added = false;
     try {
-      const discovery = await this.#calls.open(session);
+      const discovery = await this.#calls.open(session, permit);
+      outcome = 'result';
       // It went away before its session was there to be ended.
       if (line?.closed === true) {
         session.end(new Failure('session_ended'));
@@ -124,6 +142,7 @@ export class LegacyFront {
       if (!added) sessions.giveUp(principal);
       this.#rooms.work.end();
       opened?.();
+      over?.({ outcome });
     }
   }
 
@@ -134,18 +153,30 @@ export class LegacyFront {
   }
 
   /** 2025-03-26 alone: every member is decided before any of them is done, and one denial denies all. */
-  #batch(turn: Turn, batch: Batch): void {
-    const { endpoint, reply, header } = turn;
+  #batch(turn: Turn, batch: Batch): void | Promise<void> {
+    const { endpoint, header } = turn;
     if (endpoint.profile.batches === 'deny') throw new Failure('unsupported_mcp_batch');
     const session = this.session(turn);
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     const denied = denyBatch(endpoint.profile, session.client.revision);
     if (denied !== undefined) throw denied;
-    const messages = readBatch(batch, { depth: this.#rooms.limits.jsonDepth });
+    const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? this.#rooms.limits.jsonDepth });
     demandScopes(this.#rooms, turn, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);
-    for (const message of messages) if (message.kind !== 'request') this.#oneWay(turn, session, message);
+    const members = new Members(messages, {
+      oneWay: (message) => this.#decideOneWay(turn, message, session),
+      request: (message) => this.#calls.clear(turn, session, message),
+    });
+    if (this.#rooms.leave.isOpen) return this.#doBatch(turn, session, members);
+    return members.decided().then((denial) => this.#doBatch(turn, session, members, denial));
+  }
+
+  #doBatch(turn: Turn, session: Session, members: Members, denial?: Failure): void {
+    const { reply } = turn;
+    const { requests } = members;
+    if (denial !== undefined && (requests.length === 0 || isToldByStatus(denial))) throw denial;
+    if (denial === undefined) for (const { message, row } of members.oneWay) this.#oneWay(session, turn, message, row);
     if (requests.length === 0) {
       reply.accepted();
       return;
@@ -159,7 +190,9 @@ export class LegacyFront {
     });
     for (const [index, outlet] of outlets.entries()) {
       const request = requests[index];
-      if (request !== undefined) this.#request(turn, session, request, outlet);
+      if (request === undefined) continue;
+      const cleared = denial === undefined ? request.cleared : refusal(denial);
+      this.#request(session, request.message, outlet, cleared);
     }
   }
 
@@ -169,7 +202,7 @@ export class LegacyFront {
     }
   }
 
-  #request(turn: Turn, session: Session, message: Request, outlet: Outlet): void {
+  #request(session: Session, message: Request, outlet: Outlet, cleared: Cleared | Promise<Cleared>): void {
     const row = methodRow(message.method) ?? rowOf('ping');
     const exchange = new Exchange(message, row, outlet, (settled) => {
       session.inflight.remove(settled);
@@ -178,25 +211,43 @@ export class LegacyFront {
     });
     session.inflight.add(exchange);
     this.#rooms.work.begin();
-    this.#calls.serve(turn, session, exchange).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+    this.#calls.serve(session, exchange, cleared).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
   }
 
-  #oneWay(turn: Turn, session: Session, message: Exclude<Message, Request>): void {
-    if (message.kind === 'notification') this.#notification(turn, session, message);
+  /** For what is for all backends of the endpoint together. */
+  #decide({ principal, endpoint, message }: Turn, row: MethodRow, revision: Revision | undefined): Grant {
+    const [only = ''] = endpoint.backends;
+    const backend = isMerged(endpoint) ? '' : only;
+    const said = message.kind === 'batch' ? undefined : message;
+    return this.#rooms.leave.ask({ principal, endpoint, row, backend, revision, message: said });
+  }
+
+  /**
+   * The row of a notification that means something, and may come. A response has no method that a rule could speak of: it goes
+   * to the question that waits for it, and nowhere else.
+   */
+  #decideOneWay(turn: Turn, message: Exclude<Message, Request>, { client }: Session): MethodRow | undefined {
+    const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
+    if (row === undefined || row.kind !== 'notification' || row.from === 'server') return undefined;
+    this.#decide({ ...turn, message }, row, client.revision).over?.({ outcome: 'result' });
+    return row;
+  }
+
+  #oneWay(session: Session, turn: Turn, message: Exclude<Message, Request>, row: MethodRow | undefined): void {
+    if (message.kind === 'notification') this.#notification(session, turn.principal, message, row);
     // An answer that nobody waits for is dropped. It never reaches a backend by itself.
     else if (!session.answer(message)) this.#rooms.count('exchange.unasked_response');
   }
 
-  #notification(turn: Turn, session: Session, message: Notification): void {
-    const row = methodRow(message.method);
-    if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
+  #notification(session: Session, principal: Principal, message: Notification, row: MethodRow | undefined): void {
+    if (row === undefined) return;
     if (row.method === 'notifications/cancelled') {
       const cancelled = readCancelled(message);
       if (cancelled !== undefined) session.cancel(cancelled.id, cancelled.reason);
       return;
     }
     if (row.method === 'notifications/initialized') session.initialized = message;
-    this.#calls.notify(turn, session, message, row);
+    this.#calls.notify(session, principal, message, row);
   }
 }
 

@@ -8,10 +8,13 @@ import { LineReply } from '../exchange/line.ts';
 import type { Connection } from '../exchange/outlet.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { operationOf } from './entry.ts';
 import type { Rooms } from './rooms.ts';
 import type { LineState, Turn } from './turn.ts';
+
+const cancel = methodRow('notifications/cancelled') as MethodRow;
 
 export interface Opened {
   readonly endpoint: Endpoint;
@@ -65,8 +68,13 @@ export class Lines {
     const head = { header: undefined, paramHeaders: undefined };
     const turn: Turn = { endpoint, principal, credentials, message, reply, ...head, line };
     const era = eraOn(line, message);
-    if (message.kind === 'notification' && message.method === 'notifications/cancelled') cancelOn(line, turn);
+    if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(turn))
+      cancelOn(line, turn);
     this.#take(era, turn);
+  }
+
+  #mayCancel({ principal, endpoint }: Turn): boolean {
+    return this.#rooms.leave.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
   }
 
   /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */

@@ -3,7 +3,7 @@
  * while it is good, merged, and handed out page by page. A backend that is down or slow costs its own entries and no others.
  */
 import type { Bound, Cursors, Position } from '../catalog/cursors.ts';
-import { readPage, type Scope } from '../catalog/entries.ts';
+import { type Entry, readPage, type Scope } from '../catalog/entries.ts';
 import { createNames, type Names } from '../catalog/names.ts';
 import { offers } from '../catalog/offers.ts';
 import { Recent } from '../catalog/recent.ts';
@@ -21,8 +21,9 @@ import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import type { ResultResponse } from '../wire/message.ts';
-import type { MethodRow } from '../wire/methods.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
+import type { Shown } from './leave/shown.ts';
 import { type Digest, Merged, type Missing } from './merged.ts';
 
 /** Through whose eyes lists are read. */
@@ -45,6 +46,8 @@ export interface ListsOptions {
   readonly limits: ListsLimits;
   readonly digest: Digest;
   readonly warn: Warn;
+  /** What somebody is shown of a list; undefined where that is all of it. */
+  readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => Shown | undefined;
 }
 
 export interface ListsLimits {
@@ -144,6 +147,22 @@ export class Lists {
     });
   }
 
+  /** Whether every backend that has such things has told of them, at some time. */
+  isKnown(endpoint: Endpoint, row: MethodRow, reader: Reader): boolean {
+    const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
+    return endpoint.backends.every((name) => {
+      const discovery = this.#options.backends.get(name)?.lastDiscovery;
+      return known.has(name) || (discovery !== undefined && !offers(discovery.capabilities, row));
+    });
+  }
+
+  /** The tools of one backend, as it told last; read where it was never asked. */
+  async entriesOf(backend: string, reader: Reader): Promise<readonly Entry[]> {
+    const row = methodRow('tools/list') as MethodRow;
+    const part = await this.#part(backend, row, reader);
+    return part === undefined ? [] : 'entries' in part ? part.entries : (part.last?.entries ?? []);
+  }
+
   /** The same as the clients see it. */
   knownView(endpoint: Endpoint, row: MethodRow, reader: Reader): View {
     const lists = this.known(endpoint, row, reader);
@@ -164,8 +183,9 @@ export class Lists {
   ): ResultResponse | undefined | Promise<ResultResponse | undefined> {
     if (cursor !== undefined) return this.#laterPage(endpoint, row, reader, cursor);
     const merged = this.merged(endpoint, row, reader);
-    if (merged instanceof Promise) return merged.then((all) => this.#page(endpoint, row, reader, all, 0));
-    return this.#page(endpoint, row, reader, merged, 0);
+    const shown = this.#options.shown(endpoint, row, reader.principal);
+    const first = (all: Merged) => this.#page(endpoint, row, reader, shown === undefined ? all : all.shownTo(shown), 0);
+    return merged instanceof Promise ? merged.then(first) : first(merged);
   }
 
   async #laterPage(
@@ -178,8 +198,10 @@ export class Lists {
     // The list as it was when the first page was given, so that nothing is missed and nothing comes twice. Equal versions are
     // equal to the byte, and the cursor was given to this reader, or for a list that everybody may see.
     const at = { endpoint: endpoint.path, row };
-    const same = this.#merged.find((merged) => merged.isKnownTo(reader.principal.key, at, version));
-    const merged = same ?? (await this.merged(endpoint, row, reader));
+    const shown = this.#options.shown(endpoint, row, reader.principal);
+    const isSame = (merged: Merged) => merged.isKnownTo(reader.principal.key, at, version, shown?.audience);
+    const whole = this.#merged.find(isSame) ?? (await this.merged(endpoint, row, reader));
+    const merged = shown === undefined ? whole : whole.shownTo(shown);
     if (merged.version !== version)
       throw new Failure('invalid_cursor', { message: 'The list has changed: begin again' });
     return this.#page(endpoint, row, reader, merged, offset);

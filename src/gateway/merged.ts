@@ -1,5 +1,6 @@
 /** One merged list: the entries of all backends in one order, cut into pages when somebody asks for them. */
 import { cutPages, listResult } from '../catalog/pages.ts';
+import { Recent } from '../catalog/recent.ts';
 import type { KeptList } from '../catalog/shelf.ts';
 import type { View } from '../catalog/view.ts';
 import { Failure } from '../errors.ts';
@@ -7,6 +8,7 @@ import { resultBytes } from '../wire/compose.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
+import type { Shown } from './leave/shown.ts';
 
 /** A backend whose entries are not in the list. */
 export interface Missing {
@@ -28,10 +30,14 @@ export interface MergedParts {
   readonly missing: readonly Missing[];
   readonly limits: { readonly listPageEntries: number; readonly listPageBytes: number };
   readonly digest: Digest;
+  /** Made for one audience: nobody else is given it. */
+  readonly isShaped?: boolean;
 }
 
 /** What is told of a list's freshness changes in so many steps until it is no longer fresh: each is a page to be written anew. */
 const STEPS = 10;
+/** Audiences whose part of one list is kept. */
+const AUDIENCES = 64;
 
 export class Merged {
   readonly #parts: MergedParts;
@@ -40,6 +46,7 @@ export class Merged {
   readonly scope: 'public' | 'private';
   /** Principals. A private list is made for one of them. */
   readonly #readers = new Set<string>();
+  readonly #shown = new Recent<Merged>(AUDIENCES);
   #version: string | undefined;
   #told: Told = { ttlMs: 0, from: 0, until: Number.NEGATIVE_INFINITY };
 
@@ -47,7 +54,7 @@ export class Merged {
     this.#parts = parts;
     const { listPageEntries: entries, listPageBytes: bytes } = parts.limits;
     this.#pages = cutPages(parts.view, { entries, bytes });
-    this.scope = parts.lists.every(({ scope }) => scope === 'public') ? 'public' : 'private';
+    this.scope = parts.isShaped !== true && parts.lists.every(({ scope }) => scope === 'public') ? 'public' : 'private';
   }
 
   get view(): View {
@@ -70,10 +77,27 @@ export class Merged {
     return this.#version;
   }
 
-  /** Whether somebody who reads that list there was given a cursor of this version. */
-  isKnownTo(reader: string, at: Pick<MergedParts, 'endpoint' | 'row'>, version: string): boolean {
+  /** Whether somebody who reads that list there, or the part of it that their audience is shown, was given a cursor of this version. */
+  isKnownTo(reader: string, at: Pick<MergedParts, 'endpoint' | 'row'>, version: string, audience?: string): boolean {
+    if (audience !== undefined) return this.#shown.get(audience)?.isKnownTo(reader, at, version) === true;
     if (this.#version !== version || this.#parts.endpoint !== at.endpoint || this.#parts.row !== at.row) return false;
     return this.scope === 'public' || this.#readers.has(reader);
+  }
+
+  /** The part of it that an audience may see. */
+  shownTo(shown: Shown): Merged {
+    const existing = this.#shown.get(shown.audience);
+    if (existing !== undefined) return existing;
+    const { view, missing } = this.#parts;
+    const merged = new Merged({
+      ...this.#parts,
+      // What collides is told with names and backends that are none of theirs.
+      view: { ...view, places: shown.places(view), collisions: [] },
+      missing: missing.filter(({ backend }) => shown.knows(backend)),
+      isShaped: true,
+    });
+    this.#shown.set(shown.audience, merged);
+    return merged;
   }
 
   /** The page that begins there. */

@@ -14,6 +14,7 @@ import { spliceMessage } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
+import { guarded, isGuarded } from './leave/guarded.ts';
 import { inClientNames } from './many.ts';
 import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
@@ -74,7 +75,7 @@ export class ModernCalls {
     }
     if (request.row.longLived && !eras.includes('modern')) {
       const watched = await this.#rooms.lanes.watch(permit, backend, principal, request.client);
-      await new Watching(exchange, watched).begin();
+      await new Watching(exchange, watched, request.message).begin();
       return;
     }
     const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);
@@ -122,9 +123,15 @@ export class ModernCalls {
   #call({ exchange, request, permit, principal, endpoint, rounds, target }: Bound, lane: HeldLane): void {
     const { serverInfo } = lane.discovery;
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
-    new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin((next, sink) =>
-      lane.call(permit, next, inClientNames(sink, target)),
-    );
+    const { leave } = this.#rooms;
+    const { backend } = target;
+    const { row } = request;
+    new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin((next, sink) => {
+      const heard = isGuarded(leave, endpoint, backend)
+        ? guarded(sink, { leave, principal, endpoint, backend, row })
+        : sink;
+      return lane.call(permit, next, inClientNames(heard, target));
+    });
   }
 
   /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */

@@ -4,19 +4,23 @@ import { Failure } from '../errors.ts';
 import { admitModern, unknownMethod } from '../exchange/admit.ts';
 import { attempt } from '../exchange/bridge/drive.ts';
 import { ModernDrive } from '../exchange/bridge/modern-client.ts';
-import type { CallRequest } from '../exchange/call.ts';
+import type { CallRequest, ClientFacts } from '../exchange/call.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { discoverResult } from '../exchange/handshake.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
-import { decide } from '../policy/decide.ts';
 import type { Permit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
-import type { Request } from '../wire/message.ts';
-import type { MethodRow } from '../wire/methods.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { member, stringAt } from '../wire/values.ts';
 import { demandScopes, demandToolScopes } from './entry.ts';
-import { Gathering } from './gathering.ts';
+import { Gathering, type Sources } from './gathering.ts';
+import { abandonGrant, attemptEarly, clear, type Wanted } from './leave/clearance.ts';
+import { clearListen, type ListenGrant } from './leave/listening.ts';
+import { Denied } from './leave/refusals.ts';
+import type { Grant } from './leave/wish.ts';
 import type { Reader } from './lists.ts';
 import { discoverAll, listCall } from './many.ts';
 import { type Admitted, ModernCalls } from './modern-calls.ts';
@@ -25,6 +29,12 @@ import type { Rooms } from './rooms.ts';
 import { isMerged, type Target } from './targets.ts';
 import { outlived } from './tenure.ts';
 import type { LineState, Turn } from './turn.ts';
+
+/** What a request says of its client. */
+interface Said {
+  readonly client: ClientFacts;
+  readonly logLevel: string | undefined;
+}
 
 export class ModernFront {
   readonly #rooms: Rooms;
@@ -50,6 +60,7 @@ export class ModernFront {
       case 'error':
         throw new Failure('response_not_expected');
       case 'notification':
+        this.#notified(turn, message);
         // Over HTTP this era has none with a meaning: closing the stream is the cancellation.
         reply.accepted();
         return;
@@ -69,16 +80,31 @@ export class ModernFront {
   }
 
   #request(turn: Turn, message: Request): void | Promise<void> {
-    const { endpoint, principal, reply } = turn;
+    const { endpoint, principal } = turn;
     const { row, client, logLevel } = admitModern(message, turn.header, endpoint.profile);
-    if (row.method === 'server/discover') return this.#discover(turn, message, row);
-    // Where there is but one backend, it is decided before anything is opened.
-    const [only] = endpoint.backends;
-    const permit = isMerged(endpoint) ? undefined : this.#decide(turn, row, only ?? '');
-
+    if (row.method === 'server/discover') return this.#discover(turn, message, row, client);
+    const wanted: Wanted = { principal, endpoint, row, message, revision: client.revision };
+    const said = { client, logLevel };
     if (row.longLived) this.#admitListen(principal);
+    if (row.longLived && !this.#rooms.leave.isOpen) {
+      const reader = () => readerFor(this.#rooms.lanes, principal, client);
+      return clearListen(this.#rooms, wanted, reader).then((grant) => this.#begin(turn, wanted, said, grant));
+    }
+    this.#begin(turn, wanted, said, undefined);
+  }
+
+  /** Where there is but one backend, it is decided before anything is opened. */
+  #begin(turn: Turn, wanted: Wanted, said: Said, listen: ListenGrant | undefined): void {
+    const { endpoint, principal, row, message } = wanted;
+    const { reply } = turn;
+    const { client, logLevel } = said;
+    const [only = ''] = endpoint.backends;
+    const grant = listen ?? (isMerged(endpoint) ? undefined : this.#clearEarly(wanted, only, client));
     const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
-    if (outlet === undefined) return;
+    if (outlet === undefined) {
+      abandonGrant(grant);
+      return;
+    }
     const exchange = this.#open(turn, message, row, outlet);
     const request: CallRequest = {
       row,
@@ -89,8 +115,63 @@ export class ModernFront {
       ...(turn.paramHeaders && { paramHeaders: turn.paramHeaders }),
     };
     const admitted = { principal, endpoint, exchange, request, header: turn.header };
-    if (permit !== undefined && only !== undefined) this.#calls.begin(admitted, { backend: only, message }, permit);
-    else attempt(exchange, this.#rooms.fault, () => this.#serveMany(turn, admitted));
+    if (isMerged(endpoint)) attempt(exchange, this.#rooms.fault, () => this.#serveMany(turn, wanted, admitted, listen));
+    else if (grant !== undefined) {
+      const target = { backend: only, message: listen?.message ?? message };
+      this.#withGrant(exchange, grant, (permit) => this.#calls.begin(admitted, target, permit));
+    }
+  }
+
+  #clearEarly(wanted: Wanted, backend: string, client: ClientFacts): Grant | Promise<Grant> {
+    const { leave, lanes } = this.#rooms;
+    if (leave.isFree(wanted.endpoint)) return leave.free(wanted, backend);
+    return attemptEarly(() => this.#clear(wanted, { backend }, () => readerFor(lanes, wanted.principal, client)));
+  }
+
+  #withGrant(exchange: Exchange, granting: Grant | Promise<Grant>, begin: (permit: Permit) => void): void {
+    if (granting instanceof Promise) {
+      granting
+        .then((grant) => this.#withGrant(exchange, grant, begin))
+        .catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+      return;
+    }
+    exchange.watch(granting.over);
+    if (!exchange.settled) begin(granting.permit);
+  }
+
+  /** Each round is decided anew; a denial ends the call that waits for it. */
+  #clear(wanted: Wanted, target: Pick<Target, 'backend' | 'name'>, reader: () => Reader): Grant | Promise<Grant> {
+    const denied = (error: unknown): never => {
+      if (error instanceof Denied && error.reason !== 'rate_limited') this.#endParked(wanted);
+      throw error;
+    };
+    try {
+      const grant = clear(this.#rooms, wanted, target, reader);
+      return grant instanceof Promise ? grant.catch(denied) : grant;
+    } catch (error) {
+      return denied(error);
+    }
+  }
+
+  #endParked({ principal, endpoint, message }: Wanted): void {
+    const span = member(message.params, 'requestState');
+    const state = span && stringAt(message.bytes, span);
+    if (state === undefined) return;
+    this.#rooms.parking.take(state, { principal, endpoint: endpoint.path, request: message }).then(
+      (taken) => {
+        if (taken instanceof ModernDrive) taken.abandon('Denied by policy');
+      },
+      () => undefined,
+    );
+  }
+
+  #notified({ principal, endpoint }: Turn, message: Notification): void {
+    const row = methodRow(message.method);
+    if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
+    const [only = ''] = endpoint.backends;
+    const backend = isMerged(endpoint) ? '' : only;
+    const { over } = this.#rooms.leave.ask({ principal, endpoint, row, backend, revision: undefined, message });
+    over?.({ outcome: 'result' });
   }
 
   #open(turn: Turn, message: Request, row: MethodRow, outlet: Outlet): Exchange {
@@ -116,22 +197,28 @@ export class ModernFront {
     return exchange;
   }
 
-  #serveMany(turn: Turn, admitted: Admitted): void {
+  #serveMany(turn: Turn, wanted: Wanted, admitted: Admitted, listen: ListenGrant | undefined): void {
     const { endpoint, exchange, request } = admitted;
     const { row, message } = request;
     const fail = (error: unknown) => exchange.fail(this.#rooms.fault(error));
     if (!this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'modern');
     const reader = readerFor(this.#rooms.lanes, admitted.principal, request.client);
     if (row.longLived) {
-      this.#gather(turn, admitted, reader).catch(fail);
+      exchange.watch(listen?.over);
+      this.#gather(wanted, admitted, reader, listen).catch(fail);
     } else if (row.list !== undefined) {
+      exchange.watch(this.#rooms.leave.ask({ ...wanted, backend: '' }).over);
       const parties = { principal: admitted.principal, endpoint: endpoint.path, backend: '', serverInfo: about };
       const start = listCall(this.#rooms, endpoint, reader, () => unknownMethod(message, 'modern'));
       new ModernDrive(this.#rooms, parties, exchange, request).begin(start);
     } else {
       const begin = (target: Target) => {
         demandToolScopes(this.#rooms, turn, target);
-        this.#calls.begin(admitted, target, this.#decide(turn, row, target.backend));
+        this.#withGrant(
+          exchange,
+          this.#clear(wanted, target, () => reader),
+          (permit) => this.#calls.begin(admitted, target, permit),
+        );
       };
       const target = this.#rooms.targets.find(endpoint, row, message, reader);
       if (target instanceof Promise) target.then(begin).catch(fail);
@@ -139,12 +226,17 @@ export class ModernFront {
     }
   }
 
-  async #gather(turn: Turn, { endpoint, exchange, request, principal }: Admitted, reader: Reader): Promise<void> {
-    const { row, client } = request;
+  async #gather(
+    wanted: Wanted,
+    { endpoint, exchange, request, principal }: Admitted,
+    reader: Reader,
+    listen: ListenGrant | undefined,
+  ): Promise<void> {
+    const { client } = request;
     const { lanes, hub, targets, clock, limits } = this.#rooms;
     const { backends } = endpoint;
-    const permit = (backend: string) => this.#decide(turn, row, backend);
-    await new Gathering(exchange, {
+    const permit = listen?.permit ?? this.#rooms.leave.ask({ ...wanted, backend: '' }).permit;
+    const sources: Sources = {
       backends,
       discovery: await discoverAll(this.#rooms, endpoint),
       client,
@@ -153,13 +245,10 @@ export class ModernFront {
       hear: (hear) => hub.hear(backends, hear),
       locate: async (uri) => targets.locate(endpoint, uri, reader),
       isModern: async (backend) => (await lanes.discover(backend)).eras.includes('modern'),
-      watch: (backend) => lanes.watch(permit(backend), backend, principal, client),
-      start: (backend, next, sink) => callStateless(lanes.stateless(backend), permit(backend), next, sink),
-    }).begin();
-  }
-
-  #decide({ principal, endpoint }: Turn, row: MethodRow, backend: string): Permit {
-    return decide({ principal, row, endpoint: endpoint.path, backend });
+      watch: (backend) => lanes.watch(permit, backend, principal, client),
+      start: (backend, next, sink) => callStateless(lanes.stateless(backend), permit, next, sink),
+    };
+    await new Gathering(exchange, sources, listen?.message).begin();
   }
 
   #admitListen(principal: Principal): void {
@@ -174,14 +263,31 @@ export class ModernFront {
     else this.#listensOf.set(principal.key, open);
   }
 
-  async #discover(turn: Turn, message: Request, row: MethodRow): Promise<void> {
-    const { endpoint } = turn;
-    const { lanes, work } = this.#rooms;
-    for (const backend of endpoint.backends) this.#decide(turn, row, backend);
-    work.begin();
+  async #discover(turn: Turn, message: Request, row: MethodRow, client: ClientFacts): Promise<void> {
+    const { endpoint, principal } = turn;
+    const { lanes, work, leave } = this.#rooms;
     const [only = ''] = endpoint.backends;
-    const finding = isMerged(endpoint) ? discoverAll(this.#rooms, endpoint) : lanes.discover(only);
-    const discovery = await finding.finally(() => work.end());
+    const merged = isMerged(endpoint);
+    const { revision } = client;
+    const { over } = leave.ask({ principal, endpoint, row, backend: merged ? '' : only, revision, message });
+    work.begin();
+    const finding = merged ? discoverAll(this.#rooms, endpoint) : lanes.discover(only);
+    const ended = (outcome: 'result' | 'error') => {
+      work.end();
+      over?.({ outcome });
+    };
+    const found = await finding.then(
+      (discovery) => {
+        ended('result');
+        return discovery;
+      },
+      (error: unknown) => {
+        ended('error');
+        throw error;
+      },
+    );
+    // What some may see and others not is nothing to be kept for everybody.
+    const discovery = leave.isShaping ? { ...found, rest: { ...found.rest, cacheScope: 'private' } } : found;
     turn.reply.respond(resultBytes(message.id.raw, discoverResult(endpoint.profile, discovery)));
   }
 }

@@ -48,10 +48,11 @@ class ModernReader implements Reader {
 export function readerForSession(
   session: Session,
   hold: (permit: Permit, backend: string, row: MethodRow) => Promise<HeldLane>,
+  principal: Principal = session.principal,
 ): Reader {
   const own = session.downstream === nowhere ? poolOwner(session.principal, session.client) : sessionOwner(session);
   return {
-    principal: session.principal,
+    principal,
     prefers: 'legacy',
     owner: (era) => (era === 'modern' ? principalOwner(session.principal) : own),
     hold,

@@ -11,6 +11,7 @@ import type { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { Door } from '../identity/door.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { Hub } from './hub.ts';
+import type { Leave } from './leave/leave.ts';
 import type { Lists } from './lists.ts';
 import type { Targets } from './targets.ts';
 import type { Tenure } from './tenure.ts';
@@ -21,6 +22,7 @@ export interface Rooms {
   readonly backends: ReadonlyMap<string, Backend>;
   readonly door: Door;
   readonly tenure: Tenure;
+  readonly leave: Leave;
   readonly lanes: Lanes;
   readonly sessions: Sessions;
   readonly parking: Parking;

@@ -11,12 +11,16 @@ import { distinguished, readDistinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backend } from '../exchange/lane.ts';
+import type { Thing } from '../policy/question.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { unknownThing } from './leave/refusals.ts';
 import type { Lists, Reader } from './lists.ts';
 
 export interface Target {
   readonly backend: string;
+  /** What the backend calls the thing, where several stand behind the endpoint. */
+  readonly name?: string;
   /** The request in the backend's own names. */
   readonly message: Request;
   /** Every name by which clients can call the tool here: whichever they use, what holds for one holds for all. */
@@ -97,8 +101,49 @@ export class Targets {
     if (origin !== undefined) return origin;
     const collision = view.collisions.find(({ name }) => name === subject.name);
     if (collision !== undefined) throw new Failure('name_collision', { data: { ...collision } });
-    const what = subject.list === 'tools' ? 'tool' : 'prompt';
-    throw new Failure('invalid_params', { message: `Unknown ${what}: ${subject.name}`, data: { name: subject.name } });
+    throw unknownThing(subject.list === 'tools' ? 'tool' : 'prompt', subject.name);
+  }
+
+  /**
+   * The thing as it is listed at the endpoint. Where that cannot be found out, because the backend does not list it or cannot
+   * be asked, it has both names: no spelling gets round a rule.
+   */
+  thing(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Thing | Promise<Thing> {
+    if (kind === 'tool' || kind === 'prompt') {
+      const encoded = this.#lists.names(endpoint).encode(origin);
+      if (endpoint.names === 'always') return { kind, name: encoded };
+      const row = kind === 'tool' ? rows.tools : rows.prompts;
+      const known = this.#lists.knownView(endpoint, row, reader).nameOf(origin);
+      if (known !== undefined && this.#lists.isKnown(endpoint, row, reader)) return { kind, name: known };
+      return this.#namedThing(endpoint, row, origin, reader).then((name) =>
+        name === undefined ? { kind, name: encoded, also: origin.name } : { kind, name },
+      );
+    }
+    if (this.#withResources(endpoint).length === 1 && this.#allKnown(endpoint)) return { kind, name: origin.name };
+    return this.#addressed(endpoint, kind, origin, reader);
+  }
+
+  async #namedThing(endpoint: Endpoint, row: MethodRow, origin: Origin, reader: Reader): Promise<string | undefined> {
+    const { view } = await this.#lists.merged(endpoint, row, reader);
+    return view.nameOf(origin);
+  }
+
+  async #addressed(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Promise<Thing> {
+    const read = async (row: MethodRow) => {
+      if (this.#lists.isKnown(endpoint, row, reader)) {
+        return { view: this.#lists.knownView(endpoint, row, reader), lists: this.#lists.known(endpoint, row, reader) };
+      }
+      return this.#lists.merged(endpoint, row, reader);
+    };
+    const [resources, templates] = await Promise.all([read(rows.resources), read(rows.templates)]);
+    const listed = resources.view.nameOf(origin) ?? templates.view.nameOf(origin);
+    if (listed !== undefined) return { kind, name: listed };
+    const lists = { resources: resources.lists, templates: templates.lists };
+    const owner = ownerOf(origin.name, lists, endpoint.backends);
+    const name = distinguished(origin.backend, origin.name);
+    if (owner === 'unknown') return { kind, name, also: origin.name };
+    const isPlain = 'backend' in owner && owner.backend === origin.backend && owner.uri === origin.name;
+    return { kind, name: isPlain ? origin.name : name };
   }
 
   /** Who has the resource, and what it is called there. */
@@ -128,7 +173,7 @@ export class Targets {
     const { lists } = resources;
     const origin = this.#owner(endpoint, subject.name, { resources: lists, templates: templates.lists });
     if (origin !== undefined) return origin;
-    throw new Failure('resource_not_found', { data: { uri: subject.name } });
+    throw unknownThing('resource', subject.name);
   }
 
   #owner(endpoint: Endpoint, uri: string, lists: Parameters<typeof ownerOf>[1]): Origin | undefined {
@@ -150,8 +195,8 @@ export class Targets {
     const own = name === subject.name ? message : renamed(message, row, name, subject.named);
     const base =
       row.action === 'call'
-        ? { backend, message: own, names: this.#namesOf(endpoint, { backend, name }) }
-        : { backend, message: own };
+        ? { backend, name, message: own, names: this.#namesOf(endpoint, { backend, name }) }
+        : { backend, name, message: own };
     const renames = this.#renamesLinks(endpoint, row, own !== message);
     if (!renames) return base;
     const isRead = row.method === 'resources/read';

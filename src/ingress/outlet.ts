@@ -174,7 +174,8 @@ class PostAnswer implements Waiting {
 
 function statusOf(settlement: Settlement): number {
   if (settlement.kind === 'response') return settlement.status ?? 200;
-  return settlement.kind === 'failure' ? settlement.failure.row.status : 200;
+  if (settlement.kind !== 'failure') return 200;
+  return settlement.failure.http?.status ?? settlement.failure.row.status;
 }
 
 /** A stream that lives and dies with its connection. */

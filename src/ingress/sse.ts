@@ -16,7 +16,16 @@ import { faultFailure } from './fault.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
 import type { Route } from './routes.ts';
 import { SseConnection } from './stream.ts';
-import { credentialsOf, orFault, refuseStream, refuseUnread, type Shared, sessionRequest } from './streamable.ts';
+import {
+  bodyLimits,
+  credentialsOf,
+  depthLimit,
+  orFault,
+  refuseStream,
+  refuseUnread,
+  type Shared,
+  sessionRequest,
+} from './streamable.ts';
 
 export type SseRoute = Extract<Route, { kind: 'sse' }>;
 export type MessagesRoute = Extract<Route, { kind: 'messages' }>;
@@ -61,7 +70,8 @@ export class HttpSse {
   /** POST: one message. Its answer comes on the stream. */
   receive(req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): void {
     const failure = checkContentType(req);
-    if (failure === undefined) readBody(req, res, this.#shared.body, this.#sink(req, res, route));
+    if (failure === undefined)
+      readBody(req, res, bodyLimits(this.#shared, route.endpoint), this.#sink(req, res, route));
     else respondFailure(res, failure, { era: 'legacy' });
   }
 
@@ -72,7 +82,7 @@ export class HttpSse {
       unreadable: (failure) => respondFailure(res, failure, { era: 'legacy' }),
       body: (bytes) => {
         try {
-          const message = readMessage(bytes, this.#shared.depth);
+          const message = readMessage(bytes, depthLimit(this.#shared, route.endpoint));
           this.#admit(message, req, res, route).catch((error: unknown) =>
             unread(faultFailure(error, this.#shared.notes)),
           );

@@ -31,7 +31,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   const connection = new LineConnection(options.output, limits, notes);
   const line = await gateway.connect(endpoint, 'local', 'stdio', connection);
   if (line instanceof Failure) throw line;
-  const lines = new LineReader({ lineBytes: limits.bodyBytes });
+  const lines = new LineReader({ lineBytes: endpoint.profile.bodyBytes ?? limits.bodyBytes });
   const take = (read: readonly (Uint8Array | Failure)[]): void => {
     for (const one of read) receive(one, line, connection, options);
   };
@@ -68,7 +68,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
 function receive(read: Uint8Array | Failure, line: Line, connection: LineConnection, options: StdioOptions): void {
   try {
     if (read instanceof Failure) throw read;
-    line.receive(readMessage(read, { depth: options.limits.jsonDepth }));
+    line.receive(readMessage(read, { depth: options.endpoint.profile.jsonDepth ?? options.limits.jsonDepth }));
   } catch (error) {
     // Nobody knows yet which era is spoken; what is told of unreadable messages is the same in both.
     const failure = faultFailure(error, options.notes);

@@ -25,6 +25,15 @@ export interface Shared extends Replies {
   readonly closing: () => boolean;
 }
 
+/** What an endpoint takes, where that is less than all others do. */
+export function bodyLimits({ body }: Shared, { profile }: Endpoint): BodyLimits {
+  return profile.bodyBytes === undefined ? body : { ...body, bodyBytes: profile.bodyBytes };
+}
+
+export function depthLimit({ depth }: Shared, { profile }: Endpoint): Shared['depth'] {
+  return profile.jsonDepth === undefined ? depth : { depth: profile.jsonDepth };
+}
+
 export type McpRoute = Extract<Route, { kind: 'mcp' }>;
 
 export function serveMcp(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): void {
@@ -71,7 +80,8 @@ function paramHeadersOf(req: IncomingMessage): Record<string, string> | undefine
 function post(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): void {
   const accepted = readAccept(req.headers.accept);
   const failure = checkContentType(req) ?? checkPost(accepted, route.endpoint.profile);
-  if (failure === undefined) readBody(req, res, shared.body, new Post(req, res, route, accepted, shared));
+  if (failure === undefined)
+    readBody(req, res, bodyLimits(shared, route.endpoint), new Post(req, res, route, accepted, shared));
   else respondFailure(res, failure, { era: res.era });
 }
 
@@ -93,7 +103,7 @@ class Post implements BodySink {
   body(bytes: Uint8Array): void {
     let reply: PostReply | undefined;
     try {
-      const message = readMessage(bytes, this.#shared.depth);
+      const message = readMessage(bytes, depthLimit(this.#shared, this.#route.endpoint));
       reply = new PostReply(this.#res, this.#accepted, message, this.#shared);
       if (this.#shared.closing() && (message.kind === 'request' || message.kind === 'batch')) {
         this.#res.isLast = true;

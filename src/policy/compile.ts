@@ -25,5 +25,6 @@ export function compilePolicy(settings: PolicySettings, world: World, generation
     views,
     groupsClaim,
     trusted: new Set(trustAnnotationsOf),
+    readsAnnotations: rules.some(({ on, when }) => on.annotations !== undefined || when?.reads.has('annotations')),
   });
 }

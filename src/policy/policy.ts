@@ -23,6 +23,8 @@ export interface PolicyParts extends Looking {
   readonly mode: Mode;
   readonly open: ReadonlySet<string>;
   readonly views: Views;
+  /** Some rule looks at what tools say of themselves. */
+  readonly readsAnnotations: boolean;
 }
 
 /** What the rules come to. */
@@ -37,13 +39,15 @@ export class Policy {
   readonly #open: ReadonlySet<string>;
   readonly #views: Views;
   readonly #looking: Looking;
+  readonly #readsAnnotations: boolean;
 
-  constructor({ generation, mode, open, views, groupsClaim, trusted }: PolicyParts) {
+  constructor({ generation, mode, open, views, groupsClaim, trusted, readsAnnotations }: PolicyParts) {
     this.generation = generation;
     this.mode = mode;
     this.#open = open;
     this.#views = views;
     this.#looking = { groupsClaim, trusted };
+    this.#readsAnnotations = readsAnnotations;
   }
 
   decide(question: Question): Permit | Denial {
@@ -85,6 +89,11 @@ export class Policy {
     return this.mode === 'audit' ? 'everybody' : this.#views.audience(principal);
   }
 
+  /** Whether what this backend says of its tools can change a decision. */
+  readsAnnotations(backend: string): boolean {
+    return this.#readsAnnotations && this.#looking.trusted.has(backend);
+  }
+
   #may(action: string, shown: Circumstances): boolean {
     if (this.mode === 'audit') return true;
     const inquiry = new Inquiry(action, shown, false, this.#looking);
@@ -95,9 +104,10 @@ export class Policy {
     const judged = this.#apply(view, inquiry, withAudited);
     if (!judged.allowed || !dependents.has(inquiry.action)) return judged;
     // Whoever may not use a thing learns nothing of it by its completions and its changes either.
-    const { kind, name, endpoint, backend, principal } = inquiry;
+    const { kind, name, also, endpoint, backend, principal } = inquiry;
     if (kind === undefined || name === undefined) return judged;
-    const use = new Inquiry(useOf[kind], { principal, endpoint, backend, thing: { kind, name } }, false, this.#looking);
+    const thing = { kind, name, also };
+    const use = new Inquiry(useOf[kind], { principal, endpoint, backend, thing }, false, this.#looking);
     const usable = this.#apply(view, use, withAudited);
     return usable.allowed ? judged : usable;
   }

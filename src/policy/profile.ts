@@ -20,8 +20,6 @@ export interface FullProfile extends Profile {
 
 /** What a backend is let do. */
 export interface BackendProfile {
-  /** Revisions in which it is spoken to. */
-  readonly revisions: readonly Revision[];
   readonly asks: readonly AskKind[];
 }
 

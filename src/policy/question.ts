@@ -11,6 +11,8 @@ export interface Thing {
   readonly kind: ThingKind;
   /** As the catalog lists it to clients of the endpoint, however this client spelled it. Absent: any of the kind. */
   readonly name?: string | undefined;
+  /** Another name that it may be listed by, where that could not be found out: rules that allow must hold for both, rules that deny for one. */
+  readonly also?: string | undefined;
 }
 
 export interface Question extends Circumstances {
@@ -40,6 +42,7 @@ export class Inquiry {
   readonly action: string;
   readonly kind: ThingKind | undefined;
   readonly name: string | undefined;
+  readonly also: string | undefined;
   readonly endpoint: string;
   readonly backend: string;
   readonly principal: Principal;
@@ -58,6 +61,7 @@ export class Inquiry {
     const thing = asked.thing ?? thingOf(asked.row);
     this.kind = thing?.kind;
     this.name = thing?.name;
+    this.also = thing?.also;
     this.endpoint = asked.endpoint;
     this.backend = asked.backend;
     this.principal = asked.principal;
@@ -67,7 +71,7 @@ export class Inquiry {
   }
 
   get readings(): readonly string[] {
-    this.#readings ??= this.kind === 'resource' ? readingsOf(this.name ?? '') : [this.name ?? ''];
+    this.#readings ??= this.#read();
     return this.#readings;
   }
 
@@ -79,6 +83,11 @@ export class Inquiry {
   get hints(): FullHints {
     this.#hints ??= fullHints(this.#looking.trusted.has(this.backend) ? this.#asked.annotations?.() : undefined);
     return this.#hints;
+  }
+
+  #read(): readonly string[] {
+    const names = this.also === undefined ? [this.name ?? ''] : [this.name ?? '', this.also];
+    return this.kind === 'resource' ? names.flatMap(readingsOf) : names;
   }
 
   readonly fact = (name: FactName): unknown => {

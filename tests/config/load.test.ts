@@ -97,7 +97,7 @@ command line: \`logLevel\` has a wrong value
 bascule.yaml:2:1: unknown key \`x\`
   2 | x: *
     | ^
-  expected one of: listen, backends, endpoints, limits, identity, log, seal`,
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, log, seal`,
     );
   });
 
@@ -224,6 +224,13 @@ describe('any text gives a config or a ConfigError', () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  test.each([
+    ['x.yaml', 'backends: { "a\\ud83d": { command: x } }'],
+    ['x.json', '{"mcpServers": {"a\\ud83d": {"command": "x"}}}'],
+  ])('nor does a name that no path can hold, in %s', (file, text) => {
+    expect(() => load(text, file)).toThrow(ConfigError);
   });
 
   test('and no error shows what env, headers, args or keys hold, wherever the mistake is', () => {

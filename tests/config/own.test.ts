@@ -3,11 +3,11 @@ import { defaultLimits } from '../../src/config/limits.ts';
 import { complaintsAbout, configOf, errorOf, load } from './loading.ts';
 
 const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
-const lenient = { batches: 'deny', accept: 'lenient' };
+const lenient = { batches: 'deny', accept: 'lenient', elicitation: 'any', toolNames: 'any' };
 const withoutBatches = ['2024-11-05', '2025-06-18', '2025-11-25', '2026-07-28'];
 const open = { kind: 'open' };
 const nobody = { issuers: [], implies: {} };
-const required = { sessions: 'required', names: 'always', identity: open, deviations: [] };
+const required = { denials: 'error', sessions: 'required', names: 'always', identity: open, deviations: [] };
 
 describe('bascule.yaml', () => {
   test('with nothing but a backend gets every default', () => {
@@ -29,6 +29,7 @@ describe('bascule.yaml', () => {
         ],
         limits: defaultLimits,
         identity: nobody,
+        rates: [],
         log: { level: 'info' },
         seal: {},
       },
@@ -120,7 +121,8 @@ seal: { key: 0123456789abcdef0123456789abcdef }
         {
           path: '/caf%C3%A9/mcp',
           backends: ['search', 'files'],
-          profile: { revisions: ['2025-11-25', '2026-07-28'], batches: 'deny', accept: 'strict' },
+          profile: { revisions: ['2025-11-25', '2026-07-28'], ...lenient, accept: 'strict' },
+          denials: 'error',
           sessions: 'optional',
           names: 'collision',
           identity: open,
@@ -140,6 +142,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
           path: '/explicit',
           backends: ['files', 'many', 'search'],
           profile: { revisions: ['2025-03-26'], ...lenient },
+          denials: 'error',
           sessions: 'required',
           names: 'always',
           identity: open,
@@ -147,6 +150,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
         },
       ],
       identity: nobody,
+      rates: [],
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug' },
       seal: { key: '0123456789abcdef0123456789abcdef' },
@@ -202,7 +206,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, log, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, log, seal
   did you mean \`listen\`?`,
     },
     {
@@ -211,7 +215,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, limits, disabled
+  expected one of: command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, limits, disabled, profile
   did you mean \`maxProcesses\`?`,
     },
     {
@@ -444,13 +448,13 @@ bascule.yaml:15:11: \`path\` has a wrong value
 bascule.yaml:17:28: \`revisions\` has a wrong value
   17 |     profile: { revisions: [2025-6-18], batch: **** }
      |                            ^^^^^^^^^
-  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28
+  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28, latest
   did you mean \`2025-06-18\`?
 
 bascule.yaml:17:40: unknown key \`batch\`
   17 |     profile: { revisions: [2025-6-18], batch: **** }
      |                                        ^^^^^
-  expected one of: revisions, batches, accept
+  expected one of: revisions, batches, accept, elicitation, toolNames, bodyBytes, jsonDepth
   did you mean \`batches\`?
 
 bascule.yaml:18:15: \`sessions\` has a wrong value

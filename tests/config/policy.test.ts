@@ -282,9 +282,6 @@ describe('a profile', () => {
 
   test('of a backend says what it may ask', () => {
     expect(buildBackendProfile().asks).toEqual(['sampling', 'elicitation', 'roots']);
-    expect(buildBackendProfile(backendProfileShape.parse({ asks: [], revisions: ['latest'] }))).toEqual({
-      revisions: ['2026-07-28'],
-      asks: [],
-    });
+    expect(buildBackendProfile(backendProfileShape.parse({ asks: [] }))).toEqual({ asks: [] });
   });
 });

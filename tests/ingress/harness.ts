@@ -155,7 +155,8 @@ export const limits: HttpLimits = {
 export const endpoint: Endpoint = {
   path: '/mcp',
   backends: ['one'],
-  profile: { revisions, batches: 'deny', accept: 'lenient' },
+  profile: { revisions, batches: 'deny', accept: 'lenient', elicitation: 'any', toolNames: 'any' },
+  denials: 'error',
   sessions: 'required',
   names: 'always',
 };

@@ -181,7 +181,7 @@ export class ModernDrive implements CallSink {
       return;
     }
     this.#exchange = undefined;
-    exchange.respondResult(inputRequired(questions, state));
+    exchange.respondResult(inputRequired(questions, state), 'asked');
   }
 
   /** The same for pages that have to be visited before a new call: there is nothing to park. */
@@ -194,7 +194,7 @@ export class ModernDrive implements CallSink {
     if (failure !== undefined) exchange.fail(failure);
     else {
       const state = this.#context.parking.anew(this.#claim(exchange), this.#rounds);
-      exchange.respondResult(inputRequired(questions, state));
+      exchange.respondResult(inputRequired(questions, state), 'asked');
     }
   }
 

@@ -3,7 +3,7 @@
  * `resources/subscribe` for what has to be asked for.
  */
 import { Failure } from '../../errors.ts';
-import type { Notification } from '../../wire/message.ts';
+import type { Notification, Request } from '../../wire/message.ts';
 import type { Call, CallRequest } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Discovery } from '../lane.ts';
@@ -34,17 +34,20 @@ const EARLY = 100;
 export class Watching implements Call {
   readonly #exchange: Exchange;
   readonly #watched: Watched;
+  readonly #request: Request;
   #granted: Wanted | undefined;
   #stop: () => void = () => undefined;
 
-  constructor(exchange: Exchange, watched: Watched) {
+  /** `request` has the filter, where that is not all that the client asked for. */
+  constructor(exchange: Exchange, watched: Watched, request: Request = exchange.request) {
     this.#exchange = exchange;
     this.#watched = watched;
+    this.#request = request;
   }
 
   /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
   async begin(): Promise<void> {
-    const wanted = readFilter(this.#exchange.request);
+    const wanted = readFilter(this.#request);
     if (wanted === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
     // The client may have gone while the session was being opened.
     if (this.#exchange.settled) return;

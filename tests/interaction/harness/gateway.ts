@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/assemble.ts';
 import { systemClock } from '../../../src/clock.ts';
+import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { startHttp } from '../../../src/ingress/listener.ts';
 import { Counters } from '../../../src/observe/counters.ts';
@@ -21,6 +22,7 @@ export interface TestGateway {
   /** The address of one backend alone, or of `/mcp`. */
   url(backend?: string): string;
   readonly assembled: Assembled;
+  readonly config: Config;
   readonly counters: Counters;
   readonly log: readonly LogEntry[];
   close(drainMs?: number): Promise<void>;
@@ -30,7 +32,7 @@ export interface TestGateway {
 export type ConfigValue = Readonly<Record<string, unknown>>;
 
 /** What a test hands in instead of the machine's own. */
-export type Ports = Pick<AssembleOptions, 'clock' | 'events' | 'timeOfDay' | 'fetch'>;
+export type Ports = Pick<AssembleOptions, 'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit'>;
 
 export async function startGateway(config: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
   const gateway = await launchGateway(config, ports);
@@ -71,6 +73,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}): Prom
     url: (backend) =>
       backend === undefined ? `${server.url}/mcp` : `${server.url}/servers/${encodeURIComponent(backend)}/mcp`,
     assembled,
+    config,
     counters,
     log: entries,
     close: (drainMs = 0) => {

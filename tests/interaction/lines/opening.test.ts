@@ -12,7 +12,8 @@ import { legacyBackend } from '../harness/http-backend.ts';
 const endpoint = {
   path: '/mcp',
   backends: ['b'],
-  profile: { revisions, batches: 'deny', accept: 'lenient' },
+  profile: { revisions, batches: 'deny', accept: 'lenient', elicitation: 'any', toolNames: 'any' },
+  denials: 'error',
   sessions: 'required',
   names: 'always',
 } as const;

@@ -1,6 +1,6 @@
 /** Nothing crosses without leave: identity and policy. */
 import type { Requirement } from '../requirement.ts';
-import { deferred, held } from '../requirement.ts';
+import { held } from '../requirement.ts';
 
 export const gatewayLeave = {
   'gateway:identity:no-credentials': held({
@@ -83,45 +83,66 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'What a backend asks for comes from the config, the environment or a file.',
   }),
-  'gateway:policy:no-permit-no-byte': deferred('policy', {
+  'gateway:policy:no-permit-no-byte': held({
     spec: 'gateway',
     behaviour: 'Without a permit not one byte goes to a backend.',
   }),
-  'gateway:policy:denied-request': deferred('policy', {
+  'gateway:policy:denied-request': held({
     spec: 'gateway',
     behaviour: 'A denied request is error 403 with `policy_denied` and the rules that decided.',
   }),
-  'gateway:policy:denied-http': deferred('policy', {
+  'gateway:policy:denied-http': held({
     spec: 'gateway',
     behaviour: 'Where an endpoint says so, a denial is HTTP 403 with the same body.',
   }),
-  'gateway:policy:hide': deferred('policy', {
+  'gateway:policy:hide': held({
     spec: 'gateway',
     behaviour:
       'Where an endpoint says so, what is denied looks as if it did not exist, headers and timing of schemas included.',
   }),
-  'gateway:policy:denied-notification': deferred('policy', {
+  'gateway:policy:denied-notification': held({
     spec: 'gateway',
     behaviour: 'A denied notification is HTTP 403.',
   }),
-  'gateway:policy:rate-limited': deferred('policy', {
+  'gateway:policy:rate-limited': held({
     spec: 'gateway',
     behaviour: 'Over the rate is 429 with `Retry-After`.',
   }),
-  'gateway:policy:ask-decided': deferred('policy', {
+  'gateway:policy:ask-decided': held({
     spec: 'gateway',
     behaviour: 'An ask passes policy like a call, and names the backend that asks.',
   }),
-  'gateway:policy:decided-anew': deferred('policy', {
+  'gateway:policy:decided-anew': held({
     spec: 'gateway',
     behaviour: 'Every round of a call is decided by the rules of its moment.',
   }),
-  'gateway:policy:response-no-method': deferred('policy', {
+  'gateway:policy:response-no-method': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour: "No method rule is applied to a client's response, which has no method.",
   }),
-  'gateway:policy:audit': deferred('policy', {
+  'gateway:policy:filtered': held({
+    spec: 'gateway',
+    behaviour:
+      'What a principal may not use it does not see: in lists, completions and subscriptions, from caches too.',
+  }),
+  'gateway:policy:names': held({
+    spec: 'gateway',
+    behaviour: 'A rule holds for a thing under every name and spelling by which it could be asked for.',
+  }),
+  'gateway:policy:strict-profile': held({
+    spec: 'gateway',
+    behaviour: 'What a profile is strict about is refused before any rule, in audit mode too.',
+  }),
+  'gateway:policy:annotations': held({
+    spec: 'gateway',
+    behaviour: 'Tool annotations count for backends that are trusted to give them, and for no others.',
+  }),
+  'gateway:policy:commands': held({
+    spec: 'gateway',
+    behaviour: 'A policy can be explained and tested before it is in force.',
+  }),
+  'gateway:policy:audit': held({
     spec: 'gateway',
     behaviour: 'Every decision is recorded with the rules and the generation that made it.',
   }),

@@ -1,6 +1,6 @@
 /** Sessions of 2025-03-26 to 2025-11-25 over Streamable HTTP. */
 import type { Requirement } from '../requirement.ts';
-import { deferred, held } from '../requirement.ts';
+import { held } from '../requirement.ts';
 
 export const gatewayLegacy = {
   'gateway:legacy:session-id': held({
@@ -121,7 +121,7 @@ export const gatewayLegacy = {
     revisions: ['2025-03-26'],
     behaviour: 'A profile that denies batches does not negotiate 2025-03-26, unless it says so explicitly.',
   }),
-  'gateway:legacy:batch-one-denial': deferred('policy', {
+  'gateway:legacy:batch-one-denial': held({
     spec: 'gateway',
     revisions: ['2025-03-26'],
     behaviour: 'Every member of a batch is decided on its own, and one denial denies all.',

@@ -1,0 +1,122 @@
+/**
+ * Leave for one request, once it is known which backend it is for. Rules speak of things by the names that the endpoint lists
+ * them by: whatever the client typed, it is that name which is decided on.
+ */
+import { Failure } from '../../errors.ts';
+import type { Endpoint } from '../../exchange/arrival.ts';
+import type { StartCall } from '../../exchange/bridge/drive.ts';
+import type { Exchange } from '../../exchange/exchange.ts';
+import type { Principal } from '../../identity/principal.ts';
+import type { Thing } from '../../policy/question.ts';
+import type { Request } from '../../wire/message.ts';
+import type { MethodRow } from '../../wire/methods.ts';
+import { isObject, valueAt } from '../../wire/values.ts';
+import type { Lists, Reader } from '../lists.ts';
+import { isMerged, type Target, type Targets } from '../targets.ts';
+import type { Leave } from './leave.ts';
+import { Denied } from './refusals.ts';
+import { type Grant, namedThing, type Wish } from './wish.ts';
+
+export interface Wanted {
+  readonly principal: Principal;
+  readonly endpoint: Endpoint;
+  readonly row: MethodRow;
+  /** As the client sent it. */
+  readonly message: Request;
+  readonly revision: string;
+}
+
+interface Knowing {
+  readonly leave: Leave;
+  readonly lists: Lists;
+  readonly targets: Targets;
+}
+
+/** Throws, or rejects with, a Failure where it is a no. A promise only where lists have to be read first. */
+export function clear(
+  knowing: Knowing,
+  wanted: Wanted,
+  target: Pick<Target, 'backend' | 'name'>,
+  reader: () => Reader,
+): Grant | Promise<Grant> {
+  const { leave, targets } = knowing;
+  const { endpoint, row, message } = wanted;
+  if (leave.isFree(endpoint)) return leave.free(wanted, target.backend);
+  const wish = { ...wanted, backend: target.backend };
+  const named = namedThing(row, message);
+  const thing =
+    named === undefined || !isMerged(endpoint)
+      ? named
+      : targets.thing(endpoint, named.kind, { backend: target.backend, name: target.name ?? '' }, reader());
+  const ask = (found: Thing | undefined): Grant | Promise<Grant> => {
+    if (found === undefined || !leave.readsAnnotations(target.backend, row)) return granted({ ...wish, thing: found });
+    return annotationsOf(knowing, target, named?.name ?? '', reader()).then((annotations) =>
+      granted({ ...wish, thing: found, annotations: () => annotations }),
+    );
+  };
+  const granted = (whole: Wish): Grant => ({ ...leave.ask(whole), again: () => granted(whole) });
+  return thing instanceof Promise ? thing.then(ask) : ask(thing);
+}
+
+/**
+ * Throws only what HTTP itself has to say, which must be said before the answer is begun. Whatever else goes wrong is told in
+ * the exchange, like everything that goes wrong there.
+ */
+export function attemptEarly<T>(ask: () => T | Promise<T>): T | Promise<T> {
+  try {
+    return ask();
+  } catch (error) {
+    if (isToldByStatus(error)) throw error;
+    const rejected = Promise.reject<T>(error);
+    rejected.catch(() => undefined);
+    return rejected;
+  }
+}
+
+export function isToldByStatus(error: unknown): boolean {
+  return error instanceof Denied && (error.http?.status ?? error.row.status) !== 200;
+}
+
+/** What was allowed is not done after all. */
+export function abandonGrant(granting: Grant | Promise<Grant> | undefined): void {
+  const over = (grant: Grant) => grant.over?.({ outcome: 'cancelled' });
+  if (granting instanceof Promise) granting.then(over, () => undefined);
+  else if (granting !== undefined) over(granting);
+}
+
+/** What the backend says of the tool in the list that it gave last; a backend that gives none says nothing. */
+async function annotationsOf(
+  { lists }: Knowing,
+  { backend, name }: Pick<Target, 'backend' | 'name'>,
+  typed: string,
+  reader: Reader,
+): Promise<unknown> {
+  const own = name ?? typed;
+  const entry = (await lists.entriesOf(backend, reader)).find(({ key }) => key === own);
+  const value = entry && valueAt(entry.bytes, { start: 0, end: entry.bytes.byteLength });
+  return isObject(value) ? value.annotations : undefined;
+}
+
+/** At once where that is possible: most things are known already. */
+export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** The rounds of a call that the gateway drives itself: each later one is decided, and recorded, on its own. */
+export function eachRoundAnew(exchange: Exchange, first: Grant, start: StartCall): StartCall {
+  let grant = first;
+  return (next, sink) => {
+    if (next.round === undefined || grant.again === undefined) return start(next, sink);
+    grant.over?.({ outcome: 'asked' });
+    exchange.watch(undefined);
+    try {
+      grant = grant.again();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      sink.settle({ kind: 'failure', failure: error });
+      return { cancel: () => undefined };
+    }
+    exchange.watch(grant.over);
+    return start(next, sink);
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * The one place where leave is given. Every way in comes here before a backend hears anything: first what the profile does not
+ * admit, which no mode and no rule changes, then the rules, then the rates; and every decision is recorded.
+ */
+
+import type { Failure } from '../../errors.ts';
+import type { Endpoint } from '../../exchange/arrival.ts';
+import type { Ask } from '../../exchange/call.ts';
+import type { Principal } from '../../identity/principal.ts';
+import { askKind } from '../../policy/actions.ts';
+import { decide } from '../../policy/decide.ts';
+import type { Permit } from '../../policy/permit.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { type BackendProfile, denyAsk, hardDenial, isNameAdmitted } from '../../policy/profile.ts';
+import type { Thing } from '../../policy/question.ts';
+import { Excess, type Rates } from '../../policy/rates.ts';
+import { Denial, type Ruling } from '../../policy/ruling.ts';
+import type { MethodRow } from '../../wire/methods.ts';
+import { valueAt } from '../../wire/values.ts';
+import type { Records } from './records.ts';
+import { Denied, denied, limited } from './refusals.ts';
+import { type Grant, questionOf, type Wish } from './wish.ts';
+
+export interface LeaveParts {
+  /** Absent: everything is allowed. */
+  readonly policy: Policy | undefined;
+  /** Absent: as much as anybody likes. */
+  readonly rates: Rates | undefined;
+  /** Absent: nothing is recorded. */
+  readonly records: Records | undefined;
+  /** Of the config. */
+  readonly generation: number;
+  /** Of backends that may not do everything. */
+  readonly profiles: ReadonlyMap<string, BackendProfile>;
+}
+
+/** Whom something is shown to, and where. */
+export interface Onlooker {
+  readonly principal: Principal;
+  readonly endpoint: Endpoint;
+}
+
+export class Leave {
+  readonly #parts: LeaveParts;
+  /** Nobody looks at what is wanted, so that nobody has to find it out. */
+  readonly isOpen: boolean;
+
+  constructor(parts: LeaveParts) {
+    this.#parts = parts;
+    this.isOpen = parts.policy === undefined && parts.rates === undefined && parts.records === undefined;
+  }
+
+  /** Whether everything may be done there by anybody: the way of most calls, on which nothing is made that nobody looks at. */
+  isFree({ profile }: Endpoint): boolean {
+    return this.isOpen && profile.toolNames === 'any';
+  }
+
+  /** For what `isFree` says that nobody looks at. */
+  free({ principal, row, endpoint }: Pick<Wish, 'principal' | 'row' | 'endpoint'>, backend: string): Grant {
+    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }) };
+  }
+
+  /** Throws a Failure where it is a no. */
+  ask(wish: Wish): Grant {
+    const { thing, endpoint } = wish;
+    if (this.isFree(endpoint)) return this.free(wish, wish.backend);
+    const { policy, rates, records } = this.#parts;
+    if (thing?.kind === 'tool' && thing.name !== undefined) {
+      const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
+      if (hard !== undefined)
+        throw this.#refused(wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
+    }
+    const question = questionOf(wish);
+    const verdict = decide(question, policy);
+    if (verdict instanceof Denial) {
+      records?.denied(wish, verdict.ruling, verdict.reason);
+      throw denied(verdict, wish);
+    }
+    const ruling = verdict.ruling ?? this.#unruled();
+    const admission = rates?.admit(question);
+    if (admission instanceof Excess) throw this.#refused(wish, ruling, limited(admission));
+    const recorded = records?.allowed(wish, ruling);
+    if (admission === undefined && recorded === undefined) return { permit: verdict };
+    return {
+      permit: verdict,
+      over: (ending) => {
+        admission?.release();
+        recorded?.(ending);
+      },
+    };
+  }
+
+  /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
+  may(wish: Wish): Permit | undefined {
+    const verdict = decide(questionOf(wish), this.#parts.policy);
+    return verdict instanceof Denial ? undefined : verdict;
+  }
+
+  /** Whether a backend may ask somebody: why not, or undefined. It is answered in the client's place, and the client never hears of it. */
+  denyAsk(
+    { principal, endpoint }: Onlooker,
+    backend: string,
+    { row, message }: Pick<Ask, 'row' | 'message'>,
+  ): Failure | undefined {
+    const { policy, records, profiles } = this.#parts;
+    const kind = askKind(row.method);
+    const profile = profiles.get(backend);
+    const wish: Wish = {
+      principal,
+      endpoint,
+      row,
+      backend,
+      revision: undefined,
+      ...(kind && { thing: { kind: 'ask', name: kind } }),
+    };
+    const params = message.params && valueAt(message.bytes, message.params);
+    const hard =
+      (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
+      (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
+    if (hard !== undefined) return this.#refused(wish, this.#unruled(), hard);
+    const verdict = decide(questionOf(wish), policy);
+    if (verdict instanceof Denial) {
+      records?.denied(wish, verdict.ruling, verdict.reason);
+      return verdict.failure;
+    }
+    records?.allowed(wish, verdict.ruling ?? this.#unruled())({ outcome: 'asked' });
+    return undefined;
+  }
+
+  /** Whether asks of this backend have to be looked at. */
+  watchesAsks({ profile }: Endpoint, backend: string): boolean {
+    return !this.isOpen || profile.elicitation !== 'any' || this.#parts.profiles.has(backend);
+  }
+
+  /** Whether anything is shown to some and not to others. */
+  get isShaping(): boolean {
+    return this.#parts.policy !== undefined && this.#parts.policy.mode !== 'audit';
+  }
+
+  /** Equal for those to whom the same is shown; undefined where that is everybody. */
+  audience({ principal, endpoint }: Onlooker): string | undefined {
+    const { policy } = this.#parts;
+    const names = endpoint.profile.toolNames === 'any' ? '' : 'plain ';
+    if (policy === undefined || !this.isShaping) return names === '' ? undefined : names;
+    return `${names}${policy.generation} ${policy.audience(principal)}`;
+  }
+
+  /** Whether a list has to be looked at entry by entry, may be passed on as it is, or is to be empty. */
+  extent({ principal, endpoint }: Onlooker, kind: Thing['kind'], backend: string): 'all' | 'some' | 'none' {
+    const { policy } = this.#parts;
+    const extent = policy?.extent(principal, kind, { endpoint: endpoint.path, backend }) ?? 'all';
+    return extent === 'all' && kind === 'tool' && endpoint.profile.toolNames !== 'any' ? 'some' : extent;
+  }
+
+  shows(
+    { principal, endpoint }: Onlooker,
+    backend: string,
+    thing: { readonly kind: Thing['kind']; readonly name: string },
+    annotations?: () => unknown,
+  ): boolean {
+    if (thing.kind === 'tool' && !isNameAdmitted(endpoint.profile, thing.name)) return false;
+    const { policy } = this.#parts;
+    return policy?.shows({ principal, endpoint: endpoint.path, backend, thing, annotations }) ?? true;
+  }
+
+  /** Whether a rule wants to know what this backend says of its tools. */
+  readsAnnotations(backend: string, { action }: MethodRow): boolean {
+    return action === 'call' && this.#parts.policy?.readsAnnotations(backend) === true;
+  }
+
+  #unruled(): Ruling {
+    return { generation: this.#parts.generation, rules: [] };
+  }
+
+  #refused<F extends Failure>(wish: Wish, ruling: Ruling, failure: F): F {
+    this.#parts.records?.denied(wish, ruling, failure.reason);
+    return failure;
+  }
+}

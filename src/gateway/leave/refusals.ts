@@ -1,0 +1,46 @@
+/** How somebody is told no: in the style that the endpoint has. */
+import { Failure } from '../../errors.ts';
+import type { Endpoint } from '../../exchange/arrival.ts';
+import type { Thing } from '../../policy/question.ts';
+import type { Excess } from '../../policy/rates.ts';
+import type { Denial } from '../../policy/ruling.ts';
+import type { MethodRow } from '../../wire/methods.ts';
+import { era, isRevision } from '../../wire/revisions.ts';
+
+/** A denial that every member of a batch shares, and that ends a call which waits. */
+export class Denied extends Failure {}
+
+interface Refused {
+  readonly endpoint: Pick<Endpoint, 'denials'>;
+  readonly row: MethodRow;
+  readonly thing?: Thing | undefined;
+  readonly revision: string | undefined;
+}
+
+export function denied({ rules }: Denial, { endpoint, row, thing, revision }: Refused): Denied {
+  const data = { rules };
+  if (endpoint.denials === 'http403') return new Denied('policy_denied', { data, http: { status: 403 } });
+  if (endpoint.denials === 'error' || row.kind === 'notification') return new Denied('policy_denied', { data });
+  const { name } = thing ?? {};
+  if (thing !== undefined && name !== undefined) {
+    const { reason, message, data: told } = unknownThing(thing.kind, name);
+    return new Denied(reason, { message, ...(told && { data: told }) });
+  }
+  const isModern = isRevision(revision) && era(revision) === 'modern';
+  return new Denied(isModern ? 'method_removed' : 'method_not_found', { data: { method: row.method } });
+}
+
+/** The same for what does not exist, and for what is hidden. */
+export function unknownThing(kind: Thing['kind'], name: string): Failure {
+  if (kind === 'resource' || kind === 'template') return new Failure('resource_not_found', { data: { uri: name } });
+  return new Failure('invalid_params', { message: `Unknown ${kind}: ${name}`, data: { name } });
+}
+
+export function limited({ limit, retryAfterMs }: Excess): Denied {
+  // RFC 9110, 10.2.3: whole seconds.
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  return new Denied('rate_limited', {
+    data: { limit, retryAfterMs },
+    http: { headers: { 'Retry-After': String(seconds) } },
+  });
+}

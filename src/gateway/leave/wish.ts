@@ -1,0 +1,70 @@
+/** What somebody wants to do, as policy is asked it. */
+import { targetOf } from '../../catalog/requests.ts';
+import { Failure } from '../../errors.ts';
+import type { Endpoint } from '../../exchange/arrival.ts';
+import type { Ending } from '../../exchange/exchange.ts';
+import type { Principal } from '../../identity/principal.ts';
+import type { Permit } from '../../policy/permit.ts';
+import type { Question, Thing } from '../../policy/question.ts';
+import type { Message, Request } from '../../wire/message.ts';
+import type { MethodRow } from '../../wire/methods.ts';
+import { member, stringAt, valueAt } from '../../wire/values.ts';
+
+export interface Wish {
+  /** Of this very message: a refreshed token may say something else than the one that opened the session. */
+  readonly principal: Principal;
+  readonly endpoint: Endpoint;
+  readonly row: MethodRow;
+  /** Empty where all of the endpoint are meant. */
+  readonly backend: string;
+  readonly revision: string | undefined;
+  readonly message?: Message | undefined;
+  readonly thing?: Thing | undefined;
+  readonly annotations?: (() => unknown) | undefined;
+}
+
+export interface Grant {
+  readonly permit: Permit;
+  /** To be called once, when what was allowed is over. Absent where nobody wants to know. */
+  readonly over?: ((ending: Ending) => void) | undefined;
+  /** The same wish in another round of the call, decided anew. Throws a Failure where it is a no. */
+  readonly again?: (() => Grant) | undefined;
+}
+
+export function questionOf({ principal, endpoint, row, backend, thing, annotations, message }: Wish): Question {
+  return {
+    principal,
+    row,
+    endpoint: endpoint.path,
+    backend,
+    thing,
+    annotations,
+    arguments: message?.kind === 'request' ? () => argumentsOf(message) : undefined,
+  };
+}
+
+export function argumentsOf({ bytes, params }: Request): unknown {
+  const span = member(params, 'arguments');
+  return span && valueAt(bytes, span);
+}
+
+/** What a request names where nothing is renamed. Throws where its method needs a name and it has none: nobody could judge it. */
+export function namedThing(row: MethodRow, message: Request): Thing | undefined {
+  if (row.name === undefined || row.name === 'taskId') return undefined;
+  const target = targetOf(message, row);
+  if (target === undefined) throw new Failure('invalid_params', { message: `${row.name} is required` });
+  return { kind: kindOf(row, target.kind), name: target.text };
+}
+
+/** Completions speak of templates, which stand for all that may come out of them. */
+export function kindOf(row: MethodRow, kind: 'tool' | 'prompt' | 'resource'): Thing['kind'] {
+  return kind === 'resource' && row.name === 'ref' ? 'template' : kind;
+}
+
+/** https://www.w3.org/TR/trace-context/#traceparent-header, in the place that the protocol has for it. */
+export function traceOf(message: Message | undefined): string | undefined {
+  if (message === undefined || !('meta' in message)) return undefined;
+  const span = member(message.meta, 'traceparent');
+  const text = span && stringAt(message.bytes, span);
+  return text === undefined ? undefined : /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(text)?.[1];
+}
