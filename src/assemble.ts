@@ -7,10 +7,11 @@ import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
+import { Backends } from './exchange/backends.ts';
 import type { Warn } from './exchange/bridge/drive.ts';
 import { Parking } from './exchange/bridge/parking.ts';
 import type { Clock } from './exchange/clock.ts';
-import type { Backend, BackendState } from './exchange/lane.ts';
+import type { BackendState } from './exchange/lane.ts';
 import { Lanes } from './exchange/lanes.ts';
 import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
@@ -42,7 +43,7 @@ export interface Assembled {
   readonly door: Door;
   /** Lets people in, once it is known where we listen; nobody comes in before. */
   open(url: string): void;
-  readonly backends: ReadonlyMap<string, Backend>;
+  readonly backends: Backends;
   /** Lets work finish for so long, then ends everything, processes included. */
   close(drainMs: number): Promise<void>;
 }
@@ -86,18 +87,17 @@ const digest: Digest = (...parts) => {
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const backends = new Map(
-    config.backends.map((backend) => [
-      backend.name,
+  const backends = new Backends(
+    config.backends.map((backend) =>
       createBackend(backend, {
         limits,
         clock,
         version: about.version,
         notes: backendNotes(backend.name, log, counters),
       }),
-    ]),
+    ),
   );
-  for (const backend of backends.values()) {
+  for (const backend of backends) {
     backend.onChange((state) => options.onBackendState?.(backend.name, state));
   }
   const room = createIdentity(config.identity, {
@@ -161,7 +161,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     close: async (drainMs) => {
       await gateway.drain(drainMs);
       door.close();
-      await Promise.all([...backends.values()].map((backend) => backend.close()));
+      await Promise.all([...backends].map((backend) => backend.close()));
       await audit?.close(AUDIT_CLOSE_MS);
     },
   };

@@ -63,11 +63,11 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
 
 /** Finds out what each backend is, so that people see it and the first client does not wait for it. Failures are states, told by onBackendState. */
 function probeAll({ backends }: Assembled): void {
-  for (const backend of backends.values()) backend.discover().catch(() => undefined);
+  for (const backend of backends) backend.discover().catch(() => undefined);
 }
 
 function readiness({ backends }: Assembled) {
-  const states = [...backends.values()].map(({ name, state }) => ({
+  const states = [...backends].map(({ name, state }) => ({
     name,
     state: state.state,
     ...(state.state === 'down' ? { reason: state.failure.reason } : {}),

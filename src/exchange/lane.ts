@@ -3,6 +3,7 @@
  * one upstream session, opened for one client session, or for one (principal, capabilities) of modern clients.
  */
 import type { Failure } from '../errors.ts';
+import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Notification } from '../wire/message.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
@@ -65,6 +66,11 @@ export interface Backend {
   discover(): Promise<Discovery>;
   /** Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. */
   open(permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane>;
+  /**
+   * Where each principal presents something of their own to it: the way of one of them, with a state, a discovery and lanes of
+   * its own. What stands here is then what was found out last by anybody.
+   */
+  ownOf?(principal: Principal): Backend;
   /** Ends processes and connections, in the specification's order; resolves when they are gone. */
   close(): Promise<void>;
 }

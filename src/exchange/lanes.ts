@@ -8,6 +8,7 @@ import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
 import type { Notification } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import type { Backends } from './backends.ts';
 import { Audience } from './bridge/audience.ts';
 import { canonical } from './bridge/canonical.ts';
 import type { Watched } from './bridge/watching.ts';
@@ -64,7 +65,7 @@ interface Held extends OpenedLane {
 }
 
 export class Lanes {
-  readonly #backends: ReadonlyMap<string, Backend>;
+  readonly #backends: Backends;
   readonly #limits: LaneLimits;
   readonly #clock: Clock;
   readonly #hear: HearPooled;
@@ -76,7 +77,7 @@ export class Lanes {
   readonly #attributing = new Map<string, boolean>();
   #stopSweeping: () => void;
 
-  constructor(backends: ReadonlyMap<string, Backend>, limits: LaneLimits, clock: Clock, hear: HearPooled) {
+  constructor(backends: Backends, limits: LaneLimits, clock: Clock, hear: HearPooled) {
     this.#hear = hear;
     this.#backends = backends;
     this.#limits = limits;
@@ -85,12 +86,12 @@ export class Lanes {
   }
 
   /** The lane of a backend that is known to be modern. No waiting: this is the way that most modern calls take. */
-  stateless(name: string): Lane | undefined {
-    return this.#backends.get(name)?.modern;
+  stateless(name: string, principal: Principal): Lane | undefined {
+    return this.#backends.of(name, principal)?.modern;
   }
 
-  async discover(name: string): Promise<Discovery> {
-    return this.#backend(name).discover();
+  async discover(name: string, principal: Principal): Promise<Discovery> {
+    return this.#backend(name, principal).discover();
   }
 
   async forModern(
@@ -100,7 +101,7 @@ export class Lanes {
     client: ClientFacts,
     row: MethodRow,
   ): Promise<HeldLane> {
-    const backend = this.#backend(name);
+    const backend = this.#backend(name, principal);
     const { eras } = await backend.discover();
     if (!eras.includes('modern')) return this.pooled(permit, name, principal, client, row);
     return backend.open(permit, 'modern', client, silent);
@@ -109,7 +110,7 @@ export class Lanes {
   /** The session's own lane; a dual backend is spoken to in the client's era, so that nothing needs translation. */
   forSession(permit: Permit, session: Session, name: string, lost: (failure: Failure) => void): Promise<Lane> {
     const existing = session.lanes.get(name);
-    if (existing !== undefined) return existing.then((lane) => this.#current(name, lane));
+    if (existing !== undefined) return existing.then((lane) => this.#current(name, session.principal, lane));
     const opening = this.#openForSession(permit, session, name, lost);
     session.lanes.set(name, opening);
     opening.catch(() => {
@@ -119,8 +120,8 @@ export class Lanes {
   }
 
   /** A modern backend that was taken for something else for a while has another lane since, and the old one is shut. */
-  #current(name: string, lane: Lane): Lane {
-    return lane.era === 'modern' ? (this.#backends.get(name)?.modern ?? lane) : lane;
+  #current(name: string, principal: Principal, lane: Lane): Lane {
+    return lane.era === 'modern' ? (this.stateless(name, principal) ?? lane) : lane;
   }
 
   async pooled(
@@ -164,8 +165,8 @@ export class Lanes {
     this.#pools.clear();
   }
 
-  #backend(name: string): Backend {
-    const backend = this.#backends.get(name);
+  #backend(name: string, principal: Principal): Backend {
+    const backend = this.#backends.of(name, principal);
     if (backend === undefined) throw new Failure('backend_unavailable');
     return backend;
   }
@@ -176,13 +177,17 @@ export class Lanes {
     name: string,
     lost: (failure: Failure) => void,
   ): Promise<Lane> {
-    const backend = this.#backend(name);
+    const backend = this.#backend(name, session.principal);
     const { eras } = await backend.discover();
+    const mine = () => session.lanes.get(name);
+    let opened: Promise<Lane> | undefined;
     const sink = session.laneSink(name, (failure) => {
-      session.lanes.delete(name);
+      // Another may have been opened in its place since.
+      if (opened === undefined || mine() === opened) session.lanes.delete(name);
       lost(failure);
     });
     const lane = await backend.open(permit, eras.includes('legacy') ? 'legacy' : 'modern', session.client, sink);
+    opened = mine();
     if (session.ended) lane.close();
     else if (session.initialized !== undefined) lane.notify(permit, session.initialized);
     return lane;
@@ -246,7 +251,7 @@ export class Lanes {
     this.#makeRoom(owner);
     const pool = this.#pool(name, principal, client);
     const audience = new Audience();
-    const opening = this.#backend(name).open(permit, 'legacy', client, {
+    const opening = this.#backend(name, principal).open(permit, 'legacy', client, {
       ...silent,
       notify: (notification) => {
         this.#hear(name, principal, client, notification);

@@ -79,7 +79,7 @@ function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: 
     client: session.client,
     clock: rooms.clock,
     // A backend that was away may have got another lane since.
-    start: (request, sink) => (rooms.lanes.stateless(backend) ?? lane).call(permit, request, sink),
+    start: (request, sink) => (rooms.lanes.stateless(backend, session.principal) ?? lane).call(permit, request, sink),
     deliver: (message, said) => {
       const passed = session.translate === undefined ? said : session.translate(backend, said);
       if (passed !== undefined) session.downstream.deliver(passed === said ? message : untagged(passed), 'keep');

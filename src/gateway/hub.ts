@@ -3,6 +3,7 @@
  * away and come back. What a legacy backend tells goes to the session that it was told to, and does not come this way.
  */
 import type { Shelf } from '../catalog/shelf.ts';
+import type { Backends } from '../exchange/backends.ts';
 import { Listening } from '../exchange/bridge/listening.ts';
 import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../exchange/bridge/subscriptions.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -21,13 +22,13 @@ interface Watch {
 }
 
 export class Hub {
-  readonly #backends: ReadonlyMap<string, Backend>;
+  readonly #backends: Backends;
   readonly #shelf: Shelf;
   readonly #clock: Clock;
   readonly #hearers = new Set<{ readonly backends: readonly string[]; readonly hear: HearChange }>();
   readonly #watches = new Map<string, Watch>();
 
-  constructor(backends: ReadonlyMap<string, Backend>, shelf: Shelf, clock: Clock) {
+  constructor(backends: Backends, shelf: Shelf, clock: Clock) {
     this.#backends = backends;
     this.#shelf = shelf;
     this.#clock = clock;

@@ -100,7 +100,7 @@ export class LegacyCalls {
     const [only = ''] = endpoint.backends;
     if (!isMerged(endpoint)) return (await this.#lane(session, only, permit)).discovery;
     this.#links.set(session, new SessionLinks(this.#rooms, session));
-    return discoverAll(this.#rooms, endpoint);
+    return discoverAll(this.#rooms, endpoint, session.principal);
   }
 
   async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
@@ -227,7 +227,7 @@ export class LegacyCalls {
   #openIfLegacy(session: Session, backend: string): void {
     const permit = this.#may(session, initialize, backend);
     if (permit === undefined) return;
-    this.#rooms.lanes.discover(backend).then(
+    this.#rooms.lanes.discover(backend, session.principal).then(
       ({ eras }) => {
         if (eras.includes('legacy') && !session.ended) this.#lane(session, backend, permit).catch(() => undefined);
       },

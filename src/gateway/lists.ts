@@ -11,6 +11,7 @@ import type { KeptList, Read, Shelf } from '../catalog/shelf.ts';
 import { type BackendList, mergeNamed, mergeResources, mergeTemplates, type View } from '../catalog/view.ts';
 import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
+import type { Backends } from '../exchange/backends.ts';
 import type { Warn } from '../exchange/bridge/drive.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Backend, Discovery } from '../exchange/lane.ts';
@@ -37,7 +38,7 @@ export interface Reader {
 }
 
 export interface ListsOptions {
-  readonly backends: ReadonlyMap<string, Backend>;
+  readonly backends: Backends;
   readonly shelf: Shelf;
   /** Somebody wants to know what this backend has, and when that changes. */
   readonly watch: (backend: string) => void;
@@ -124,7 +125,7 @@ export class Lists {
     if (standing.changes !== shelf.changes || clock.now() >= standing.until) return undefined;
     const { known, merged } = standing;
     for (let at = 0; at < known.length; at++) {
-      const backend = backends.get(endpoint.backends[at] as string);
+      const backend = backends.of(endpoint.backends[at] as string, reader.principal);
       if (backend?.lastDiscovery !== known[at] || backend?.state.state === 'down') return undefined;
     }
     return merged;
@@ -134,7 +135,7 @@ export class Lists {
     if (merged.scope !== 'public' || !merged.isWhole) return;
     const { backends, shelf, clock } = this.#options;
     const until = Math.min(clock.now() + UNSEEN_MS, ...merged.lists.map(({ readAt, goodMs }) => readAt + goodMs));
-    const known = endpoint.backends.map((name) => backends.get(name)?.lastDiscovery);
+    const known = endpoint.backends.map((name) => backends.of(name, reader.principal)?.lastDiscovery);
     this.#standing.set(standingKey(endpoint, row, reader), { merged, changes: shelf.changes, until, known });
   }
 
@@ -151,7 +152,7 @@ export class Lists {
   isKnown(endpoint: Endpoint, row: MethodRow, reader: Reader): boolean {
     const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
     return endpoint.backends.every((name) => {
-      const discovery = this.#options.backends.get(name)?.lastDiscovery;
+      const discovery = this.#options.backends.of(name, reader.principal)?.lastDiscovery;
       return known.has(name) || (discovery !== undefined && !offers(discovery.capabilities, row));
     });
   }
@@ -265,8 +266,8 @@ export class Lists {
     return mergeNamed(lists, endpoint.names, this.names(endpoint));
   }
 
-  #eraOf(name: string, { prefers }: Reader): Era | undefined {
-    const eras = this.#options.backends.get(name)?.lastDiscovery?.eras;
+  #eraOf(name: string, { prefers, principal }: Reader): Era | undefined {
+    const eras = this.#options.backends.of(name, principal)?.lastDiscovery?.eras;
     return eras === undefined || eras.includes(prefers) ? eras && prefers : eras[0];
   }
 
@@ -277,7 +278,7 @@ export class Lists {
   }
 
   #part(name: string, row: MethodRow, reader: Reader): Part | Promise<Part> {
-    const backend = this.#options.backends.get(name);
+    const backend = this.#options.backends.of(name, reader.principal);
     if (backend === undefined) return undefined;
     const { shelf, clock, limits } = this.#options;
     const discovery = backend.lastDiscovery;
@@ -332,7 +333,7 @@ export class Lists {
   }
 
   async #readOn(lane: HeldLane, permit: Permit, name: string, row: MethodRow): Promise<Read> {
-    const { limits, warn } = this.#options;
+    const { limits, warn, backends } = this.#options;
     const pages = await listPages(permit, row, lane, limits.listCacheBytes, (answer) => {
       const valid = withoutInvalidTools(answer, (tool, why) =>
         warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
@@ -343,11 +344,13 @@ export class Lists {
     });
     const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
     const tells = tellsOfChanges(lane.discovery.capabilities, row) ? limits.listGoodMs : limits.listUnsureMs;
+    // Whoever presents something of their own may be shown something of their own, whatever the backend says of it.
+    const isShared = lane.era === 'modern' && backends.get(name)?.ownOf === undefined;
     return {
       entries: pages.flatMap(({ entries }) => entries),
       ttlMs,
       goodMs: lane.era === 'modern' ? ttlMs : tells,
-      scope: lane.era === 'modern' && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
+      scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
     };
   }
 }

@@ -7,6 +7,7 @@ import type { StartCall } from '../exchange/bridge/drive.ts';
 import type { CallSink } from '../exchange/call.ts';
 import type { Discovery } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
+import type { Principal } from '../identity/principal.ts';
 import type { Notification, Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { Reader } from './lists.ts';
@@ -14,8 +15,12 @@ import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
 
 /** Everything that the backends have together. Never waits for the slowest: what comes later is told by a list change. */
-export async function discoverAll({ backends, clock, limits }: Rooms, endpoint: Endpoint): Promise<Discovery> {
-  const all = endpoint.backends.flatMap((name) => backends.get(name) ?? []);
+export async function discoverAll(
+  { backends, clock, limits }: Rooms,
+  endpoint: Endpoint,
+  principal: Principal,
+): Promise<Discovery> {
+  const all = endpoint.backends.flatMap((name) => backends.of(name, principal) ?? []);
   const unknown = all.filter(({ lastDiscovery }) => lastDiscovery === undefined);
   if (unknown.length > 0) {
     const probes = Promise.allSettled(unknown.map((backend) => backend.discover()));

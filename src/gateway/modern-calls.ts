@@ -52,7 +52,7 @@ export class ModernCalls {
     const { principal, endpoint, exchange, header } = admitted;
     // Written out: spreading costs every call more than all else here.
     const bound: Bound = { principal, endpoint, exchange, request, header, target, permit, rounds: 0 };
-    const lane = this.#rooms.lanes.stateless(target.backend);
+    const lane = this.#rooms.lanes.stateless(target.backend, principal);
     if (lane !== undefined) this.#drive(bound, lane);
     else this.#findLane(bound).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
   }
@@ -60,7 +60,7 @@ export class ModernCalls {
   async #findLane(bound: Bound): Promise<void> {
     const { target, endpoint, exchange, principal, permit, request } = bound;
     const { backend } = target;
-    const { eras } = await this.#rooms.lanes.discover(backend);
+    const { eras } = await this.#rooms.lanes.discover(backend, principal);
     const state = member(request.message.params, 'requestState');
     let rounds = 0;
     if (state !== undefined && !eras.includes('modern')) {

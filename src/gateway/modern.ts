@@ -238,15 +238,15 @@ export class ModernFront {
     const permit = listen?.permit ?? this.#rooms.leave.ask({ ...wanted, backend: '' }).permit;
     const sources: Sources = {
       backends,
-      discovery: await discoverAll(this.#rooms, endpoint),
+      discovery: await discoverAll(this.#rooms, endpoint, principal),
       client,
       clock,
       limits,
       hear: (hear) => hub.hear(backends, hear),
       locate: async (uri) => targets.locate(endpoint, uri, reader),
-      isModern: async (backend) => (await lanes.discover(backend)).eras.includes('modern'),
+      isModern: async (backend) => (await lanes.discover(backend, principal)).eras.includes('modern'),
       watch: (backend) => lanes.watch(permit, backend, principal, client),
-      start: (backend, next, sink) => callStateless(lanes.stateless(backend), permit, next, sink),
+      start: (backend, next, sink) => callStateless(lanes.stateless(backend, principal), permit, next, sink),
     };
     await new Gathering(exchange, sources, listen?.message).begin();
   }
@@ -271,7 +271,7 @@ export class ModernFront {
     const { revision } = client;
     const { over } = leave.ask({ principal, endpoint, row, backend: merged ? '' : only, revision, message });
     work.begin();
-    const finding = merged ? discoverAll(this.#rooms, endpoint) : lanes.discover(only);
+    const finding = merged ? discoverAll(this.#rooms, endpoint, principal) : lanes.discover(only, principal);
     const ended = (outcome: 'result' | 'error') => {
       work.end();
       over?.({ outcome });

@@ -1,10 +1,10 @@
 /** What the spine is built from. Made in assemble.ts. */
 import type { Shelf } from '../catalog/shelf.ts';
 import type { Config } from '../config/config.ts';
+import type { Backends } from '../exchange/backends.ts';
 import type { Fault, Warn } from '../exchange/bridge/drive.ts';
 import type { Parking } from '../exchange/bridge/parking.ts';
 import type { Clock } from '../exchange/clock.ts';
-import type { Backend } from '../exchange/lane.ts';
 import type { Lanes } from '../exchange/lanes.ts';
 import type { Sessions } from '../exchange/sessions.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
@@ -19,7 +19,7 @@ import type { Work } from './work.ts';
 
 export interface Rooms {
   readonly limits: Config['limits'];
-  readonly backends: ReadonlyMap<string, Backend>;
+  readonly backends: Backends;
   readonly door: Door;
   readonly tenure: Tenure;
   readonly leave: Leave;

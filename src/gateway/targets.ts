@@ -10,7 +10,7 @@ import { type Target as Named, renamed, targetOf } from '../catalog/requests.ts'
 import { distinguished, readDistinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Backend } from '../exchange/lane.ts';
+import type { Backends } from '../exchange/backends.ts';
 import type { Thing } from '../policy/question.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
@@ -50,10 +50,10 @@ interface Subject {
 }
 
 export class Targets {
-  readonly #backends: ReadonlyMap<string, Backend>;
+  readonly #backends: Backends;
   readonly #lists: Lists;
 
-  constructor(backends: ReadonlyMap<string, Backend>, lists: Lists) {
+  constructor(backends: Backends, lists: Lists) {
     this.#backends = backends;
     this.#lists = lists;
   }

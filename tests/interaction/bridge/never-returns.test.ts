@@ -33,7 +33,7 @@ async function behind(transport: Transport, limits: Readonly<Record<string, numb
   const backend = await AskingBackend.start(transport, more);
   const other = await AskingBackend.start('http');
   const gateway = await startGateway({ backends: { b: backend.config, other: other.config }, limits }, { clock });
-  for (const one of gateway.assembled.backends.values()) await one.discover();
+  for (const one of gateway.assembled.backends) await one.discover();
   const [url, elsewhere] = [gateway.url('b'), gateway.url('other')];
   return { clock, backend, gateway, url, elsewhere, idle: clock.pending };
 }

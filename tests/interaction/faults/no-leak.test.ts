@@ -40,7 +40,7 @@ describe('when work is done', verifies('gateway:faults:no-leak'), () => {
       { backends: { legacy: { url: legacy.url }, modern: { url: newer.url } }, limits },
       { clock },
     );
-    for (const backend of gateway.assembled.backends.values()) await backend.discover();
+    for (const backend of gateway.assembled.backends) await backend.discover();
     const idle = clock.pending;
     for (const round of [1, 2, 3]) {
       for (const { name, run } of works)

@@ -217,7 +217,7 @@ describe('a crash in our own code', verifies('gateway:failure:opaque-internal'),
   it.each(eras)('while a %s request is served', async (era) => {
     const backend = await backendOf('modern', {});
     const gateway = await behind(backend);
-    const [broken] = gateway.assembled.backends.values();
+    const [broken] = gateway.assembled.backends;
     if (broken === undefined) throw new Error('no backend');
     vi.spyOn(broken, 'discover').mockRejectedValue(secret);
     const call = era === 'modern' ? modern({ id: 7, method: 'tools/list' }) : { body: { ...initialize(), id: 7 } };

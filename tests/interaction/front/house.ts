@@ -98,7 +98,7 @@ export async function launchHouse(options: HouseOptions = {}): Promise<House> {
       await Promise.all([legacy.close(), modern.close()]);
     },
   };
-  for (const backend of gateway.assembled.backends.values()) await backend.discover();
+  for (const backend of gateway.assembled.backends) await backend.discover();
   await until(() => legacy.received.some(({ http }) => http === 'DELETE'), 'the session of the probe has ended');
   house.forget();
   return house;
