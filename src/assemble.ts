@@ -138,6 +138,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       roomAt: (name) => parkingRoom(config, name),
     }),
     toolHeaders: new ToolHeaders(clock),
+    consenting: undefined,
     events,
     work: new Work(),
     clock,

@@ -24,6 +24,7 @@ export function greeting(config: Config, url: string, notices: readonly string[]
 
 export function backendLine(name: string, state: BackendState): string {
   if (state.state === 'starting') return `  ${name}  starting`;
+  if (state.state === 'personal') return `  ${name}  each of its users connects with an account of their own`;
   if (state.state === 'down') return `  ${name}  down: ${state.failure.message} (${state.failure.reason})`;
   const { eras, revision, serverInfo } = state.discovery;
   const who =

@@ -4,6 +4,7 @@
  */
 import { asks } from './errors/asks.ts';
 import { backends } from './errors/backends.ts';
+import { credentials } from './errors/credentials.ts';
 import { incoming } from './errors/incoming.ts';
 import { leave } from './errors/leave.ts';
 import { offers } from './errors/offers.ts';
@@ -19,6 +20,7 @@ export const failures = {
   ...asks,
   ...leave,
   ...backends,
+  ...credentials,
 } as const satisfies Record<string, FailureRow>;
 
 export type Reason = keyof typeof failures;
@@ -42,6 +44,11 @@ export interface HttpDetail {
   readonly headers?: Readonly<Record<string, string>>;
   /** Where there is no id to echo, the answer says `"id": null`: one style of telling that credentials are missing has it so. */
   readonly nullId?: boolean;
+}
+
+/** It is not the backend that is unwell: what we present to it does not do, for one principal. */
+export function isAboutCredentials({ reason }: Failure): boolean {
+  return Object.hasOwn(credentials, reason);
 }
 
 /** A failure that has a row in the table. Nothing else should be thrown on purpose. */

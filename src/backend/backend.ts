@@ -93,6 +93,11 @@ export class LiveBackend implements Backend {
     return this.#known?.discovery;
   }
 
+  /** Nothing is under way: it can be closed and opened again without anybody noticing. */
+  get isIdle(): boolean {
+    return this.#lanes.size === 0 && this.#probing === undefined && (this.#modern?.lane.isIdle ?? true);
+  }
+
   get modern(): Lane | undefined {
     return this.#fresh(this.#options.clock.now()) === undefined ? undefined : this.#modern?.lane;
   }

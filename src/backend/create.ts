@@ -1,15 +1,19 @@
 /** A backend from its configuration: which channels it is reached by, and the limits of each. */
 import type { BackendConfig, HttpBackendConfig, StdioBackendConfig } from '../config/config.ts';
 import type { Limits } from '../config/limits.ts';
+import type { Presenter } from '../credentials/presenter.ts';
+import type { Backend } from '../exchange/lane.ts';
+import type { Principal } from '../identity/principal.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
-import type { HeaderRecord } from './http/headers.ts';
-import { HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { type CallPools, HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
 import { Pace } from './pace.ts';
+import { PersonalBackend } from './personal.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
 import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
@@ -22,17 +26,55 @@ export interface CreateOptions {
   readonly clock: Clock;
   /** From 0 up to 1, for jitter. */
   random?(): number;
-  /** What is presented to an HTTP backend beside its configured headers. The same object while nothing changed. */
-  credentials?(): HeaderRecord;
+  /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
+  readonly presented?: Presented;
 }
 
-export function createBackend(config: BackendConfig, given: CreateOptions): LiveBackend {
+/** `shared`: the same for all. `personal`: each principal has something of their own. */
+export type Presented =
+  | { readonly kind: 'shared'; readonly presenter: Presenter }
+  | { readonly kind: 'personal'; presenterFor(principal: Principal): Presenter };
+
+export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
-  const { limits, clock, notes, version, random = Math.random } = options;
-  const pace = new Pace(limits, random);
+  if (config.kind === 'stdio') {
+    const pace = paceOf(options);
+    return live(config, options, pace, stdioConnector(config, options, pace));
+  }
+  const url = new URL(config.url);
+  const pools = new HttpPools(url.origin, {
+    connectMs: options.limits.connectMs,
+    headerBytes: options.limits.headerBytes,
+    connections: HTTP_CONNECTIONS,
+    queue: HTTP_QUEUE,
+    streams: HTTP_STREAMS,
+  });
+  const { presented } = options;
+  const over = (used: CallPools, close: () => Promise<void>) =>
+    live(config, options, paceOf(options), httpConnector(config, options, used, close));
+  if (presented?.kind !== 'personal') {
+    const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
+    return over(used, () => pools.close());
+  }
+  return new PersonalBackend({
+    name: config.name,
+    open: (principal) => over(presentedPools(pools, presented.presenterFor(principal)), async () => undefined),
+    idleMs: options.limits.processIdleMs,
+    clock: options.clock,
+    notes: options.notes,
+    close: () => pools.close(),
+  });
+}
+
+function paceOf({ limits, random = Math.random }: CreateOptions): Pace {
+  return new Pace(limits, random);
+}
+
+function live(config: BackendConfig, options: CreateOptions, pace: Pace, connector: Connector): LiveBackend {
+  const { limits, clock, notes, version } = options;
   return new LiveBackend({
     name: config.name,
-    connector: config.kind === 'stdio' ? stdioConnector(config, options, pace) : httpConnector(config, options),
+    connector,
     limits,
     clock,
     pace,
@@ -67,17 +109,15 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
   };
 }
 
-function httpConnector(config: HttpBackendConfig, options: CreateOptions): Connector {
-  const { limits, clock, notes, random = Math.random, credentials } = options;
+function httpConnector(
+  config: HttpBackendConfig,
+  options: CreateOptions,
+  pools: CallPools,
+  close: () => Promise<void>,
+): Connector {
+  const { limits, clock, notes, random = Math.random } = options;
   const url = new URL(config.url);
-  const pools = new HttpPools(url.origin, {
-    connectMs: limits.connectMs,
-    headerBytes: limits.headerBytes,
-    connections: HTTP_CONNECTIONS,
-    queue: HTTP_QUEUE,
-    streams: HTTP_STREAMS,
-  });
-  const shared = { url, pools, headers: headersOf(config.headers, credentials), clock, notes };
+  const shared = { url, pools, headers: () => config.headers, clock, notes };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
   const streamable: Way = {
     transport: 'http',
@@ -89,7 +129,6 @@ function httpConnector(config: HttpBackendConfig, options: CreateOptions): Conne
     connect: (_era, sink, endpointMs = limits.firstByteMs) =>
       SseChannel.open({ ...shared, limits: { ...channelLimits, endpointMs }, sink }),
   };
-  const close = () => pools.close();
   switch (config.transport) {
     case 'streamable-http':
       return { ...streamable, close };
@@ -98,19 +137,4 @@ function httpConnector(config: HttpBackendConfig, options: CreateOptions): Conne
     case 'auto':
       return { ...streamable, older, close };
   }
-}
-
-/** One object for as long as neither part changes: headers are built once from it. */
-function headersOf(configured: HeaderRecord, credentials: (() => HeaderRecord) | undefined): () => HeaderRecord {
-  if (credentials === undefined) return () => configured;
-  let seen: HeaderRecord | undefined;
-  let merged = configured;
-  return () => {
-    const given = credentials();
-    if (given !== seen) {
-      seen = given;
-      merged = { ...configured, ...given };
-    }
-    return merged;
-  };
 }

@@ -15,7 +15,7 @@
  *
  * A tool that is slow, or that answers with an error, is an answer, or at most a suspicion.
  */
-import { Failure, type FailureDetail } from '../errors.ts';
+import { Failure, type FailureDetail, isAboutCredentials } from '../errors.ts';
 import type { Pace } from './pace.ts';
 
 export interface HealthLimits {
@@ -143,7 +143,8 @@ export class Health {
 }
 
 function saysNothing(failure: Failure): boolean {
-  return failure instanceof OwnDoing || failure.reason === 'backend_busy' || failure.reason === 'shutting_down';
+  if (failure instanceof OwnDoing || isAboutCredentials(failure)) return true;
+  return failure.reason === 'backend_busy' || failure.reason === 'shutting_down';
 }
 
 /** Anything else it has to say proves that it is there. */

@@ -64,6 +64,10 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
     this.#doubt = options.doubt;
   }
 
+  get isIdle(): boolean {
+    return this.#calls.size === 0;
+  }
+
   get discovery(): Discovery {
     return this.#discovery;
   }

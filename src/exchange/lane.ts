@@ -47,6 +47,8 @@ export interface Lane {
 /** Where a backend stands, for people and for `/readyz`. */
 export type BackendState =
   | { readonly state: 'starting' }
+  /** Each principal presents something of their own, and nobody has reached it yet. */
+  | { readonly state: 'personal' }
   | { readonly state: 'ready'; readonly discovery: Discovery }
   | { readonly state: 'down'; readonly failure: Failure };
 

@@ -2,19 +2,23 @@
 import { offers } from '../catalog/offers.ts';
 import { Failure } from '../errors.ts';
 import { admitLegacy, unknownMethod } from '../exchange/admit.ts';
+import { toldWithPage, withConsent } from '../exchange/bridge/consent.ts';
 import type { StartCall } from '../exchange/bridge/drive.ts';
 import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
+import { listKinds } from '../exchange/bridge/subscriptions.ts';
 import { subscribeRequest } from '../exchange/bridge/watching.ts';
 import type { CallRequest, CallSink } from '../exchange/call.ts';
 import { nowhere, StreamsDownstream } from '../exchange/downstream.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Discovery, Lane } from '../exchange/lane.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
+import { LateCall } from '../exchange/late-call.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import { PooledCall } from '../exchange/pooled-call.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
+import { notificationBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { textMember } from '../wire/values.ts';
@@ -98,9 +102,27 @@ export class LegacyCalls {
   async open(session: Session, permit: Permit): Promise<Discovery> {
     const { endpoint } = session;
     const [only = ''] = endpoint.backends;
-    if (!isMerged(endpoint)) return (await this.#lane(session, only, permit)).discovery;
+    if (!isMerged(endpoint)) return this.#openOnly(session, only, permit);
     this.#links.set(session, new SessionLinks(this.#rooms, session));
     return discoverAll(this.#rooms, endpoint, session.principal);
+  }
+
+  /** A backend that wants consent first is there all the same: its client can be asked for it only in a session. */
+  async #openOnly(session: Session, backend: string, permit: Permit): Promise<Discovery> {
+    try {
+      return (await this.#lane(session, backend, permit)).discovery;
+    } catch (error) {
+      const failure = this.#rooms.fault(error);
+      const { consenting, limits } = this.#rooms;
+      const { elicitationId } = failure.data ?? {};
+      if (consenting === undefined || failure.reason !== 'consent_needed') throw failure;
+      // What it offers is known then, and not before.
+      void consenting.waitFor(String(elicitationId), limits.sessionIdleMs).then((waited) => {
+        if (waited !== 'done' || session.ended) return;
+        for (const { method } of listKinds) session.downstream.deliver(notificationBytes(method), 'keep', method);
+      });
+      return discoverAll(this.#rooms, session.endpoint, session.principal);
+    }
   }
 
   async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
@@ -152,26 +174,68 @@ export class LegacyCalls {
     const { target, grant } = cleared;
     const { backend, message } = target;
     const { permit } = grant;
-    const lane = await this.#laneFor(session, backend, permit, row);
+    const lane = await this.#laneFor(session, backend, permit, row).catch((error: unknown) =>
+      this.#lacksLane(session, exchange, cleared, error),
+    );
+    if (lane === undefined) return;
     if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
     this.#remember(session, exchange, target);
     if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit, message })) {
       lane.release?.();
       return;
     }
-    const paramHeaders =
-      lane.era === 'modern' && row.method === 'tools/call'
-        ? (again: boolean) =>
-            this.#rooms.toolHeaders.valuesFor(
-              toolsAt(backend, cleared.principal),
-              message,
-              listTools(this.#rooms, lane),
-              again,
-            )
-        : undefined;
+    const paramHeaders = this.#paramHeaders(cleared, lane, row);
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
-    const start = eachRoundAnew(exchange, grant, this.#starter(session, lane, row, cleared));
+    const start = this.#withConsent(eachRoundAnew(exchange, grant, this.#starter(session, lane, row, cleared)));
     new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
+  }
+
+  /** The backend wants a person's consent before it can be spoken to at all: that is asked for, and then it is tried again. */
+  #lacksLane(session: Session, exchange: Exchange, cleared: Bound, error: unknown): undefined {
+    const failure = this.#rooms.fault(error);
+    const { row } = exchange;
+    const { target, grant } = cleared;
+    if (this.#rooms.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
+    const start: StartCall = (next, sink) =>
+      LateCall.after(
+        this.#wayFor(session, cleared, row),
+        sink,
+        ({ lane, paramHeaders }) =>
+          this.#starter(session, lane, row, cleared)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
+        ({ lane }) => lane.release?.(),
+      );
+    const anew = this.#withConsent(eachRoundAnew(exchange, grant, start));
+    new LegacyDrive(
+      { ...this.#rooms, session },
+      exchange,
+      callRequest(session, exchange, target.message),
+      anew,
+    ).begin();
+  }
+
+  async #wayFor(session: Session, cleared: Bound, row: MethodRow) {
+    const { target, grant } = cleared;
+    const lane = await this.#laneFor(session, target.backend, grant.permit, row);
+    try {
+      if (!offers(lane.discovery.capabilities, row)) throw unknownMethod(target.message, 'legacy');
+      return { lane, paramHeaders: await this.#paramHeaders(cleared, lane, row)?.(false) };
+    } catch (error) {
+      lane.release?.();
+      throw error;
+    }
+  }
+
+  #withConsent(start: StartCall): StartCall {
+    const { consenting, limits } = this.#rooms;
+    return consenting === undefined ? start : withConsent(start, consenting, limits.askMs);
+  }
+
+  #paramHeaders({ principal, target }: Bound, lane: HeldLane, row: MethodRow) {
+    if (lane.era !== 'modern' || row.method !== 'tools/call') return undefined;
+    const { toolHeaders } = this.#rooms;
+    const { backend, message } = target;
+    return (again: boolean) =>
+      toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#rooms, lane), again);
   }
 
   #starter(session: Session, lane: HeldLane, row: MethodRow, { principal, grant, target }: Bound): StartCall {

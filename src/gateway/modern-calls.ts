@@ -3,11 +3,14 @@ import { offers } from '../catalog/offers.ts';
 import type { Failure } from '../errors.ts';
 import { unknownMethod } from '../exchange/admit.ts';
 import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
+import { toldWithPage, withConsent } from '../exchange/bridge/consent.ts';
+import type { StartCall } from '../exchange/bridge/drive.ts';
 import { ModernDrive } from '../exchange/bridge/modern-client.ts';
 import { Watching } from '../exchange/bridge/watching.ts';
 import type { CallRequest } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
+import { LateCall } from '../exchange/late-call.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import { spliceMessage } from '../wire/compose.ts';
@@ -54,7 +57,46 @@ export class ModernCalls {
     const bound: Bound = { principal, endpoint, exchange, request, header, target, permit, rounds: 0 };
     const lane = this.#rooms.lanes.stateless(target.backend, principal);
     if (lane !== undefined) this.#drive(bound, lane);
-    else this.#findLane(bound).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+    else this.#findLane(bound).catch((error: unknown) => this.#lacksLane(bound, error));
+  }
+
+  #lacksLane(bound: Bound, error: unknown): void {
+    const { exchange, principal, endpoint, target, request } = bound;
+    const { consenting, fault } = this.#rooms;
+    const failure = fault(error);
+    if (consenting === undefined || failure.reason !== 'consent_needed' || request.row.longLived) {
+      exchange.fail(toldWithPage(failure));
+      return;
+    }
+    const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo: undefined };
+    const start: StartCall = (next, sink) =>
+      LateCall.after(
+        this.#laneOf(bound),
+        sink,
+        (lane) => this.#starter(bound, lane)(next, sink),
+        (lane) => lane.release?.(),
+      );
+    new ModernDrive(this.#rooms, parties, exchange, request).begin(this.#withConsent(start));
+  }
+
+  /** With everything that has to hold before a call; rejects with a Failure where it does not. */
+  async #laneOf(bound: Bound): Promise<HeldLane> {
+    const { target, principal, permit, request } = bound;
+    const lane = await this.#rooms.lanes.forModern(permit, target.backend, principal, request.client, request.row);
+    try {
+      if (!offers(lane.discovery.capabilities, request.row)) throw unknownMethod(request.message, 'modern');
+      const mismatch = await this.#paramMismatch(bound, lane);
+      if (mismatch !== undefined) throw mismatch;
+    } catch (error) {
+      lane.release?.();
+      throw error;
+    }
+    return lane;
+  }
+
+  #withConsent(start: StartCall): StartCall {
+    const { consenting, limits } = this.#rooms;
+    return consenting === undefined ? start : withConsent(start, consenting, limits.askMs);
   }
 
   async #findLane(bound: Bound): Promise<void> {
@@ -120,18 +162,24 @@ export class ModernCalls {
     else this.#call(bound, lane);
   }
 
-  #call({ exchange, request, permit, principal, endpoint, rounds, target }: Bound, lane: HeldLane): void {
+  #call(bound: Bound, lane: HeldLane): void {
+    const { exchange, request, principal, endpoint, rounds, target } = bound;
     const { serverInfo } = lane.discovery;
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
+    const start = this.#withConsent(this.#starter(bound, lane));
+    new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin(start);
+  }
+
+  #starter({ principal, endpoint, target, request, permit }: Bound, lane: HeldLane): StartCall {
     const { leave } = this.#rooms;
     const { backend } = target;
     const { row } = request;
-    new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin((next, sink) => {
+    return (next, sink) => {
       const heard = isGuarded(leave, endpoint, backend)
         ? guarded(sink, { leave, principal, endpoint, backend, row })
         : sink;
       return lane.call(permit, next, inClientNames(heard, target));
-    });
+    };
   }
 
   /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */

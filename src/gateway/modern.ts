@@ -271,7 +271,14 @@ export class ModernFront {
     const { revision } = client;
     const { over } = leave.ask({ principal, endpoint, row, backend: merged ? '' : only, revision, message });
     work.begin();
-    const finding = merged ? discoverAll(this.#rooms, endpoint, principal) : lanes.discover(only, principal);
+    const all = () => discoverAll(this.#rooms, endpoint, principal);
+    const finding = merged
+      ? all()
+      : lanes.discover(only, principal).catch((error: unknown) => {
+          // What it offers is known once somebody has agreed; a client that was not told of it could not be asked to.
+          if (error instanceof Failure && error.reason === 'consent_needed') return all();
+          throw error;
+        });
     const ended = (outcome: 'result' | 'error') => {
       work.end();
       over?.({ outcome });

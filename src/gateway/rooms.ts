@@ -2,6 +2,7 @@
 import type { Shelf } from '../catalog/shelf.ts';
 import type { Config } from '../config/config.ts';
 import type { Backends } from '../exchange/backends.ts';
+import type { Consenting } from '../exchange/bridge/consent.ts';
 import type { Fault, Warn } from '../exchange/bridge/drive.ts';
 import type { Parking } from '../exchange/bridge/parking.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -34,6 +35,8 @@ export interface Rooms {
   readonly hub: Hub;
   readonly events: EventLog;
   readonly work: Work;
+  /** Absent where no backend wants anybody's consent. */
+  readonly consenting: Consenting | undefined;
   readonly clock: Clock;
   /** Unguessable, visible ASCII, at least 128 random bits. */
   readonly newId: () => string;

@@ -2,7 +2,7 @@
 import { devNull } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { LiveBackend } from '../../src/backend/backend.ts';
+import type { Backend } from '../../src/exchange/lane.ts';
 import { createBackend } from '../../src/backend/create.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { BackendConfig } from '../../src/config/config.ts';
@@ -15,7 +15,7 @@ import { CallRecorder, callOf, client, LaneRecorder, OddNotes, permit, told } fr
 const fixture = fileURLToPath(new URL('../conformance/fixture/main.ts', import.meta.url));
 const { limits } = settleLimits({});
 
-const backends: LiveBackend[] = [];
+const backends: Backend[] = [];
 const addresses = new Map<string, string>();
 const stops: (() => Promise<void>)[] = [];
 
@@ -54,7 +54,7 @@ function configOf(transport: 'http' | 'stdio', era: string): BackendConfig {
   };
 }
 
-function start(transport: 'http' | 'stdio', era: string): LiveBackend {
+function start(transport: 'http' | 'stdio', era: string): Backend {
   const backend = createBackend(configOf(transport, era), {
     limits,
     notes: new OddNotes(),
@@ -67,7 +67,7 @@ function start(transport: 'http' | 'stdio', era: string): LiveBackend {
 
 const facts = client('2025-11-25', { elicitation: {}, sampling: {} }, '{"name":"c","version":"1"}');
 
-async function open(backend: LiveBackend, era: Era) {
+async function open(backend: Backend, era: Era) {
   const sink = new LaneRecorder();
   const lane = await backend.open(permit, era, facts, sink);
   lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/initialized"}'));

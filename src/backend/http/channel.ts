@@ -9,7 +9,7 @@ import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink
 import { type HttpChannelLimits, wayClosed } from './context.ts';
 import { Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
-import type { BoundedPool, HttpPools } from './pool.ts';
+import type { CallPool, CallPools } from './pool.ts';
 import { HttpRequest, type RequestContext } from './request.ts';
 import { StandingStream } from './standing.ts';
 
@@ -19,7 +19,7 @@ export const HANDOVER_MS = 10_000;
 export interface HttpChannelOptions {
   readonly url: URL;
   /** Shared with other channels to the same backend; closing a channel leaves them open. */
-  readonly pools: HttpPools;
+  readonly pools: CallPools;
   /** Configured headers and credentials. Give the same object while nothing changed: what is built from it is kept. */
   headers(): HeaderRecord;
   /** Whether a cut stream may be taken up again: the legacy revisions have that, the modern one does not. */
@@ -34,7 +34,7 @@ export interface HttpChannelOptions {
 
 export class HttpChannel implements Channel {
   readonly streamPerRequest = true;
-  readonly #pools: HttpPools;
+  readonly #pools: CallPools;
   readonly #sink: ChannelSink;
   readonly #context: RequestContext;
   readonly #requests = new Set<HttpRequest>();
@@ -98,7 +98,7 @@ export class HttpChannel implements Channel {
   }
 
   /** The mirrored header tells which requests stay open for as long as anybody listens. */
-  #poolFor(outgoing: Outgoing): BoundedPool {
+  #poolFor(outgoing: Outgoing): CallPool {
     const method = outgoing.headers['mcp-method'];
     const isLong = method !== undefined && methodRow(method)?.longLived === true;
     return isLong ? this.#pools.streams : this.#pools.calls;

@@ -5,7 +5,7 @@ import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { closedByUs } from './context.ts';
 import { mediaType } from './headers.ts';
-import type { BoundedPool } from './pool.ts';
+import type { CallPool } from './pool.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
 /** A status page or an error object; more than that is not worth keeping the connection for. */
@@ -14,7 +14,7 @@ const REST_BYTES = 64 * 1024;
 export class Handover implements Dispatcher.DispatchHandler {
   /** Resolves when the backend took it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
   readonly taken: Promise<void>;
-  readonly #pool: BoundedPool;
+  readonly #pool: CallPool;
   #resolve: () => void = () => undefined;
   #reject: (failure: Failure) => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -23,7 +23,7 @@ export class Handover implements Dispatcher.DispatchHandler {
   #restBytes = 0;
 
   /** Whoever sends it bounds it with `abort`. */
-  static send(pool: BoundedPool, options: Dispatcher.DispatchOptions): Handover {
+  static send(pool: CallPool, options: Dispatcher.DispatchOptions): Handover {
     const handover = new Handover(pool);
     try {
       pool.dispatch(options, handover);
@@ -33,7 +33,7 @@ export class Handover implements Dispatcher.DispatchHandler {
     return handover;
   }
 
-  private constructor(pool: BoundedPool) {
+  private constructor(pool: CallPool) {
     this.#pool = pool;
     this.taken = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -92,12 +92,12 @@ export interface HandoverOptions {
 
 /** The handovers of one channel, none of which outlives it. */
 export class Handovers {
-  readonly #pool: BoundedPool;
+  readonly #pool: CallPool;
   readonly #handoverMs: number;
   readonly #clock: Pick<Clock, 'after'>;
   readonly #open = new Set<Handover>();
 
-  constructor(pool: BoundedPool, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
+  constructor(pool: CallPool, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
     this.#pool = pool;
     this.#handoverMs = limits.handoverMs;
     this.#clock = clock;
@@ -115,7 +115,7 @@ export class Handovers {
   }
 
   /** Over another pool, and for as long as whoever began it allows: the caller hears of its end by `taken`. */
-  begin(pool: BoundedPool, options: HandoverOptions): Handover {
+  begin(pool: CallPool, options: HandoverOptions): Handover {
     const handover = Handover.send(pool, { ...options, bodyTimeout: this.#handoverMs });
     this.#open.add(handover);
     const over = (): void => void this.#open.delete(handover);

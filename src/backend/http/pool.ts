@@ -30,15 +30,29 @@ export const HTTP_STREAMS = 1024;
 const HANDOVERS = 16;
 
 /** What ends a dispatch must be told to the pool: `done` once, from `onResponseEnd` or `onResponseError`. */
-export class BoundedPool {
+export interface CallPool {
+  /** How many may be under way at once. */
+  readonly most: number;
+  /** Throws a Failure where there is no room. Everything else is told to the handler, possibly before this returns. */
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
+  done(): void;
+}
+
+export interface CallPools {
+  readonly calls: CallPool;
+  readonly streams: CallPool;
+  readonly handovers: CallPool;
+}
+
+export class BoundedPool implements CallPool {
   readonly #open: () => Pool;
-  readonly #most: number;
+  readonly most: number;
   #pool: Pool | undefined;
   #inFlight = 0;
   #closed = false;
 
   constructor(most: number, open: () => Pool) {
-    this.#most = most;
+    this.most = most;
     this.#open = open;
   }
 
@@ -46,11 +60,9 @@ export class BoundedPool {
     return this.#inFlight;
   }
 
-  /** Throws a Failure where there is no room. Everything else is told to the handler, possibly before this returns. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     if (this.#closed) throw wayClosed();
-    if (this.#inFlight >= this.#most)
-      throw new Failure('backend_busy', { message: 'Too many requests to the backend' });
+    if (this.#inFlight >= this.most) throw new Failure('backend_busy', { message: 'Too many requests to the backend' });
     this.#pool ??= this.#open();
     this.#inFlight++;
     this.#pool.dispatch(options, handler);
@@ -66,7 +78,7 @@ export class BoundedPool {
   }
 }
 
-export class HttpPools {
+export class HttpPools implements CallPools {
   readonly calls: BoundedPool;
   readonly streams: BoundedPool;
   readonly handovers: BoundedPool;

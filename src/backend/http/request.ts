@@ -13,7 +13,7 @@ import { BoundedBody } from './body.ts';
 import { closedByUs, type HttpContext } from './context.ts';
 import { EventCursor, type EventListener } from './cursor.ts';
 import { mediaType, namesSession, singleHeader } from './headers.ts';
-import type { BoundedPool } from './pool.ts';
+import type { CallPool } from './pool.ts';
 import { Reconnects } from './reconnects.ts';
 import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
 
@@ -33,7 +33,7 @@ type Phase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
 
 export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventListener {
   readonly #context: RequestContext;
-  readonly #pool: BoundedPool;
+  readonly #pool: CallPool;
   readonly #outgoing: Outgoing;
   readonly #sink: RequestSink;
   #phase: Phase = 'head';
@@ -50,7 +50,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
   #restBytes = 0;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(context: RequestContext, pool: BoundedPool, outgoing: Outgoing, sink: RequestSink) {
+  constructor(context: RequestContext, pool: CallPool, outgoing: Outgoing, sink: RequestSink) {
     this.#context = context;
     this.#pool = pool;
     this.#outgoing = outgoing;

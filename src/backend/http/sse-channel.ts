@@ -10,7 +10,7 @@ import { Correlation } from '../correlation.ts';
 import { wayClosed } from './context.ts';
 import { type HandoverOptions, Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
-import type { HttpPools } from './pool.ts';
+import type { CallPools } from './pool.ts';
 import { PostedRequest } from './posted.ts';
 import { SessionStream } from './sse-stream.ts';
 
@@ -26,7 +26,7 @@ export interface SseChannelLimits {
 export interface SseChannelOptions {
   readonly url: URL;
   /** Shared with other channels to the same backend; closing a channel leaves them open. */
-  readonly pools: HttpPools;
+  readonly pools: CallPools;
   /** Configured headers and credentials. Give the same object while nothing changed: what is built from it is kept. */
   headers(): HeaderRecord;
   readonly limits: SseChannelLimits;

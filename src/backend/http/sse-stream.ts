@@ -13,7 +13,7 @@ import { readEvent } from '../incoming.ts';
 import { closedByUs } from './context.ts';
 import { messageIn } from './cursor.ts';
 import { mediaType, type RequestHeaders } from './headers.ts';
-import type { BoundedPool } from './pool.ts';
+import type { CallPool } from './pool.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
 export interface SessionListener {
@@ -36,13 +36,13 @@ type Phase = 'head' | 'unnamed' | 'named' | 'over';
 
 export class SessionStream implements Dispatcher.DispatchHandler {
   readonly #context: SessionContext;
-  readonly #pool: BoundedPool;
+  readonly #pool: CallPool;
   readonly #reader: SseReader;
   readonly #listener: SessionListener;
   #phase: Phase = 'head';
   #controller: Dispatcher.DispatchController | undefined;
 
-  constructor(context: SessionContext, pool: BoundedPool, listener: SessionListener) {
+  constructor(context: SessionContext, pool: CallPool, listener: SessionListener) {
     this.#context = context;
     this.#pool = pool;
     this.#reader = new SseReader(context);

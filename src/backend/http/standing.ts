@@ -11,7 +11,7 @@ import { BoundedBody } from './body.ts';
 import { closedByUs, type HttpContext } from './context.ts';
 import { EventCursor, type EventListener } from './cursor.ts';
 import { type HeaderRecord, mediaType, namesSession } from './headers.ts';
-import type { BoundedPool } from './pool.ts';
+import type { CallPool } from './pool.ts';
 import { Reconnects } from './reconnects.ts';
 import { isPassing } from './verdict.ts';
 
@@ -24,7 +24,7 @@ type Phase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
 
 export class StandingStream implements Dispatcher.DispatchHandler, EventListener {
   readonly #context: HttpContext;
-  readonly #pool: BoundedPool;
+  readonly #pool: CallPool;
   readonly #own: HeaderRecord;
   readonly #sink: ChannelSink;
   readonly #cursor: EventCursor;
@@ -38,7 +38,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   #refusal: BoundedBody | undefined;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(context: HttpContext, pool: BoundedPool, own: HeaderRecord, sink: ChannelSink) {
+  constructor(context: HttpContext, pool: CallPool, own: HeaderRecord, sink: ChannelSink) {
     this.#context = context;
     this.#pool = pool;
     this.#own = own;

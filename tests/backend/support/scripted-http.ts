@@ -103,7 +103,7 @@ export interface Setup {
 
 export function openChannel(
   url: URL,
-  options: Partial<HttpChannelOptions> = {},
+  options: Partial<Omit<HttpChannelOptions, 'pools'>> & { readonly pools?: HttpPools } = {},
   limits: Partial<HttpPoolLimits> = {},
 ): Setup {
   const pools = options.pools ?? new HttpPools(url.origin, { ...poolLimits, ...limits });
@@ -128,7 +128,7 @@ export function openChannel(
 export async function against(
   ends: (() => Promise<void>)[],
   answers: readonly Answer[],
-  options: Partial<HttpChannelOptions> = {},
+  options: Partial<Omit<HttpChannelOptions, 'pools'>> & { readonly pools?: HttpPools } = {},
   limits: Partial<HttpPoolLimits> = {},
 ): Promise<Setup & { readonly backend: ScriptedBackend }> {
   const backend = new ScriptedBackend(answers);

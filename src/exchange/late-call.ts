@@ -1,0 +1,40 @@
+/** A call that is begun once the way to its backend stands. */
+import { Failure } from '../errors.ts';
+import type { Call, CallSink } from './call.ts';
+
+export class LateCall implements Call {
+  readonly #sink: CallSink;
+  #call: Call | undefined;
+  #cancelled = false;
+
+  /** `begin` is given what was waited for, `giveBack` what came when nobody wanted it any more. */
+  static after<T>(way: Promise<T>, sink: CallSink, begin: (way: T) => Call, giveBack: (way: T) => void): LateCall {
+    const call = new LateCall(sink);
+    way.then((found) => call.#found(found, begin, giveBack)).catch((error: unknown) => call.#failed(error));
+    return call;
+  }
+
+  private constructor(sink: CallSink) {
+    this.#sink = sink;
+  }
+
+  hear(logLevel: string | undefined): void {
+    this.#call?.hear?.(logLevel);
+  }
+
+  cancel(reason?: string): void {
+    this.#cancelled = true;
+    this.#call?.cancel(reason);
+  }
+
+  #found<T>(way: T, begin: (way: T) => Call, giveBack: (way: T) => void): void {
+    if (this.#cancelled) giveBack(way);
+    else this.#call = begin(way);
+  }
+
+  #failed(error: unknown): void {
+    if (this.#cancelled) return;
+    const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });
+    this.#sink.settle({ kind: 'failure', failure });
+  }
+}
