@@ -95,6 +95,7 @@ export const channelLimits: HttpChannelLimits = { resultBytes: 64 * 1024, reconn
 
 export interface Setup {
   readonly url: URL;
+  /** Those that were made here; where others were handed in, these are idle. */
   readonly pools: HttpPools;
   readonly channel: HttpChannel;
   readonly sink: ChannelRecorder;
@@ -103,10 +104,10 @@ export interface Setup {
 
 export function openChannel(
   url: URL,
-  options: Partial<Omit<HttpChannelOptions, 'pools'>> & { readonly pools?: HttpPools } = {},
+  options: Partial<HttpChannelOptions> = {},
   limits: Partial<HttpPoolLimits> = {},
 ): Setup {
-  const pools = options.pools ?? new HttpPools(url.origin, { ...poolLimits, ...limits });
+  const pools = new HttpPools(url.origin, { ...poolLimits, ...limits });
   const sink = new ChannelRecorder();
   const notes = new NotesRecorder();
   const channel = new HttpChannel({
@@ -128,7 +129,7 @@ export function openChannel(
 export async function against(
   ends: (() => Promise<void>)[],
   answers: readonly Answer[],
-  options: Partial<Omit<HttpChannelOptions, 'pools'>> & { readonly pools?: HttpPools } = {},
+  options: Partial<HttpChannelOptions> = {},
   limits: Partial<HttpPoolLimits> = {},
 ): Promise<Setup & { readonly backend: ScriptedBackend }> {
   const backend = new ScriptedBackend(answers);

@@ -1,0 +1,143 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { HttpPools } from '../../../src/backend/http/pool.ts';
+import { presentedPools } from '../../../src/backend/http/presented.ts';
+import type { HeaderRecord, Presenter, Refusal } from '../../../src/credentials/presenter.ts';
+import { Failure } from '../../../src/errors.ts';
+import { RequestRecorder } from '../support/recorders.ts';
+import {
+  type Answer,
+  json,
+  openChannel,
+  poolLimits,
+  request,
+  result,
+  ScriptedBackend,
+  sse,
+} from '../support/scripted-http.ts';
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** Hands out the given tokens, one after the other, as each is refused. */
+class Tokens implements Presenter {
+  readonly refusals: Refusal[] = [];
+  readonly #tokens: readonly string[];
+  readonly #isLate: boolean;
+  #given: HeaderRecord;
+
+  constructor(tokens: readonly string[], isLate = false) {
+    this.#tokens = tokens;
+    this.#isLate = isLate;
+    this.#given = { authorization: `Bearer ${tokens[0]}` };
+  }
+
+  headers(): HeaderRecord | Promise<HeaderRecord> {
+    return this.#isLate ? Promise.resolve(this.#given) : this.#given;
+  }
+
+  async refused(refusal: Refusal): Promise<void> {
+    this.refusals.push(refusal);
+    const next = this.#tokens[this.refusals.length];
+    if (next === undefined) throw new Failure('consent_needed', { data: { url: 'https://gw.example/connect/1' } });
+    this.#given = { authorization: `Bearer ${next}` };
+  }
+}
+
+const challenge = 'Bearer resource_metadata="https://b.example/.well-known/oauth-protected-resource"';
+const refuse = (status: number, headers: Record<string, string> = { 'www-authenticate': challenge }): Answer =>
+  json(status, '{"error":"invalid_token"}', headers);
+
+async function presenting(answers: readonly Answer[], presenter: Presenter, configured: HeaderRecord = {}) {
+  const backend = new ScriptedBackend(answers);
+  const url = await backend.start();
+  const pools = new HttpPools(url.origin, poolLimits);
+  const { channel } = openChannel(url, { pools: presentedPools(pools, presenter), headers: () => configured });
+  ends.push(async () => {
+    await channel.close();
+    await pools.close();
+    await backend.stop();
+    expect(pools.calls.inFlight + pools.streams.inFlight + pools.handovers.inFlight).toBe(0);
+  });
+  const send = async () => {
+    const recorder = new RequestRecorder();
+    channel.request(request(1), recorder);
+    await recorder.settled();
+    return recorder;
+  };
+  return { backend, channel, pools, send };
+}
+
+describe('what a principal presents', () => {
+  it.each([
+    { name: 'is sent with every request', late: false },
+    { name: 'is waited for where it has to be fetched', late: true },
+  ])('$name, in the place of a configured header of that name', async ({ late }) => {
+    const { backend, send } = await presenting([json(200, result(1))], new Tokens(['a'], late), {
+      Authorization: 'Basic x',
+      'x-team': 'blue',
+    });
+    expect((await send()).endings).toEqual(['answered']);
+    expect(backend.heard[0]?.headers).toMatchObject({ authorization: 'Bearer a', 'x-team': 'blue' });
+  });
+
+  it.each([
+    { name: 'a 401', status: 401 },
+    { name: 'a 403 with a challenge', status: 403 },
+  ])('is bettered after $name, and the request is sent again as it was', async ({ status }) => {
+    const tokens = new Tokens(['old', 'new']);
+    const { backend, send } = await presenting([refuse(status), json(200, result(1))], tokens);
+    expect((await send()).endings).toEqual(['answered']);
+    expect(backend.heard.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new']);
+    expect(new Set(backend.heard.map(({ body }) => body)).size).toBe(1);
+    expect(tokens.refusals).toEqual([
+      { status, wwwAuthenticate: [challenge], presented: { authorization: 'Bearer old' } },
+    ]);
+  });
+
+  it('is not touched by a 403 that demands nothing, which is the answer', async () => {
+    const tokens = new Tokens(['a', 'b']);
+    const error = '{"jsonrpc":"2.0","id":1,"error":{"code":403,"message":"no"}}';
+    const { send } = await presenting([json(403, error)], tokens);
+    expect((await send()).endings).toEqual(['answered']);
+    expect(tokens.refusals).toEqual([]);
+  });
+
+  it('ends in the failure that says why there is nothing better', async () => {
+    const { send } = await presenting([refuse(401)], new Tokens(['a']));
+    const recorder = await send();
+    expect(recorder.endings).toEqual(['failed consent_needed']);
+    expect(recorder.failure?.data).toEqual({ url: 'https://gw.example/connect/1' });
+  });
+
+  it('is tried a bounded number of times, whatever the presenter has', async () => {
+    const { backend, send } = await presenting([refuse(401)], new Tokens(['a', 'b', 'c', 'd', 'e', 'f', 'g']));
+    expect((await send()).endings).toEqual(['failed backend_unavailable']);
+    expect(backend.heard).toHaveLength(4);
+  });
+
+  it('is not waited for by more requests than the backend may have', async () => {
+    const never: Presenter = { headers: () => new Promise(() => undefined), refused: async () => undefined };
+    const { channel } = await presenting([json(200, result(1))], never);
+    const most = poolLimits.connections + poolLimits.queue;
+    for (let count = 0; count < most; count += 1) channel.request(request(count), new RequestRecorder());
+    const late = new RequestRecorder();
+    channel.request(request(most), late);
+    await late.settled();
+    expect(late.endings).toEqual(['failed backend_busy']);
+  });
+
+  it('is bettered for streams and handovers alike', async () => {
+    const tokens = new Tokens(['a', 'b', 'c']);
+    const { backend, channel } = await presenting([refuse(401), sse(), refuse(401), json(202, '')], tokens);
+    await channel.listen({});
+    await channel.post(Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'), {});
+    expect(backend.heard.map(({ method, headers }) => `${method} ${headers.authorization}`)).toEqual([
+      'GET Bearer a',
+      'GET Bearer b',
+      'POST Bearer b',
+      'POST Bearer c',
+    ]);
+  });
+});
