@@ -23,18 +23,19 @@ export const FORM_MS = 10_000;
 
 /** `broken` is told what nobody foresaw; never anything that the browser sent. */
 export function mount(pages: PageSet, broken: (error: unknown) => void): Mounted {
-  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    let answer: PageResponse;
+  const answerTo = async (req: IncomingMessage, body: Uint8Array): Promise<PageResponse> => {
     try {
-      const body = await bodyOf(req);
-      answer = body === undefined ? tooLarge : await pages.answer(requestOf(req, body));
-      if (body === undefined) res.setHeader('connection', 'close');
+      return await pages.answer(requestOf(req, body));
     } catch (error) {
-      if (res.destroyed || req.destroyed) return;
       broken(error);
-      answer = fault;
+      return fault;
     }
-    write(res, answer, req.method === 'HEAD');
+  };
+  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const body = await bodyOf(req);
+    if (body === 'cut off') return;
+    if (body === 'too large') res.setHeader('connection', 'close');
+    write(res, body === 'too large' ? tooLarge : await answerTo(req, body), req.method === 'HEAD');
   };
   return {
     owns: (path) => pages.owns(path),
@@ -65,30 +66,29 @@ function requestOf(req: IncomingMessage, body: Uint8Array): PageRequest {
   };
 }
 
-/** Undefined where there is more than a form may be. Rejects where it does not come to its end. */
-function bodyOf(req: IncomingMessage): Promise<Uint8Array | undefined> {
-  return new Promise((resolve, reject) => {
+/** Never rejects. */
+function bodyOf(req: IncomingMessage): Promise<Uint8Array | 'too large' | 'cut off'> {
+  return new Promise((resolve) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
-    const timer = setTimeout(() => req.destroy(), FORM_MS);
-    const settle = (act: () => void) => {
+    const settle = (body: Uint8Array | 'too large' | 'cut off') => {
       clearTimeout(timer);
       req.off('data', take);
-      act();
+      resolve(body);
     };
     const take = (chunk: Uint8Array) => {
       size += chunk.byteLength;
-      if (size <= FORM_BYTES) chunks.push(chunk);
-      else {
-        settle(() => resolve(undefined));
-        // What still comes is thrown away until the connection closes with the answer.
-        req.resume();
-      }
+      chunks.push(chunk);
+      if (size <= FORM_BYTES) return;
+      settle('too large');
+      // What still comes is thrown away until the connection closes with the answer.
+      req.resume();
     };
+    const timer = setTimeout(() => req.destroy(), FORM_MS);
     req.on('data', take);
-    req.once('end', () => settle(() => resolve(Buffer.concat(chunks))));
-    req.once('error', (error) => settle(() => reject(error)));
-    req.once('close', () => settle(() => reject(new Error('The request ended early'))));
+    req.once('end', () => settle(Buffer.concat(chunks)));
+    req.once('error', () => settle('cut off'));
+    req.once('close', () => settle('cut off'));
   });
 }
 
