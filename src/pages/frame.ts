@@ -12,7 +12,7 @@ export interface PageParts {
   /**
    * Where a form on this page may lead besides to us. Chromium holds `form-action` against every redirect that follows
    * a form too, so whoever answers a form by sending the browser elsewhere names that place here: an origin
-   * (`https://as.example`) or a scheme (`https:`).
+   * (`https://as.example`; `http://127.0.0.1:*` has any port) or a scheme (`https:`).
    */
   readonly formsLeadTo?: readonly string[];
 }
@@ -74,5 +74,5 @@ function policyOf(formsLeadTo: readonly string[]): string {
 
 /** A source that could end the directive, or open it to everybody, is left out: the form then leads nowhere. */
 function isSource(text: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.:[\]-]+)?$/i.test(text);
+  return /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.:[\]-]+(:\*)?)?$/i.test(text);
 }

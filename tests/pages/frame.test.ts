@@ -71,13 +71,15 @@ describe('the frame', () => {
       'https://as.example:8443',
       'http://[::1]:90',
       'cursor:',
+      'http://localhost:*',
       '*',
+      'https://*',
       "'unsafe-inline'",
       'https://a; script-src *',
       'https://a/b',
     ];
     expect(policy(page({ title: 'T', body: html``, formsLeadTo })).get('form-action')).toBe(
-      "'self' https://as.example:8443 http://[::1]:90 cursor:",
+      "'self' https://as.example:8443 http://[::1]:90 cursor: http://localhost:*",
     );
   });
 });

@@ -135,10 +135,9 @@ export class ConnectPages {
 
 /**
  * A server that people are sent to may send them on to others, for their sign-in, before any page is shown; those cannot be
- * known beforehand. Without TLS there is only what is on this machine: that is named.
+ * known beforehand. Without TLS there is only this machine.
  */
 function formTargets({ issuer, principal }: PendingConsent): readonly string[] {
-  const addresses = [issuer, ...(principal.issuer === undefined ? [] : [principal.issuer])];
-  const plain = addresses.filter((address) => URL.canParse(address)).map((address) => new URL(address).origin);
-  return ['https:', ...plain.filter((origin) => origin.startsWith('http:'))];
+  const isPlain = [issuer, principal.issuer].some((address) => address?.startsWith('http:'));
+  return isPlain ? ['https:', 'http://127.0.0.1:*', 'http://localhost:*'] : ['https:'];
 }
