@@ -16,10 +16,11 @@ a{color:var(--act)}
 code,.code{font:.9375em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 dl{border-top:1px solid var(--line)}
 dl>div{display:grid;gap:0 1rem;padding:.625rem 0;border-bottom:1px solid var(--line)}
-@media(min-width:32rem){dl>div{grid-template-columns:9rem 1fr}}
+@media(min-width:32rem){dl>div{grid-template-columns:7.5rem 1fr}}
 dt{color:var(--soft)}
 dd{margin:0;min-width:0}
 dd ul,ul.plain{margin:0;padding:0;list-style:none}
+dd li+li{margin-top:.25rem}
 label{display:block;margin-bottom:.375rem;font-weight:600}
 label.choice{display:flex;gap:.625rem;align-items:baseline;font-weight:400}
 input:not([type=checkbox],[type=radio],[type=hidden]),select{display:block;width:100%;min-height:2.75rem;margin-bottom:1rem;padding:.5rem .75rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:.5rem}
@@ -29,6 +30,7 @@ button.quiet,.button.quiet{color:var(--text);background:transparent;border-color
 @media(max-width:31.99rem){.acts>*{flex:1 1 100%}form>button,main>.button{display:block;width:100%}}
 :focus-visible{outline:3px solid var(--act);outline-offset:2px}
 .soft{color:var(--soft);font-size:.9375rem}
+input+.soft{margin-top:-.625rem}
 .warn{padding:.75rem 1rem;color:var(--warn);background:var(--warn-ground);border-left:.25rem solid var(--warn);border-radius:.25rem}
 .good{color:var(--good)}
 `.trim();

@@ -70,12 +70,14 @@ export function continueForm(form: FormFacts, text: string): Html {
 
 export function keyForm(form: FormFacts, mistake?: string): Html {
   const said = mistake !== undefined && html`<p class="warn" id="mistake" role="alert">${mistake}</p>`;
-  const described = mistake === undefined ? html`` : html` aria-invalid="true" aria-describedby="mistake"`;
+  const described =
+    mistake === undefined ? html`aria-describedby="hint"` : html`aria-invalid="true" aria-describedby="mistake hint"`;
   return formView(
     form,
     html`${said}
 <label for="key">Access key</label>
-<input id="key" name="key" type="password" required autocomplete="off" spellcheck="false" autocapitalize="off"${described}>
+<input id="key" name="key" type="password" required autocomplete="off" spellcheck="false" autocapitalize="off" ${described}>
+<p class="soft" id="hint">The key that your MCP client uses for this gateway. It shows that the link is yours, and goes nowhere else.</p>
 <button>Continue</button>`,
   );
 }

@@ -17,7 +17,7 @@ export const pageLimits = {
   /** What an authorization server says of an error is shown so far. */
   shownChars: 500,
   /** Scopes that are listed one by one. A longer list is told by its number: nobody reads it. */
-  shownScopes: 20,
+  shownScopes: 50,
   /** An issuer's metadata is read again after this. */
   issuerMs: 10 * min,
   /** For one request to an issuer. A person waits for it. */

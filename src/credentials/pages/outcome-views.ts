@@ -87,7 +87,7 @@ export const unbound = shown(
 
 export function tooManyTries(waitMs: number): PageResponse {
   const seconds = Math.ceil(waitMs / 1000);
-  const body = html`<p>That were too many wrong keys. This link takes no more for ${Math.ceil(seconds / 60)} minutes.</p>${askAgain}`;
+  const body = html`<p>Too many wrong keys were tried. This link takes none for another ${Math.ceil(seconds / 60)} minutes.</p>${askAgain}`;
   return shown(429, page({ title: 'Too many tries', body }), { 'retry-after': String(seconds) });
 }
 
