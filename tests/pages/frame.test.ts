@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { page } from '../../src/pages/frame.ts';
 import { escapeHtml, html } from '../../src/pages/html.ts';
+import { verifies } from '../requirements/verifies.ts';
 
 function policy(shown: ReturnType<typeof page>): ReadonlyMap<string, string> {
   const directives = shown.headers['content-security-policy']?.split('; ') ?? [];
@@ -34,7 +35,7 @@ describe('what is put into a page', () => {
   });
 });
 
-describe('the frame', () => {
+describe('the frame', verifies('gateway:consent:page-safe'), () => {
   const shown = page({ title: 'A <title>', body: html`<p>Body</p>` });
 
   it('names the page twice, escaped, and has one heading', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { verifies } from '../../requirements/verifies.ts';
 import { bench, consentFor, failureOf, keys, people, type TestBrowser, titleOf } from './support.ts';
 
 /** As far as the authorization server. */
@@ -13,7 +14,7 @@ async function left({ hidesState = false } = {}) {
 
 const good = '/oauth/callback?code=the-code&state=c1.s3cret&iss=https%3A%2F%2Flogin.tickets.example';
 
-describe('coming back from the authorization server', () => {
+describe('coming back from the authorization server', verifies('gateway:consent:browser-bound'), () => {
   it.each([{ hidesState: false }, { hidesState: true }])('finishes in the browser that left: %o', async (how) => {
     const { consents, visitor } = await left(how);
     const answer = await visitor.get(good);
@@ -100,7 +101,7 @@ describe('coming back from the authorization server', () => {
   });
 });
 
-describe('what the authorization server says instead', () => {
+describe('what the authorization server says instead', verifies('gateway:consent:errors-shown'), () => {
   const said = (error: string) =>
     `/oauth/callback?state=c1.s3cret&error=${error}&error_description=${encodeURIComponent('<script>alert(1)</script>')}`;
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OwnSignIn } from '../../../src/credentials/pages/ports.ts';
+import { verifies } from '../../requirements/verifies.ts';
 import { bench, consentFor, failureOf, keys, people, titleOf, tokenIn } from './support.ts';
 
 const here = { remoteAddress: '127.0.0.1' };
@@ -55,13 +56,23 @@ describe('the page behind a link', () => {
     expect((await browser().get('/connect/c1', { cookie: 'session=ann' })).body).toContain('>ann<');
   });
 
-  it('is the same for an id that is unknown, used, ended or no id at all', async () => {
-    const { browser } = bench();
-    const addresses = ['/connect/unknown', '/connect/', '/connect/a/b', '/connect/%00', `/connect/${'a'.repeat(5000)}`];
-    const answers = await Promise.all(addresses.map((address) => browser().get(address)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
-    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
-  });
+  it(
+    'is the same for an id that is unknown, used, ended or no id at all',
+    verifies('gateway:consent:link-ends'),
+    async () => {
+      const { browser } = bench();
+      const addresses = [
+        '/connect/unknown',
+        '/connect/',
+        '/connect/a/b',
+        '/connect/%00',
+        `/connect/${'a'.repeat(5000)}`,
+      ];
+      const answers = await Promise.all(addresses.map((address) => browser().get(address)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+      expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    },
+  );
 
   it('knows HEAD, and no other methods', async () => {
     const { consents, browser } = bench();
@@ -72,7 +83,7 @@ describe('the page behind a link', () => {
   });
 });
 
-describe('a link of whoever uses the machine', () => {
+describe('a link of whoever uses the machine', verifies('gateway:consent:principal-alone'), () => {
   const cases = [
     { name: 'at the machine', publicUrl: localUrl, from: here, status: 303 },
     { name: 'over IPv6', publicUrl: 'http://[::1]:8787', from: { remoteAddress: '::1' }, status: 303 },
@@ -120,7 +131,7 @@ it('a form that was fetched at the machine is of no use elsewhere', async () => 
   expect(titleOf(answer)).toBe('Only at the computer itself');
 });
 
-describe('a link of a key', () => {
+describe('a link of a key', verifies('gateway:consent:principal-alone'), () => {
   it('leads on with that key, and binds the browser', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
@@ -180,7 +191,7 @@ describe('a link of a key', () => {
   });
 });
 
-describe('a link of an account at our own authorization server', () => {
+describe('a link of an account at our own authorization server', verifies('gateway:consent:principal-alone'), () => {
   it('offers to sign in and to come back', async () => {
     const { consents, browser } = bench({ ownSignIn });
     consents.pending.set('c1', consentFor(people.own));

@@ -1,6 +1,7 @@
 /** Whatever a browser sends: a page that says no, never a fault of ours, and never a way through. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { verifies } from '../../requirements/verifies.ts';
 import { bench, consentFor, keys, people } from './support.ts';
 
 const path = fc.oneof(
@@ -20,7 +21,7 @@ const cookieName = fc.oneof(
   fc.string(),
 );
 
-describe('anything at all', () => {
+describe('anything at all', verifies('gateway:consent:any-input'), () => {
   it('is answered with 400, 403, 404, 405, a page or a question, and nobody gets through', async () => {
     const { consents, browser } = bench();
     for (const [id, person] of [

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openIdSignIn } from '../../../src/credentials/pages/openid.ts';
+import { verifies } from '../../requirements/verifies.ts';
 import { type Faults, TestIssuer } from './issuer.ts';
 import { bench, consentFor, people, titleOf } from './support.ts';
 
@@ -18,7 +19,7 @@ function made() {
   return { ...all, visitor: all.browser() };
 }
 
-describe('a link of an account at another issuer', () => {
+describe('a link of an account at another issuer', verifies('gateway:consent:foreign-issuer'), () => {
   it('leads to that issuer, and on from there for that account', async () => {
     const { visitor, consents } = made();
     const page = await visitor.get('/connect/c1');
