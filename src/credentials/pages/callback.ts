@@ -10,6 +10,7 @@ import {
   gone,
   hindered,
   malformed,
+  mismatched,
   refused,
   type SaidError,
   unbound,
@@ -83,7 +84,7 @@ function unfinished(error: unknown, consent: PendingConsent, said: Said, cookies
   if (!(error instanceof Failure)) throw error;
   const reason: string = error.reason;
   // The right answer may still come: the browser stays bound.
-  if (reason === 'consent_invalid') return unbound;
+  if (reason === 'consent_invalid') return mismatched;
   const told = reason === 'consent_refused' ? saidError(consent.issuer, said) : undefined;
   return told === undefined ? failureView(error, cookies) : refused(told, cookies);
 }

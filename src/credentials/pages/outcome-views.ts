@@ -85,6 +85,16 @@ export const unbound = shown(
   }),
 );
 
+/** RFC 9207, 4: it may be another server's answer, brought here to be mistaken for this one's. Nothing that it says is shown. */
+export const mismatched = shown(
+  400,
+  page({
+    title: 'This answer does not fit',
+    body: html`<p class="warn">What came back is not the answer of the authorization server that you were sent to. Nothing was sent on, and nothing was connected.</p>
+<p>Open the link from your MCP client once more. If this page comes again, do not go on, and tell whoever runs this gateway.</p>`,
+  }),
+);
+
 export function tooManyTries(waitMs: number): PageResponse {
   const seconds = Math.ceil(waitMs / 1000);
   const body = html`<p>Too many wrong keys were tried. This link takes none for another ${Math.ceil(seconds / 60)} minutes.</p>${askAgain}`;

@@ -20,9 +20,9 @@ export interface PendingConsent {
 export interface Person {
   readonly key: string;
   readonly kind: 'local' | 'key' | 'token';
-  readonly issuer?: string;
-  readonly subject?: string;
-  readonly keyName?: string;
+  readonly issuer?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly keyName?: string | undefined;
 }
 
 export interface PendingConsents {

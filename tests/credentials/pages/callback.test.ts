@@ -57,7 +57,9 @@ describe('coming back from the authorization server', verifies('gateway:consent:
 
   it('where the state was pushed, what follows the id is compared by the protocol, and the browser stays bound', async () => {
     const { visitor } = await left({ hidesState: true });
-    expect((await visitor.get('/oauth/callback?code=x&state=c1.other')).status).toBe(403);
+    const answer = await visitor.get('/oauth/callback?code=x&state=c1.other');
+    expect(answer.status).toBe(400);
+    expect(titleOf(answer)).toBe('This answer does not fit');
     expect((await visitor.get(good)).status).toBe(200);
   });
 
@@ -124,6 +126,14 @@ describe('what the authorization server says instead', verifies('gateway:consent
     const answer = await browser().get(said('read_this'));
     expect(answer.status).toBe(403);
     expect(answer.body).not.toMatch(/read_this|alert/);
+  });
+
+  it('is not shown where it is not known to be that server: it may be the words of another', async () => {
+    const { consents, visitor } = await left();
+    consents.failsWith = failureOf('consent_invalid');
+    const answer = await visitor.get(`${said('read_this')}&iss=https%3A%2F%2Fevil.example`);
+    expect(answer.status).toBe(400);
+    expect(answer.body).not.toMatch(/read_this|alert|evil/);
   });
 
   it('is cut where it does not end', async () => {
