@@ -61,6 +61,12 @@ module.exports = {
       to: { path: '^src/(gateway|main)' },
     },
     {
+      name: 'the-frame-of-pages-knows-no-room',
+      severity: 'error',
+      from: { path: '^src/pages/' },
+      to: { path: '^src/', pathNot: '^src/pages/' },
+    },
+    {
       name: 'the-demo-is-a-program-of-its-own',
       severity: 'error',
       from: { path: '^src/demo/' },

@@ -11,6 +11,7 @@ import { flows } from './rows/flows.ts';
 import { gatewayBackend } from './rows/gateway-backend.ts';
 import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
+import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
@@ -49,6 +50,7 @@ export const groups = {
   gatewayCore,
   gatewayRun,
   gatewayLeave,
+  gatewayConsent,
 };
 
 type Groups = typeof groups;

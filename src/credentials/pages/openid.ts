@@ -1,0 +1,153 @@
+/**
+ * Who somebody is, by the issuer of their own account: OpenID Connect's code flow with PKCE, for the ID token's `iss` and
+ * `sub` and nothing else. No token is kept.
+ */
+import * as oauth from 'oauth4webapi';
+import { pageLimits } from './limits.ts';
+import { type ForeignSignIn, type SignedIn, SignInError } from './ports.ts';
+
+/** Registered beforehand at the issuer, with `/oauth/signed-in` as redirect. */
+export interface OpenIdClient {
+  /** As the principals' tokens spell it. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Absent for a public client. */
+  readonly clientSecret?: string;
+}
+
+export interface OpenIdOutside {
+  /** Guards which addresses are asked, and how much they may answer. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly now: () => number;
+}
+
+interface Known {
+  readonly server: oauth.AuthorizationServer;
+  readonly at: number;
+}
+
+interface Secrets {
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** `sub` must be the same for this client as for those whose tokens come in: pairwise subjects (OpenID Core, 8.1) are not. */
+export function openIdSignIn(clients: readonly OpenIdClient[], outside: OpenIdOutside): ForeignSignIn {
+  const byIssuer = new Map(clients.map((client) => [client.issuer, new Issuer(client, outside)]));
+  const issuerOf = (name: string): Issuer => {
+    const issuer = byIssuer.get(name);
+    if (issuer === undefined) throw new SignInError('there is no client for this issuer');
+    return issuer;
+  };
+  return {
+    canSignIn: (issuer) => byIssuer.has(issuer),
+    begin: async (issuer, redirectUri) => {
+      const state = oauth.generateRandomState();
+      const secrets = { nonce: oauth.generateRandomNonce(), verifier: oauth.generateRandomCodeVerifier() };
+      const url = await issuerOf(issuer).address(redirectUri, state, secrets);
+      return { url, state, kept: JSON.stringify(secrets) };
+    },
+    complete: async ({ state, kept }, { issuer, redirectUri, parameters }) =>
+      issuerOf(issuer).vouch({ state, redirectUri, parameters, secrets: JSON.parse(kept) as Secrets }),
+  };
+}
+
+interface Return {
+  readonly state: string;
+  readonly redirectUri: string;
+  readonly parameters: URLSearchParams;
+  readonly secrets: Secrets;
+}
+
+class Issuer {
+  readonly #settings: OpenIdClient;
+  readonly #outside: OpenIdOutside;
+  readonly #client: oauth.Client;
+  #known: Known | undefined;
+
+  constructor(settings: OpenIdClient, outside: OpenIdOutside) {
+    this.#settings = settings;
+    this.#outside = outside;
+    this.#client = { client_id: settings.clientId };
+  }
+
+  async address(redirectUri: string, state: string, { nonce, verifier }: Secrets): Promise<string> {
+    const { authorization_endpoint: endpoint } = await this.#server();
+    if (endpoint === undefined || !URL.canParse(endpoint)) throw new SignInError('it has nowhere to sign in');
+    const url = new URL(endpoint);
+    const parameters = {
+      response_type: 'code',
+      client_id: this.#settings.clientId,
+      redirect_uri: redirectUri,
+      scope: 'openid',
+      state,
+      nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    };
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return url.href;
+  }
+
+  async vouch({ state, redirectUri, parameters, secrets }: Return): Promise<SignedIn> {
+    const server = await this.#server();
+    const { clientSecret } = this.#settings;
+    const auth = clientSecret === undefined ? oauth.None() : oauth.ClientSecretPost(clientSecret);
+    try {
+      const valid = oauth.validateAuthResponse(server, this.#client, parameters, state);
+      const response = await oauth.authorizationCodeGrantRequest(
+        server,
+        this.#client,
+        auth,
+        valid,
+        redirectUri,
+        secrets.verifier,
+        this.#options(),
+      );
+      const expected = { expectedNonce: secrets.nonce, requireIdToken: true };
+      const tokens = await oauth.processAuthorizationCodeResponse(server, this.#client, response, expected);
+      // OpenID Core, 3.1.3.7 lets TLS stand in for the signature; on this machine there may be none, so it is checked always.
+      await oauth.validateApplicationLevelSignature(server, response, this.#options());
+      const claims = oauth.getValidatedIdTokenClaims(tokens);
+      if (claims === undefined) throw new SignInError('it gave no ID token');
+      return { issuer: claims.iss, subject: claims.sub };
+    } catch (cause) {
+      throw asSignInError(cause);
+    }
+  }
+
+  async #server(): Promise<oauth.AuthorizationServer> {
+    const now = this.#outside.now();
+    if (this.#known !== undefined && now - this.#known.at < pageLimits.issuerMs) return this.#known.server;
+    const issuer = new URL(this.#settings.issuer);
+    try {
+      const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...this.#options() });
+      const server = await oauth.processDiscoveryResponse(issuer, response);
+      this.#known = { server, at: now };
+      return server;
+    } catch (cause) {
+      throw asSignInError(cause);
+    }
+  }
+
+  #options() {
+    const { fetch } = this.#outside;
+    return {
+      [oauth.customFetch]: (url: string, init: oauth.CustomFetchOptions<string, unknown>) =>
+        fetch(url, init as RequestInit),
+      // RFC 8414 wants TLS; an issuer on this machine has nobody to listen in.
+      [oauth.allowInsecureRequests]: loopback.test(this.#settings.issuer),
+      signal: AbortSignal.timeout(pageLimits.requestMs),
+    };
+  }
+}
+
+const loopback = /^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?:\/|$)/;
+
+/** By its code alone: the library's texts may quote what the issuer said. */
+function asSignInError(cause: unknown): SignInError {
+  if (cause instanceof SignInError) return cause;
+  if (cause instanceof oauth.AuthorizationResponseError) return new SignInError('it refused', { refused: true });
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no connection';
+  return new SignInError(`it could not be asked or its answer is not good (${code})`, { cause });
+}

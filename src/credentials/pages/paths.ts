@@ -1,0 +1,15 @@
+/** Where the pages are. */
+import { pageLimits } from './limits.ts';
+
+/** Followed by a consent's id. */
+export const connectPath = '/connect/';
+/** Where authorization servers of backends send people back to: the `redirect_uri`. */
+export const callbackPath = '/oauth/callback';
+/** Where issuers send people back to who showed there who they are. */
+export const signedInPath = '/oauth/signed-in';
+
+/** Undefined where no consent can have this address. */
+export function idIn(path: string): string | undefined {
+  const id = path.slice(connectPath.length);
+  return path.startsWith(connectPath) && id.length <= pageLimits.idChars && /^[\w-]+$/.test(id) ? id : undefined;
+}

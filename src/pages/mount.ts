@@ -1,0 +1,117 @@
+/** Pages on node:http: reads the little that a form may be, asks, and writes the answer. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { page } from './frame.ts';
+import { html } from './html.ts';
+import { type PageRequest, type PageResponse, shown } from './request.ts';
+
+export interface Mounted {
+  /** A path as it stands in the request line, without its query. */
+  owns(path: string): boolean;
+  /** Never throws and never rejects: whatever happens becomes an answer. */
+  handle(req: IncomingMessage, res: ServerResponse): void;
+}
+
+export interface PageSet {
+  owns(path: string): boolean;
+  answer(request: PageRequest): Promise<PageResponse>;
+}
+
+/** An access key is under 100 bytes and a password seldom over 100; the rest of a form is a token of ours. */
+export const FORM_BYTES = 8 * 1024;
+/** A form is one packet. Whoever takes longer holds a socket for nothing. */
+export const FORM_MS = 10_000;
+
+/** `broken` is told what nobody foresaw; never anything that the browser sent. */
+export function mount(pages: PageSet, broken: (error: unknown) => void): Mounted {
+  const answerTo = async (req: IncomingMessage, body: Uint8Array): Promise<PageResponse> => {
+    try {
+      return await pages.answer(requestOf(req, body));
+    } catch (error) {
+      broken(error);
+      return fault;
+    }
+  };
+  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const body = await bodyOf(req);
+    if (body === 'cut off') return;
+    if (body === 'too large') res.setHeader('connection', 'close');
+    write(res, body === 'too large' ? tooLarge : await answerTo(req, body), req.method === 'HEAD');
+  };
+  return {
+    owns: (path) => pages.owns(path),
+    handle: (req, res) => {
+      serve(req, res).catch((error) => {
+        broken(error);
+        res.destroy();
+      });
+    },
+  };
+}
+
+function requestOf(req: IncomingMessage, body: Uint8Array): PageRequest {
+  // A request line may hold a whole address (RFC 9112, 3.2.2); only what follows the host counts here.
+  const target = (req.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '');
+  const cut = target.indexOf('?');
+  const headers = Object.entries(req.headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : value,
+  ]);
+  return {
+    method: req.method ?? '',
+    path: cut === -1 ? target : target.slice(0, cut),
+    query: new URLSearchParams(cut === -1 ? '' : target.slice(cut + 1)),
+    headers: Object.fromEntries(headers),
+    body,
+    remoteAddress: req.socket.remoteAddress,
+  };
+}
+
+/** Never rejects. */
+function bodyOf(req: IncomingMessage): Promise<Uint8Array | 'too large' | 'cut off'> {
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    const settle = (body: Uint8Array | 'too large' | 'cut off') => {
+      clearTimeout(timer);
+      req.off('data', take);
+      resolve(body);
+    };
+    const take = (chunk: Uint8Array) => {
+      size += chunk.byteLength;
+      chunks.push(chunk);
+      if (size <= FORM_BYTES) return;
+      settle('too large');
+      // What still comes is thrown away until the connection closes with the answer.
+      req.resume();
+    };
+    const timer = setTimeout(() => req.destroy(), FORM_MS);
+    req.on('data', take);
+    req.once('end', () => settle(Buffer.concat(chunks)));
+    req.once('error', () => settle('cut off'));
+    req.once('close', () => settle('cut off'));
+  });
+}
+
+function write(res: ServerResponse, { status, headers, body }: PageResponse, headOnly: boolean): void {
+  const bytes = Buffer.from(body, 'utf8');
+  res.writeHead(status, {
+    ...Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]),
+    ),
+    'content-length': bytes.byteLength,
+  });
+  res.end(headOnly ? undefined : bytes);
+}
+
+const tooLarge = shown(
+  413,
+  page({ title: 'That was too much', body: html`<p>The form held more than fits. Go back and try again.</p>` }),
+);
+
+const fault = shown(
+  500,
+  page({
+    title: 'Something broke here',
+    body: html`<p>This is our fault, not yours. Try again; if it stays so, tell whoever runs this gateway.</p>`,
+  }),
+);
