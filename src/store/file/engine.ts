@@ -133,6 +133,12 @@ export class FileEngine {
   }
 }
 
+/** Known without counting. The library's types leave open what its statistics have. */
+export function countOf(tree: Tree): number {
+  const stats = tree.getStats();
+  return 'entryCount' in stats && typeof stats.entryCount === 'number' ? stats.entryCount : 0;
+}
+
 function closed(): StoreError {
   return new StoreError('closed', 'the file store was closed');
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { Lease, Records } from '../ports.ts';
 import { RecordLease } from '../record-lease.ts';
-import { FileEngine } from './engine.ts';
-import { lookAtFile } from './header.ts';
+import { countOf, FileEngine } from './engine.ts';
+import { foreign, lookAtFile } from './header.ts';
 import { FileRecords, type FileRecordsLimits } from './records.ts';
 
 export interface FileStoreOptions {
@@ -30,7 +30,7 @@ export async function openFileStore({ dir, now, warn, limits }: FileStoreOptions
   const { wasShort } = lookAtFile(path);
   tighten(path);
   const engine = await FileEngine.open(path);
-  if (wasShort) await readEverything(engine);
+  if (wasShort) await readEverything(engine, path);
   const records = new FileRecords(engine, now, limits);
   records.beginSweeping(warn);
   return { records, lease: new RecordLease(records, now) };
@@ -58,10 +58,12 @@ function tighten(path: string): void {
   }
 }
 
-async function readEverything(engine: FileEngine): Promise<void> {
+/** A page that is missing may be an error, or look like the end: what is read is counted. */
+async function readEverything(engine: FileEngine, path: string): Promise<void> {
   try {
     engine.read(() => {
-      for (const tree of [engine.records, engine.ends]) for (const _ of tree.getRange());
+      for (const tree of [engine.records, engine.ends])
+        if ([...tree.getKeys()].length !== countOf(tree)) throw foreign(path);
     });
   } catch (error) {
     await engine.close();

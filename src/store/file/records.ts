@@ -2,7 +2,7 @@
 import { StoreError } from '../errors.ts';
 import { canBeKey, checkRecord } from '../limits.ts';
 import type { Records } from '../ports.ts';
-import type { FileEngine } from './engine.ts';
+import { countOf, type FileEngine } from './engine.ts';
 import {
   decodeEntry,
   type Entry,
@@ -136,7 +136,7 @@ export class FileRecords implements Records {
     const { records, ends } = this.#engine;
     const name = nameOf(collection, key);
     const before = this.#entry(name);
-    if (before === undefined && countOf(records.getStats()) >= this.#limits.records) return true;
+    if (before === undefined && countOf(records) >= this.#limits.records) return true;
     if (before !== undefined && Number.isFinite(before.endsAt)) ends.removeSync(endNameOf(before.endsAt, name));
     records.putSync(name, encodeEntry(key, value, endsAt));
     if (Number.isFinite(endsAt)) ends.putSync(endNameOf(endsAt, name), EMPTY);
@@ -182,11 +182,6 @@ export class FileRecords implements Records {
 
 function byBytes(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
-}
-
-/** The library's types leave open what its statistics have. */
-function countOf(stats: object): number {
-  return 'entryCount' in stats && typeof stats.entryCount === 'number' ? stats.entryCount : 0;
 }
 
 function fullError({ records }: FileRecordsLimits): StoreError {
