@@ -40,7 +40,8 @@ export async function openFileStore({ dir, now, warn, limits }: FileStoreOptions
     records.beginSweeping(warn);
     return { records, lease: new RecordLease(records, now) };
   } catch (error) {
-    presence.leave();
+    if (error instanceof StoreError && error.kind === 'foreign') presence.abandon();
+    else presence.leave();
     throw error;
   }
 }

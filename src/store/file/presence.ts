@@ -17,6 +17,8 @@ export interface Presence {
   readonly lost: readonly string[];
   forget(): void;
   leave(): void;
+  /** Leaves as one that is lost: the next start looks again. */
+  abandon(): void;
 }
 
 export function enter(dir: string): Presence {
@@ -32,6 +34,11 @@ export function enter(dir: string): Presence {
       leave: () => {
         mine.delete(name);
         remove(name);
+      },
+      abandon: () => {
+        mine.delete(name);
+        // One trace is enough, however often it is tried.
+        if (lost.length > 0) remove(name);
       },
     };
   } catch (error) {

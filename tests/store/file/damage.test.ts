@@ -40,14 +40,17 @@ describe('a file that is no store', verifies('gateway:store:named-errors'), () =
   });
 });
 
-describe('a file that ends early', verifies('gateway:store:named-errors'), () => {
+describe('a file that ends early', { ...verifies('gateway:store:named-errors'), timeout: 60_000 }, () => {
   for (const share of [0.9, 0.5, 0.2, 0.1, 0.03, 0.001]) {
     it(`is refused by name, unless nothing is missing, at ${share} of its length`, async () => {
       const { dir, path } = await someRecords();
       truncateSync(path, Math.floor(statSync(path).size * share));
-      const outcome = await openStore(dir).catch((error: unknown) => error);
-      if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'StoreError', kind: 'foreign' });
-      else expect(await (outcome as FileStore).records.keys('a', '', 999)).toHaveLength(300);
+      for (let time = 0; time < 2; time++) {
+        const outcome = await openStore(dir).catch((error: unknown) => error);
+        if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'StoreError', kind: 'foreign' });
+        else expect(await (outcome as FileStore).records.keys('a', '', 999)).toHaveLength(300);
+      }
+      expect(readdirSync(dir).filter((file) => file.startsWith('open-')).length).toBeLessThanOrEqual(2);
     });
   }
 });
