@@ -41,13 +41,19 @@ declare module 'oidc-provider' {
   export interface Session {
     readonly accountId?: string;
     readonly uid: string;
+    readonly id: string;
+    loginAccount(details: { readonly accountId: string; readonly amr: readonly string[] }): void;
+    save(seconds: number): Promise<string>;
     destroy(): Promise<void>;
   }
 
   export interface KoaContext {
     readonly req: IncomingMessage;
     readonly res: ServerResponse;
-    readonly cookies: { get(name: string, options?: object): string | undefined };
+    readonly cookies: {
+      get(name: string, options?: object): string | undefined;
+      set(name: string, value: string, options?: object): void;
+    };
     readonly oidc: {
       readonly client?: Client;
       readonly params?: Readonly<Record<string, unknown>>;
@@ -79,10 +85,27 @@ declare module 'oidc-provider' {
       find(id: string): Promise<Grant | undefined>;
     };
     readonly Session: {
+      new (): Session;
       find(id: string): Promise<Session | undefined>;
       findByUid(uid: string): Promise<Session | undefined>;
     };
   }
+
+  interface PolicyContext {
+    readonly oidc: {
+      readonly session: { readonly accountId?: string; readonly loginTs?: number };
+      readonly result?: { readonly login?: object };
+    };
+  }
+  export class Check {
+    static readonly REQUEST_PROMPT: boolean;
+    static readonly NO_NEED_TO_PROMPT: boolean;
+    constructor(reason: string, description: string, check: (context: PolicyContext) => boolean);
+  }
+  export const interactionPolicy: {
+    base(): { get(name: string): { readonly checks: { add(check: Check): void } } | undefined };
+    readonly Check: typeof Check;
+  };
 
   export class OIDCProviderError extends Error {
     readonly error: string;

@@ -1,4 +1,5 @@
 /** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
+import type { AuthServerSettings } from '../authserver/settings.ts';
 import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import type { Profile } from '../wire/revisions.ts';
 import type { CallLimits, Limits } from './limits.ts';
@@ -14,6 +15,10 @@ export interface Config {
   readonly limits: Limits;
   readonly log: { readonly level: LogLevel };
   readonly identity: IdentitySettings;
+  /** Absent: there is none here, and nothing of it is loaded. */
+  readonly authServer?: AuthServerSettings;
+  /** Where what must outlive the process is kept. Made when something needs it. */
+  readonly store: { readonly dir: string };
   /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
   readonly seal: { readonly key?: string };
 }

@@ -21,6 +21,7 @@ import { listenShape } from './listen.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
 import { isDisabled, type Reading } from './reading.ts';
 import * as shape from './shapes.ts';
+import { storeIn, storeShape } from './store.ts';
 
 const limitShapes = shapesOf(limitNames);
 
@@ -41,6 +42,7 @@ const settings = {
     .optional(),
   limits: shape.closed('a map of limits', limitShapes).optional(),
   identity: z.unknown().optional(),
+  store: storeShape.optional(),
   log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
@@ -121,7 +123,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const endpoints = Array.isArray(items) ? readEndpoints(document, items, { names, built, identity }) : undefined;
   // The same for where we listen: that it is open to others is told together with everything else.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
-  return { listen, backends, endpoints, limits, identity, log: file?.log, seal: file?.seal, notices };
+  return { listen, backends, endpoints, limits, identity, log: file?.log, seal: file?.seal, store: storeIn(file?.store, directory), notices };
 }
 
 function shallow(document: ConfigDocument, key: string): unknown {
