@@ -123,7 +123,17 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const endpoints = Array.isArray(items) ? readEndpoints(document, items, { names, built, identity }) : undefined;
   // The same for where we listen: that it is open to others is told together with everything else.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
-  return { listen, backends, endpoints, limits, identity, log: file?.log, seal: file?.seal, store: storeIn(file?.store, directory), notices };
+  return {
+    listen,
+    backends,
+    endpoints,
+    limits,
+    identity,
+    log: file?.log,
+    seal: file?.seal,
+    store: storeIn(file?.store, directory),
+    notices,
+  };
 }
 
 function shallow(document: ConfigDocument, key: string): unknown {

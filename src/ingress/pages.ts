@@ -30,8 +30,14 @@ const ALLOW = 'GET, HEAD, POST, OPTIONS';
 export function servePages(req: IncomingMessage, res: HttpAnswer, path: string, pages: Pages, gates: PageGates): void {
   const forScripts = pages.forScripts?.(path) ?? false;
   const refusal = gates.host ?? (forScripts ? gates.foreign : undefined);
-  if (refusal !== undefined) return respondFailure(res, refusal, { era: res.era });
-  if (forScripts && req.method === 'OPTIONS') return respondEmpty(res, 204, preflightHeaders(req, ALLOW));
+  if (refusal !== undefined) {
+    respondFailure(res, refusal, { era: res.era });
+    return;
+  }
+  if (forScripts && req.method === 'OPTIONS') {
+    respondEmpty(res, 204, preflightHeaders(req, ALLOW));
+    return;
+  }
   if (forScripts && res.origin !== undefined) {
     res.setHeader('Access-Control-Allow-Origin', res.origin);
     res.setHeader('Vary', 'Origin');

@@ -1,0 +1,45 @@
+/** What outlives the process: opened when something needs it, and at most once. */
+import type { OutwardFetch } from './authserver/ports.ts';
+import type { Config } from './config/config.ts';
+import { openFileStore } from './store/file/open.ts';
+import type { Records } from './store/ports.ts';
+
+export interface StateOptions {
+  readonly now: () => number;
+  readonly warn: (text: string, facts: Readonly<Record<string, unknown>>) => void;
+  readonly records?: Records;
+  readonly outwardFetch?: OutwardFetch;
+}
+
+export interface OpenState {
+  readonly records: Records;
+  readonly outwardFetch: OutwardFetch;
+}
+
+export class State {
+  readonly #config: Config;
+  readonly #options: StateOptions;
+  #open: Promise<OpenState> | undefined;
+
+  constructor(config: Config, options: StateOptions) {
+    this.#config = config;
+    this.#options = options;
+  }
+
+  /** Rejects with a StoreError. */
+  open(): Promise<OpenState> {
+    this.#open ??= this.#load();
+    return this.#open;
+  }
+
+  async close(): Promise<void> {
+    const open = await this.#open?.catch(() => undefined);
+    await open?.records.close();
+  }
+
+  async #load(): Promise<OpenState> {
+    const { now, warn, outwardFetch = fetch } = this.#options;
+    const records = this.#options.records ?? (await openFileStore({ dir: this.#config.store.dir, now, warn })).records;
+    return { records, outwardFetch };
+  }
+}
