@@ -53,7 +53,9 @@ export class Browser {
   /** Sends the form of a page, with its hidden fields and these. */
   submit(page: Visited, fields: Readonly<Record<string, string>>): Promise<Visited> {
     const body = new URLSearchParams();
-    for (const [, name = '', value = ''] of page.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)) {
+    for (const [, name = '', value = ''] of page.text.matchAll(
+      /<input type="hidden" name="([^"]*)" value="([^"]*)"/g,
+    )) {
       body.set(name, value);
     }
     for (const [name, value] of Object.entries(fields)) body.set(name, value);
@@ -65,7 +67,9 @@ export class Browser {
   }
 
   #presented(url: URL): Record<string, string> {
-    const pairs = [...this.#jar].filter(([, { path }]) => url.pathname === path || url.pathname.startsWith(under(path)));
+    const pairs = [...this.#jar].filter(
+      ([, { path }]) => url.pathname === path || url.pathname.startsWith(under(path)),
+    );
     if (pairs.length === 0) return {};
     return { cookie: pairs.map(([key, { value }]) => `${key.split(' ')[0]}=${value}`).join('; ') };
   }
