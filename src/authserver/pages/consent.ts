@@ -28,11 +28,11 @@ export function consentPage(view: ConsentView): Shown {
     title: `Connect ${client}?`,
     formsLeadTo,
     body: html`
-<p><strong>${client}</strong> wants to use this gateway in your name.</p>
+<p><strong>${client}</strong> wants to use this gateway in your name. It could:</p>
+<ul>${scopes.map((text) => html`<li>${text}</li>`)}</ul>
 <dl>
-<div><dt>It could</dt><dd><ul>${scopes.map((text) => html`<li>${text}</li>`)}</ul></dd></div>
 <div><dt>At</dt><dd class="code">${resource}</dd></div>
-<div><dt>Sends you back to</dt><dd class="code">${redirectHost}</dd></div>
+<div><dt>Leads back to</dt><dd class="code">${redirectHost}</dd></div>
 ${
   clientHost === undefined
     ? html`<div><dt>Who it is</dt><dd>Nobody has checked: the name is what the client calls itself.</dd></div>`
