@@ -1,9 +1,10 @@
 /** A directory becomes a store. Several processes of one machine may have it open at once; over a network drive none should. */
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreError } from '../errors.ts';
 import type { Lease, Records } from '../ports.ts';
 import { RecordLease } from '../record-lease.ts';
+import { prepareDirectory } from './directory.ts';
 import { countOf, FileEngine } from './engine.ts';
 import { foreign, lookAtFile } from './header.ts';
 import { FileRecords, type FileRecordsLimits } from './records.ts';
@@ -34,20 +35,6 @@ export async function openFileStore({ dir, now, warn, limits }: FileStoreOptions
   const records = new FileRecords(engine, now, limits);
   records.beginSweeping(warn);
   return { records, lease: new RecordLease(records, now) };
-}
-
-/** Made for this user alone. One that stands already keeps the rights that somebody gave it; the files are closed all the same. */
-export function prepareDirectory(dir: string): void {
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new StoreError(
-      'unusable',
-      `${dir} cannot be made (${code}): name a directory that this user may write`,
-      error,
-    );
-  }
 }
 
 function tighten(path: string): void {
