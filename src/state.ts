@@ -3,6 +3,9 @@ import type { OutwardFetch } from './authserver/ports.ts';
 import type { Config } from './config/config.ts';
 import { openFileStore } from './store/file/open.ts';
 import type { Records } from './store/ports.ts';
+import { createSeal } from './store/seal.ts';
+import { sealedRecords } from './store/sealed.ts';
+import { loadSecret } from './store/secret.ts';
 
 export interface StateOptions {
   readonly now: () => number;
@@ -39,7 +42,15 @@ export class State {
 
   async #load(): Promise<OpenState> {
     const { now, warn, outwardFetch = fetch } = this.#options;
-    const records = this.#options.records ?? (await openFileStore({ dir: this.#config.store.dir, now, warn })).records;
+    const records = this.#options.records ?? (await this.#files(now, warn));
     return { records, outwardFetch };
+  }
+
+  /** Tokens and keys are among what is kept: whoever finds the file alone finds nothing. */
+  async #files(now: StateOptions['now'], warn: StateOptions['warn']): Promise<Records> {
+    const { seal, store } = this.#config;
+    const secret = loadSecret({ configured: seal.key, dir: store.dir });
+    const { records } = await openFileStore({ dir: store.dir, now, warn });
+    return sealedRecords(records, createSeal(secret), warn);
   }
 }
