@@ -12,6 +12,9 @@ interface Cookie {
   readonly path: string;
 }
 
+/** The gateway may have been started anew since the last request: no connection is kept. */
+export const alone = { connection: 'close' } as const;
+
 /** More than any flow here takes. */
 const MOST_REDIRECTS = 12;
 
@@ -38,7 +41,7 @@ export class Browser {
       const response = await fetch(target, {
         ...request,
         redirect: 'manual',
-        headers: { accept: 'text/html', ...this.#presented(target), ...request.headers },
+        headers: { accept: 'text/html', ...alone, ...this.#presented(target), ...request.headers },
       });
       this.#keep(target, response.headers.getSetCookie());
       const text = await response.text();

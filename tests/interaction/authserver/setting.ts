@@ -10,7 +10,7 @@ import { type UserFile, writeUserFile } from '../../../src/authserver/user-file.
 import type { Json } from '../harness/client.ts';
 import { type ConfigValue, launchGateway, type Ports, type TestGateway } from '../harness/gateway.ts';
 import { modernBackend } from '../harness/http-backend.ts';
-import { Browser, type Visited } from './browser.ts';
+import { alone, Browser, type Visited } from './browser.ts';
 
 export const password = 'correct horse battery';
 
@@ -103,14 +103,14 @@ export class Setting {
     const response = await fetch(`${this.origin}${path}`, {
       method: 'POST',
       body: isForm ? body : typeof body === 'string' ? body : JSON.stringify(body),
-      headers: { ...(isForm ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: { ...alone, ...(isForm ? {} : { 'content-type': 'application/json' }), ...headers },
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) };
   }
 
   async metadata(path = '/.well-known/oauth-authorization-server'): Promise<Json> {
-    return (await fetch(`${this.origin}${path}`)).json();
+    return (await fetch(`${this.origin}${path}`, { headers: alone })).json();
   }
 
   async register(metadata: object = {}): Promise<Registered> {
@@ -187,6 +187,7 @@ export class Setting {
     const response = await fetch(`${this.origin}${path}`, {
       method: 'POST',
       headers: {
+        ...alone,
         authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
