@@ -35,20 +35,22 @@ export class FileEngine {
   /** The records that have an end, by it. */
   readonly ends: Tree;
   readonly #path: string;
+  readonly #onClosed: () => void;
   readonly #root: RootDatabase<Buffer, Buffer>;
   #waiting: Waiting[] = [];
   #flushing: NodeJS.Immediate | undefined;
   #closed = false;
 
-  private constructor(path: string, root: RootDatabase<Buffer, Buffer>) {
+  private constructor(path: string, root: RootDatabase<Buffer, Buffer>, onClosed: () => void) {
     this.#path = path;
+    this.#onClosed = onClosed;
     this.#root = root;
     this.records = root.openDB('records', { encoding: 'binary', keyEncoding: 'binary' });
     this.ends = root.openDB('ends', { encoding: 'binary', keyEncoding: 'binary' });
   }
 
   /** Loaded here and nowhere else: it is native code, which nobody needs who has no file store. */
-  static async open(path: string): Promise<FileEngine> {
+  static async open(path: string, onClosed: () => void = () => undefined): Promise<FileEngine> {
     let lmdb: typeof import('lmdb');
     try {
       lmdb = await import('lmdb');
@@ -71,7 +73,7 @@ export class FileEngine {
     let root: RootDatabase<Buffer, Buffer> | undefined;
     try {
       root = lmdb.open<Buffer, Buffer>(options);
-      return new FileEngine(path, root);
+      return new FileEngine(path, root, onClosed);
     } catch (error) {
       await root?.close();
       throw named(path, error);
@@ -113,6 +115,7 @@ export class FileEngine {
     this.#closed = true;
     while (this.#waiting.length > 0) this.#flush();
     await this.#root.close();
+    this.#onClosed();
   }
 
   #flush(): void {

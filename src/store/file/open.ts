@@ -5,8 +5,10 @@ import { StoreError } from '../errors.ts';
 import type { Lease, Records } from '../ports.ts';
 import { RecordLease } from '../record-lease.ts';
 import { prepareDirectory } from './directory.ts';
-import { countOf, FileEngine } from './engine.ts';
-import { foreign, lookAtFile } from './header.ts';
+import { FileEngine } from './engine.ts';
+import { examine } from './examine.ts';
+import { lookAtFile } from './header.ts';
+import { enter } from './presence.ts';
 import { FileRecords, type FileRecordsLimits } from './records.ts';
 
 export interface FileStoreOptions {
@@ -28,13 +30,19 @@ export interface FileStore {
 export async function openFileStore({ dir, now, warn, limits }: FileStoreOptions): Promise<FileStore> {
   prepareDirectory(dir);
   const path = join(dir, 'records.mdb');
-  const { wasShort } = lookAtFile(path);
-  tighten(path);
-  const engine = await FileEngine.open(path);
-  if (wasShort) await readEverything(engine, path);
-  const records = new FileRecords(engine, now, limits);
-  records.beginSweeping(warn);
-  return { records, lease: new RecordLease(records, now) };
+  const presence = enter(dir);
+  try {
+    const { wasShort } = lookAtFile(path);
+    tighten(path);
+    if (wasShort || presence.lost.length > 0) await examine(path);
+    presence.forget();
+    const records = new FileRecords(await FileEngine.open(path, presence.leave), now, limits);
+    records.beginSweeping(warn);
+    return { records, lease: new RecordLease(records, now) };
+  } catch (error) {
+    presence.leave();
+    throw error;
+  }
 }
 
 function tighten(path: string): void {
@@ -42,18 +50,5 @@ function tighten(path: string): void {
     chmodSync(path, 0o600);
   } catch (error) {
     throw new StoreError('exposed', `${path} belongs to another user: give it to the one that runs Bascule`, error);
-  }
-}
-
-/** A page that is missing may be an error, or look like the end: what is read is counted. */
-async function readEverything(engine: FileEngine, path: string): Promise<void> {
-  try {
-    engine.read(() => {
-      for (const tree of [engine.records, engine.ends])
-        if ([...tree.getKeys()].length !== countOf(tree)) throw foreign(path);
-    });
-  } catch (error) {
-    await engine.close();
-    throw error;
   }
 }

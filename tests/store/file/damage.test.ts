@@ -1,4 +1,5 @@
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FileStore } from '../../../src/store/file/open.ts';
@@ -49,4 +50,30 @@ describe('a file that ends early', verifies('gateway:store:named-errors'), () =>
       else expect(await (outcome as FileStore).records.keys('a', '', 999)).toHaveLength(300);
     });
   }
+});
+
+describe('a file that has ended its process', { ...verifies('gateway:store:named-errors'), timeout: 60_000 }, () => {
+  /** The number of a process that was, and is no more. */
+  const gone = spawnSync(process.execPath, ['-e', '']).pid;
+  const lost = (dir: string) => writeFileSync(join(dir, `open-${gone}-0`), '');
+
+  it('is looked at before it is opened again, and refused by name as often as that is tried', async () => {
+    const { dir, path } = await someRecords();
+    const bytes = readFileSync(path);
+    // Everything but the two first pages, which say what the file is.
+    bytes.fill(0xa5, 8192);
+    writeFileSync(path, bytes);
+    lost(dir);
+    for (let time = 0; time < 2; time++)
+      await expect(openStore(dir)).rejects.toMatchObject({ name: 'StoreError', kind: 'foreign' });
+  });
+
+  it('is opened where it is whole, and nothing tells of it any more', async () => {
+    const { dir } = await someRecords();
+    lost(dir);
+    const { records } = await openStore(dir);
+    expect(await records.keys('a', '', 999)).toHaveLength(300);
+    await records.close();
+    expect(readdirSync(dir).toSorted()).toEqual(['records.mdb', 'records.mdb-lock']);
+  });
 });
