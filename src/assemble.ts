@@ -2,6 +2,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { about } from './about.ts';
 import { assembleLeave } from './assemble-leave.ts';
+import { Authority } from './authority.ts';
+import type { OutwardFetch } from './authserver/ports.ts';
 import { createBackend } from './backend/create.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
@@ -27,6 +29,7 @@ import { Spine } from './gateway.ts';
 import { createIdentity } from './identity/create.ts';
 import { Door } from './identity/door.ts';
 import type { Fetch } from './identity/ports.ts';
+import type { Pages } from './ingress/pages.ts';
 import { pathsOf, routesOf } from './ingress/routes.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
@@ -34,16 +37,22 @@ import type { Counters } from './observe/counters.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
+import { State } from './state.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
-import type { EventLog } from './store/ports.ts';
+import type { EventLog, Records } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
 
 export interface Assembled {
   readonly gateway: Spine;
   readonly door: Door;
-  /** Lets people in, once it is known where we listen; nobody comes in before. */
-  open(url: string): void;
   readonly backends: Backends;
+  /** What is served besides the endpoints. */
+  readonly pages: readonly Pages[];
+  /**
+   * Lets people in, once it is known where we listen; nobody comes in before. Rejects with a StoreError where something
+   * must be kept and cannot be.
+   */
+  open(url: string): Promise<void>;
   /** Lets work finish for so long, then ends everything, processes included. */
   close(drainMs: number): Promise<void>;
 }
@@ -63,6 +72,11 @@ export interface AssembleOptions {
   readonly stdoutIsProtocol?: boolean;
   /** Where the config says unless another is handed in. */
   readonly audit?: Audit;
+  /** In files, as the config says, unless others are handed in. Closed together with the gateway. */
+  readonly records?: Records;
+  readonly outwardFetch?: OutwardFetch;
+  /** Whoever comes over stdio started us: there is nobody to sign in. */
+  readonly overHttp?: boolean;
 }
 
 /** For the last records to reach their place: a disk that takes longer has failed. */
@@ -100,9 +114,11 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   for (const backend of backends) {
     backend.onChange((state) => options.onBackendState?.(backend.name, state));
   }
+  const now = options.timeOfDay ?? Date.now;
+  // Expiry is about the time of day, which the gateway's own clock need not know.
+  const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
   const room = createIdentity(config.identity, {
-    // Expiry is about the time of day, which the gateway's own clock need not know.
-    time: { now: options.timeOfDay ?? Date.now, after: (ms, action) => clock.after(ms, action) },
+    time,
     fetch: options.fetch ?? fetch,
     keyFileAt,
     warn: (text, facts) => log.warn(facts, text),
@@ -147,23 +163,32 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     count: (name) => counters.count(name),
   });
+  const authority = new Authority();
+  const state = new State(config, { now, warn, ...options });
   return {
     gateway,
     door,
-    open: (url) => {
+    pages: [authority.pages],
+    open: async (url) => {
       const routes = routesOf(config.endpoints);
       const entrances = config.endpoints.map((endpoint) => ({
         paths: pathsOf(routes, endpoint),
         identity: endpoint.identity,
       }));
-      door.open(config.identity, entrances, url);
+      const isAuthority = config.authServer !== undefined && options.overHttp !== false;
+      const own = isAuthority
+        ? await authority.open(config, entrances, url, { ...(await state.open()), time, warn, userFileAt: keyFileAt })
+        : undefined;
+      door.open(config.identity, entrances, url, own);
     },
     backends,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
       door.close();
+      authority.close();
       await Promise.all([...backends].map((backend) => backend.close()));
       await audit?.close(AUDIT_CLOSE_MS);
+      await state.close();
     },
   };
 }

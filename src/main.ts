@@ -5,6 +5,8 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { about } from './about.ts';
+import { askTwice, fromPipe } from './ask-password.ts';
+import { UserFileError } from './authserver/user-file.ts';
 import { describeConfig } from './config/describe.ts';
 import { type Loaded, loadConfig } from './config/load.ts';
 import { ConfigError } from './config/problems.ts';
@@ -13,6 +15,7 @@ import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
 import { serve } from './serve.ts';
 import { serveOverStdio } from './stdio.ts';
+import { dropUser, listUsers, newPassword, newUser, type UserCommand } from './user-command.ts';
 
 interface Flags {
   readonly host?: string;
@@ -26,6 +29,12 @@ interface KeyFlags {
   readonly config?: string;
   readonly scope?: string[];
   readonly expires?: string;
+}
+
+interface UserFlags {
+  readonly file?: string;
+  readonly config?: string;
+  readonly passwordStdin?: boolean;
 }
 
 const configOption = ['--config <path>', 'bascule.yaml; without it the working directory is searched'] as const;
@@ -101,7 +110,59 @@ keyCommand
   .option(...configOption)
   .action((idOrName: string, flags: KeyFlags) => withKeyFile(flags, (at) => revokeKey(idOrName, at)));
 
+const userCommand = program.command('user').description('add, list and remove the users who sign in here');
+const userFile = ['--file <path>', 'the file of users; without it the one that the config names'] as const;
+const passwordStdin = ['--password-stdin', 'take the password from the first line of stdin'] as const;
+for (const { use, description, run, asks } of [
+  { use: 'add <name>', description: 'add a user; the password is asked for', run: newUser, asks: true },
+  {
+    use: 'passwd <name>',
+    description: 'set another password; connected clients ask again',
+    run: newPassword,
+    asks: true,
+  },
+  { use: 'remove <name>', description: 'take a user out of the file', run: dropUser, asks: false },
+]) {
+  const command = userCommand.command(use).description(description);
+  if (asks) command.option(...passwordStdin);
+  command
+    .option(...userFile)
+    .option(...configOption)
+    .action((name: string, flags: UserFlags) => withUserFile(flags, (at) => run(name, at)));
+}
+userCommand
+  .command('list')
+  .description('show the names, never the passwords')
+  .option(...userFile)
+  .option(...configOption)
+  .action((flags: UserFlags) => withUserFile(flags, listUsers));
+
 await program.parseAsync();
+
+/** The file that is named, else that of the config, else `users.json` here. */
+async function withUserFile(flags: UserFlags, action: (at: UserCommand) => Promise<void>): Promise<void> {
+  const remark = (text: string) => process.stderr.write(`${text}\n`);
+  const run = async (file: string) => {
+    try {
+      await action({
+        file,
+        say: (text) => process.stdout.write(`${text}\n`),
+        remark,
+        askPassword: () =>
+          flags.passwordStdin === true
+            ? fromPipe(process.stdin)
+            : askTwice(process.stdin, (text) => process.stderr.write(text)),
+      });
+    } catch (error) {
+      if (!(error instanceof UserFileError)) throw error;
+      remark(`${file}: ${error.message}`);
+      process.exitCode = 1;
+    }
+  };
+  if (flags.file !== undefined) await run(resolve(flags.file));
+  else
+    await withConfig(flags.config, {}, async ({ config }) => run(config.authServer?.userFile ?? resolve('users.json')));
+}
 
 /** The file that is named, else that of the config, else `keys.json` here. */
 async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): Promise<void> {

@@ -9,6 +9,7 @@ import { Counters } from './observe/counters.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
 import { stopOnSignal } from './stop.ts';
+import { StoreError } from './store/errors.ts';
 
 /** For answers that were settled last to reach their clients. */
 const FLUSH_MS = 1_000;
@@ -41,6 +42,7 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
       ready: () => readiness(assembled),
       notes: ingressNotes(log, counters),
       clock: systemClock,
+      pages: assembled.pages,
     });
   } catch (error) {
     await assembled.close(0);
@@ -48,7 +50,16 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  assembled.open(server.url);
+  try {
+    await assembled.open(server.url);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    await assembled.close(0);
+    await server.close({ drainMs: 0 });
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return;
+  }
   say(greeting(config, server.url, notices));
   greeted = true;
   for (const line of early) say(line);

@@ -17,9 +17,9 @@ export async function serveOverStdio({ config, notices }: Loaded): Promise<void>
     process.exitCode = 1;
     return;
   }
-  const assembled = assemble(config, { log, counters, stdoutIsProtocol: true });
+  const assembled = assemble(config, { log, counters, stdoutIsProtocol: true, overHttp: false });
   // Nobody comes by an address; but what the endpoint needs is asked of the local principal, too.
-  assembled.open('http://localhost');
+  await assembled.open('http://localhost');
   const stop = new AbortController();
   const served = serveStdio({
     input: process.stdin,

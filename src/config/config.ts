@@ -1,4 +1,5 @@
 /** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
+import type { AuthServerSettings } from '../authserver/settings.ts';
 import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import type { AuditSettings } from '../observe/audit.ts';
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
@@ -22,6 +23,10 @@ export interface Config {
   readonly rates: readonly RateSettings[];
   /** Absent: nothing is recorded. */
   readonly audit?: AuditSettings;
+  /** Absent: there is none here, and nothing of it is loaded. */
+  readonly authServer?: AuthServerSettings;
+  /** Where what must outlive the process is kept. Made when something needs it. */
+  readonly store: { readonly dir: string };
   /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
   readonly seal: { readonly key?: string };
 }

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { isSafeAddress } from '../identity/documents.ts';
 import { scopeToken } from '../identity/key-file.ts';
 import { algorithms } from '../identity/settings.ts';
+import { authServerShape } from './authserver.ts';
 import { gatewayHeaders } from './backends.ts';
 import * as shape from './shapes.ts';
 
@@ -82,7 +83,7 @@ const common = {
   style: shape.choice(['challenge', 'envelope']).optional(),
 };
 
-export const identityShape = shape.closed('`none`, or a map with `keys` or `issuers`', {
+export const identityShape = shape.closed('`none`, or a map with `keys`, `issuers` or `authServer`', {
   publicUrl: publicUrl.optional(),
   keys: shape
     .closed('a map with `file`', {
@@ -92,6 +93,7 @@ export const identityShape = shape.closed('`none`, or a map with `keys` or `issu
     })
     .optional(),
   issuers: z.array(issuer, { error: 'a list of issuers' }).min(1, { error: 'at least one issuer' }).optional(),
+  authServer: authServerShape.optional(),
   scopes: shape.closed('a map of settings', { ...scopeRules, implies: scopeMap.optional() }).optional(),
   local: shape.closed('a map with `scopes`', { scopes: scopeList.optional() }).optional(),
   ...common,

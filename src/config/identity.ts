@@ -3,8 +3,10 @@
  * later; an endpoint departs from it by name, and is open only if it says `identity: none`.
  */
 import { resolve } from 'node:path';
+import type { AuthServerSettings } from '../authserver/settings.ts';
 import { algorithms, type GuardedSettings, type GuardSettings, type IdentitySettings } from '../identity/settings.ts';
 import { methods } from '../wire/methods.ts';
+import { authServerFault, authServerSettings } from './authserver.ts';
 import type { ListenConfig } from './config.ts';
 import type { Complaint, ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
@@ -22,6 +24,7 @@ export interface IdentityReading {
   readonly settings: IdentitySettings;
   /** Of every endpoint that says nothing else. */
   readonly guard: GuardSettings;
+  readonly authServer?: AuthServerSettings;
 }
 
 const here: Path = ['identity'];
@@ -40,15 +43,24 @@ export function readIdentity(
   if (value === undefined || value === none) return withoutIdentity;
   const draft = check(document, here, value, identityShape);
   if (draft === undefined) return undefined;
-  if (draft.keys === undefined && draft.issuers === undefined) {
-    const expected = '`keys`, `issuers` or both; or `identity: none`';
+  if (draft.keys === undefined && !takesTokens(draft)) {
+    const expected = '`keys`, `issuers`, `authServer` or several of them; or `identity: none`';
     document.report(here, { message: 'nobody could get in: neither `keys` nor `issuers`', expected });
   }
   checkIssuers(document, draft.issuers ?? []);
   checkMethods(document, [...here, 'scopes', 'methods'], draft.scopes?.methods ?? {});
-  if (draft.style === 'envelope' && draft.issuers !== undefined) refuseEnvelope(document, [...here, 'style']);
+  if (draft.style === 'envelope' && takesTokens(draft)) refuseEnvelope(document, [...here, 'style']);
   const settings = settingsOf(draft, directory);
-  return { settings, guard: defaultGuard(draft) };
+  const { authServer } = draft;
+  return {
+    settings,
+    guard: defaultGuard(draft),
+    ...(authServer === undefined ? {} : { authServer: authServerSettings(authServer, directory) }),
+  };
+}
+
+function takesTokens({ issuers, authServer }: IdentityDraft): boolean {
+  return issuers !== undefined || authServer !== undefined;
 }
 
 function settingsOf(draft: IdentityDraft, directory: string): IdentitySettings {
@@ -72,11 +84,12 @@ function settingsOf(draft: IdentityDraft, directory: string): IdentitySettings {
 /** Two machines that ask the same time servers agree within this. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
-function defaultGuard({ keys, issuers, style = 'challenge', audiences = [], scopes }: IdentityDraft): GuardedSettings {
+function defaultGuard(draft: IdentityDraft): GuardedSettings {
+  const { keys, style = 'challenge', audiences = [], scopes } = draft;
   return {
     kind: 'guarded',
     keys: keys !== undefined,
-    tokens: issuers !== undefined,
+    tokens: takesTokens(draft),
     style,
     ...(keys?.header === undefined ? {} : { keyHeader: keys.header }),
     ...(keys?.query === undefined ? {} : { keyQuery: keys.query }),
@@ -181,8 +194,10 @@ function checkMethods(document: ConfigDocument, path: Path, given: Readonly<Reco
 }
 
 /** Tokens are for an address, and what we listen on is none that a client could know. To be reported at `identity`. */
-export function unreachable({ settings }: IdentityReading, { host }: ListenConfig): Complaint | undefined {
-  if (settings.issuers.length === 0 || settings.publicUrl !== undefined || isLoopback(host)) return undefined;
+export function unreachable({ settings, authServer }: IdentityReading, { host }: ListenConfig): Complaint | undefined {
+  if (authServer !== undefined && settings.publicUrl !== undefined) return authServerFault(settings.publicUrl);
+  const takesNone = settings.issuers.length === 0 && authServer === undefined;
+  if (takesNone || settings.publicUrl !== undefined || isLoopback(host)) return undefined;
   return {
     message: 'tokens are given for an address, and nobody said which one clients use',
     expected: '`publicUrl`, such as https://mcp.example.com',

@@ -1,5 +1,6 @@
 /** The one way from a file, or from none, to a Config. */
 import { dirname, extname, resolve } from 'node:path';
+import { checkOwnPaths } from './authserver.ts';
 import { buildBackend } from './backends.ts';
 import { type Config, deepFreeze } from './config.ts';
 import { findConfig, type Sources } from './discover.ts';
@@ -13,6 +14,7 @@ import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
 import { readOwn } from './own.ts';
 import { ConfigError, type Problem } from './problems.ts';
 import type { Reading } from './reading.ts';
+import { usualStoreDir } from './store.ts';
 import type { Syntax } from './syntax.ts';
 
 export interface LoadOptions extends Sources {
@@ -65,6 +67,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     );
   const addressless = unreachable(identity, listen);
   if (addressless !== undefined) document?.report(['identity'], addressless);
+  if (identity.authServer !== undefined && document !== undefined) checkOwnPaths(document, endpoints);
   const exposed = endpoints.some((endpoint) => endpoint.identity.kind === 'open') ? exposure(listen) : undefined;
   if (exposed !== undefined) {
     if (document === undefined || overrides.host !== undefined) problems.push(onCommandLine(exposed));
@@ -83,6 +86,8 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     ...(reading.policy && { policy: reading.policy }),
     rates: reading.rates ?? [],
     ...(reading.audit && { audit: reading.audit }),
+    ...(identity.authServer === undefined ? {} : { authServer: identity.authServer }),
+    store: { dir: reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
     log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
     seal: key === undefined ? {} : { key },

@@ -30,6 +30,7 @@ import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
 import { isDisabled, type Reading } from './reading.ts';
 import * as shape from './shapes.ts';
+import { storeIn, storeShape } from './store.ts';
 
 const limitShapes = shapesOf(limitNames);
 
@@ -54,6 +55,7 @@ const settings = {
   policy: z.unknown().optional(),
   rates: z.unknown().optional(),
   audit: z.unknown().optional(),
+  store: storeShape.optional(),
   log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
@@ -137,7 +139,18 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   // The same for where we listen: that it is open to others is told together with everything else.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
   const leave = { policy, rates, audit };
-  return { listen, backends, endpoints, limits, identity, ...leave, log: file?.log, seal: file?.seal, notices };
+  return {
+    listen,
+    backends,
+    endpoints,
+    limits,
+    identity,
+    ...leave,
+    log: file?.log,
+    seal: file?.seal,
+    store: storeIn(file?.store, directory),
+    notices,
+  };
 }
 
 function shallow(document: ConfigDocument, key: string): unknown {

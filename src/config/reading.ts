@@ -17,6 +17,8 @@ export interface Reading {
   readonly limits?: Limits | undefined;
   readonly log?: { readonly level?: LogLevel | undefined } | undefined;
   readonly seal?: { readonly key?: string | undefined } | undefined;
+  /** Absolute. */
+  readonly store?: { readonly dir?: string | undefined } | undefined;
   /** Absent where it is wrong, and reported, or where the dialect has none. */
   readonly identity?: IdentityReading | undefined;
   readonly policy?: PolicySettings | undefined;

@@ -5,7 +5,7 @@ import { Keys } from './keys.ts';
 import type { Fetch, KeyFilePort, Time, Warn } from './ports.ts';
 import { localPrincipal, type Principal } from './principal.ts';
 import { Hierarchy } from './scopes.ts';
-import type { GuardSettings, IdentitySettings } from './settings.ts';
+import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 import { Tokens } from './tokens.ts';
 
 export interface IdentityOutside {
@@ -19,21 +19,28 @@ export interface IdentityRoom {
   readonly identity: Identity;
   /** Whoever started us over stdio. */
   readonly local: Principal;
+  /** One more issuer, before any guard is made: ours has the address that we turned out to have. */
+  trust(issuer: IssuerSettings): void;
   /** `bases` as `basesOf` gives them; `paths` are all that the endpoint is served at, its own first. */
   guardFor(settings: GuardSettings, bases: readonly string[], paths: readonly string[]): Guard;
   close(): void;
 }
 
 export function createIdentity(settings: IdentitySettings, outside: IdentityOutside): IdentityRoom {
-  const { keyFile, issuers, implies, localScopes } = settings;
+  const { keyFile, implies, localScopes } = settings;
+  const issuers = [...settings.issuers];
   const { time, warn, keyFileAt } = outside;
   const keys = keyFile === undefined ? undefined : new Keys({ file: keyFileAt(keyFile), time, warn });
   keys?.watch();
-  const tokens = issuers.length === 0 ? undefined : new Tokens(issuers, outside, warn);
+  const tokens = new Tokens(issuers, outside, warn);
   const hierarchy = new Hierarchy(implies);
   return {
     identity: new Identity({ keys, tokens }),
     local: localPrincipal(localScopes === undefined ? 'all' : new Set(localScopes)),
+    trust: (issuer) => {
+      issuers.push(issuer);
+      tokens.trust(issuer);
+    },
     guardFor: (guard, bases, paths) => buildGuard(guard, { issuers, hierarchy, bases, paths }),
     close: () => keys?.close(),
   };

@@ -8,7 +8,7 @@ import { basesOf, type Guard, type Guarded } from './guard.ts';
 import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
 import type { Credentials, Principal } from './principal.ts';
 import type { Operation } from './scopes.ts';
-import type { GuardSettings, IdentitySettings } from './settings.ts';
+import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 
 /** What was asked, as far as it decides how a refusal is told. */
 export interface Asked {
@@ -31,8 +31,12 @@ export class Door {
     this.#room = room;
   }
 
-  /** From here on somebody can come in. `listening` is where, without a path: tokens are for an address. */
-  open(settings: IdentitySettings, entrances: readonly Entrance[], listening: string): void {
+  /**
+   * From here on somebody can come in. `listening` is where, without a path: tokens are for an address. `own` is the
+   * issuer in this process, where there is one.
+   */
+  open(settings: IdentitySettings, entrances: readonly Entrance[], listening: string, own?: IssuerSettings): void {
+    if (own !== undefined) this.#room.trust(own);
     const bases = basesOf(settings, listening);
     const guarded: Guarded[] = [];
     for (const { paths, identity } of entrances) {

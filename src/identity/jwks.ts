@@ -12,8 +12,10 @@ export interface KeySet {
   readonly at: number;
 }
 
+type IssuerPlace = Pick<IssuerSettings, 'issuer' | 'jwksUri' | 'keys'>;
+
 export class IssuerKeys {
-  readonly #settings: Pick<IssuerSettings, 'issuer' | 'jwksUri'>;
+  readonly #settings: IssuerPlace;
   readonly #outside: Outside;
   readonly #warn: Warn;
   #held: KeySet | undefined;
@@ -21,7 +23,7 @@ export class IssuerKeys {
   #triedAt: number | undefined;
   #failed = false;
 
-  constructor(settings: Pick<IssuerSettings, 'issuer' | 'jwksUri'>, outside: Outside, warn: Warn) {
+  constructor(settings: IssuerPlace, outside: Outside, warn: Warn) {
     this.#settings = settings;
     this.#outside = outside;
     this.#warn = warn;
@@ -62,9 +64,7 @@ export class IssuerKeys {
     const at = this.#outside.time.now();
     this.#triedAt = at;
     try {
-      const uri = this.#settings.jwksUri ?? (await discoverJwksUri(this.#settings.issuer, this.#outside));
-      const document = await fetchDocument(uri, this.#outside);
-      this.#held = { keys: keysOf(document), at };
+      this.#held = { keys: keysOf(await this.#document()), at };
       this.#failed = false;
       return this.#held;
     } catch (error) {
@@ -74,9 +74,16 @@ export class IssuerKeys {
       return undefined;
     }
   }
+
+  async #document(): Promise<JSONWebKeySet> {
+    const { issuer, jwksUri, keys } = this.#settings;
+    if (keys !== undefined) return keys();
+    const uri = jwksUri ?? (await discoverJwksUri(issuer, this.#outside));
+    return (await fetchDocument(uri, this.#outside)) as unknown as JSONWebKeySet;
+  }
 }
 
-function keysOf(document: Readonly<Record<string, unknown>>): JWTVerifyGetKey {
+function keysOf(document: JSONWebKeySet): JWTVerifyGetKey {
   // Checked there: a set that is none is refused with an exception.
-  return createLocalJWKSet(document as unknown as JSONWebKeySet);
+  return createLocalJWKSet(document);
 }

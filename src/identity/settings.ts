@@ -1,4 +1,5 @@
 /** What the config says about identity, checked and complete. */
+import type { JSONWebKeySet } from 'jose';
 
 /** `challenge` answers as HTTP and OAuth have it; `envelope` inside of the exchange, for deployments with keys alone. */
 export type FailureStyle = 'challenge' | 'envelope';
@@ -20,6 +21,8 @@ export interface IssuerSettings {
   readonly issuer: string;
   /** Absent: found by discovery. */
   readonly jwksUri?: string;
+  /** In place of an address: the issuer is in this very process. */
+  readonly keys?: () => JSONWebKeySet;
   readonly algorithms: readonly Algorithm[];
   readonly clockToleranceMs: number;
   /** The issuer gives tokens for us to nobody but us and cannot show it: a token without `aud` will do. One with another `aud` never does. */

@@ -16,7 +16,8 @@ type Verifier = JwtVerifier | IntrospectionVerifier;
 
 export class Tokens {
   readonly #outside: Outside;
-  readonly #byIssuer: ReadonlyMap<string, Verifier>;
+  readonly #warn: Warn;
+  readonly #byIssuer: Map<string, Verifier>;
   /** Whom to ask about tokens that nobody can read. One alone: a token is not shown around. */
   readonly #opaque: IntrospectionVerifier | undefined;
   readonly #good = new TokenCache<Verified>(identityLimits.verifiedTokens);
@@ -31,6 +32,7 @@ export class Tokens {
 
   constructor(issuers: readonly IssuerSettings[], outside: Outside, warn: Warn) {
     this.#outside = outside;
+    this.#warn = warn;
     const verifiers = issuers.map((settings) =>
       settings.introspection === undefined
         ? new JwtVerifier(settings, outside, warn)
@@ -38,6 +40,11 @@ export class Tokens {
     );
     this.#byIssuer = new Map(verifiers.map((verifier) => [verifier.settings.issuer, verifier]));
     this.#opaque = verifiers.find((verifier) => verifier instanceof IntrospectionVerifier);
+  }
+
+  /** One more, whose address was not known before. */
+  trust(issuer: IssuerSettings): void {
+    this.#byIssuer.set(issuer.issuer, new JwtVerifier(issuer, this.#outside, this.#warn));
   }
 
   /** At once where the token was seen lately. Never throws or rejects. */

@@ -13,6 +13,7 @@ import { type Readiness, respondHealth, respondReadiness } from './health.ts';
 import type { IngressNotes } from './notes.ts';
 import { type OriginRules, Origins } from './origin.ts';
 import type { OutboxLimits } from './outbox.ts';
+import { type Pages, servePages } from './pages.ts';
 import { respondEmpty, respondFailure, respondState } from './respond.ts';
 import { documentRoute, type Route, type Routes, routesOf, type Target, targetOf } from './routes.ts';
 import { HttpSse } from './sse.ts';
@@ -28,6 +29,8 @@ export interface HttpOptions {
   readonly ready: () => Readiness;
   readonly notes: IngressNotes;
   readonly clock: SweepClock;
+  /** What other rooms serve, wherever no endpoint stands. */
+  readonly pages?: readonly Pages[];
 }
 
 /** What can be known before anybody is asked who they are. */
@@ -167,6 +170,12 @@ class Listener {
     if (foreign === undefined) res.origin = origin;
     const target = targetOf(req.url ?? '', req.headers.host);
     const route = this.#routes.get(target.path) ?? this.#documentAt(target);
+    const pages = route === undefined ? this.#options.pages?.find((some) => some.owns(target.path)) : undefined;
+    if (pages !== undefined) {
+      const host = this.#checkHost(req, target.host);
+      servePages(req, res, target.path, pages, { foreign, host, bodies: this.#shared.body.sweep });
+      return;
+    }
     if (route !== undefined && !route.methods.has(req.method)) {
       notAllowed(res, route.allow);
       return;

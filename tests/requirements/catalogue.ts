@@ -8,6 +8,7 @@ import { asks } from './rows/asks.ts';
 import { auth } from './rows/auth.ts';
 import { features } from './rows/features.ts';
 import { flows } from './rows/flows.ts';
+import { gatewayAuthServer } from './rows/gateway-authserver.ts';
 import { gatewayBackend } from './rows/gateway-backend.ts';
 import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
@@ -52,6 +53,7 @@ export const groups = {
   gatewayRun,
   gatewayLeave,
   gatewayConsent,
+  gatewayAuthServer,
   gatewayStore,
 };
 

@@ -32,7 +32,10 @@ export interface TestGateway {
 export type ConfigValue = Readonly<Record<string, unknown>>;
 
 /** What a test hands in instead of the machine's own. */
-export type Ports = Pick<AssembleOptions, 'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit'>;
+export type Ports = Pick<
+  AssembleOptions,
+  'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit' | 'records' | 'outwardFetch'
+>;
 
 export async function startGateway(config: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
   const gateway = await launchGateway(config, ports);
@@ -41,14 +44,14 @@ export async function startGateway(config: ConfigValue, ports: Ports = {}): Prom
 }
 
 /** For suites that share one gateway: whoever launches it closes it. */
-export async function launchGateway(value: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
+export async function launchGateway(value: ConfigValue, ports: Ports = {}, port = 0): Promise<TestGateway> {
   const { config } = loadConfig({
     path: 'bascule.yaml',
     cwd: '/',
     env: process.env,
     // JSON is YAML.
     readFile: (path) => (path === '/bascule.yaml' ? JSON.stringify(value) : readFileSync(path, 'utf8')),
-    overrides: { port: 0 },
+    overrides: { port },
   });
   const entries: LogEntry[] = [];
   const keep = (level: string) => (facts: Readonly<Record<string, unknown>>, text: string) =>
@@ -65,8 +68,9 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}): Prom
     ready: () => ({ ready: true, backends: {} }),
     notes: ingressNotes(log, counters),
     clock: ports.clock ?? systemClock,
+    pages: assembled.pages,
   });
-  assembled.open(server.url);
+  await assembled.open(server.url);
   let closing: Promise<void> | undefined;
   return {
     origin: server.url,

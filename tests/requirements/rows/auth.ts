@@ -193,35 +193,35 @@ export const auth = {
     spec: '2025-11-25/basic/authorization#runtime-insufficient-scope-errors',
     behaviour: 'A token without the needed scope is answered 403 `insufficient_scope`, naming the scope.',
   }),
-  'hosting:auth:as:authorize-requires-pkce': deferred('oauth', {
+  'hosting:auth:as:authorize-requires-pkce': held({
     spec: '2025-11-25/basic/authorization#authorization-code-protection',
     behaviour: 'The bundled authorization server refuses an authorization without a challenge.',
   }),
-  'hosting:auth:as:verifier-mismatch': deferred('oauth', {
+  'hosting:auth:as:verifier-mismatch': held({
     spec: '2025-11-25/basic/authorization#authorization-code-protection',
     behaviour: 'It refuses a code with the wrong verifier.',
   }),
-  'hosting:auth:as:code-single-use': deferred('oauth', {
+  'hosting:auth:as:code-single-use': held({
     spec: 'sdk',
     behaviour: 'It accepts a code once.',
   }),
-  'hosting:auth:as:redirect-uri-binding': deferred('oauth', {
+  'hosting:auth:as:redirect-uri-binding': held({
     spec: '2025-11-25/basic/authorization#open-redirection',
     behaviour: 'It redirects only to what was registered, and refuses anything else without redirecting.',
   }),
-  'hosting:auth:as:redirect-uri-scheme': deferred('oauth', {
+  'hosting:auth:as:redirect-uri-scheme': held({
     spec: '2025-11-25/basic/authorization#communication-security',
     behaviour: 'It registers redirect URIs over HTTPS or on loopback alone.',
   }),
-  'hosting:auth:as:token-cache-headers': deferred('oauth', {
+  'hosting:auth:as:token-cache-headers': held({
     spec: 'sdk',
     behaviour: 'Its token answers may not be stored by caches.',
   }),
-  'hosting:auth:as:register-echo': deferred('oauth', {
+  'hosting:auth:as:register-echo': held({
     spec: 'sdk',
     behaviour: 'Its answer to a registration repeats all that was registered.',
   }),
-  'hosting:auth:as:register-error-response': deferred('oauth', {
+  'hosting:auth:as:register-error-response': held({
     spec: 'sdk',
     behaviour: 'It refuses bad client metadata with the error body of RFC 7591.',
   }),

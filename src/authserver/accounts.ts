@@ -1,0 +1,96 @@
+/** Signing in and out for its own sake: other pages of the gateway ask who is there. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Provider, Session } from 'oidc-provider';
+import { readForm } from './form.ts';
+import type { FormTokens } from './form-token.ts';
+import { leadTo, retryAfter, show } from './pages/answers.ts';
+import { loginPage } from './pages/login.ts';
+import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
+import { addressOf } from './requests.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface AccountParts {
+  readonly provider: Provider;
+  readonly tokens: FormTokens;
+  readonly signIn: SignIn;
+  readonly issuer: URL;
+  readonly signedInMs: number;
+}
+
+/** A page of our own, and nothing that a browser could take for another host. */
+const ownPage = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
+
+export class Accounts {
+  readonly #parts: AccountParts;
+
+  constructor(parts: AccountParts) {
+    this.#parts = parts;
+  }
+
+  /** Who the browser with these cookies is signed in as. */
+  async who(cookies: string | undefined): Promise<string | undefined> {
+    if (cookies === undefined) return undefined;
+    const { issuer } = this.#parts;
+    const request = { headers: { cookie: cookies, host: issuer.host }, socket: {} } as IncomingMessage;
+    return (await this.#sessionOf(request, {} as ServerResponse))?.accountId;
+  }
+
+  /** `?return=/path` leads back to a page of ours. */
+  async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { tokens, signIn } = this.#parts;
+    const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
+    const back = ownPage.test(target) ? target : undefined;
+    const token = tokens.make('sign-in', back ?? '');
+    if (req.method !== 'POST') return show(res, loginPage({ token }));
+    const form = await readForm(req);
+    if (form === undefined || !tokens.isRight(form.get('token'), 'sign-in', back ?? '')) return show(res, ended);
+    const name = form.get('name') ?? '';
+    const tried = await signIn.try({ name, password: form.get('password') ?? '', address: addressOf(req) });
+    if (tried.kind === 'wait') {
+      const view = loginPage({ token, name, trouble: { waitMs: tried.ms } });
+      return show(res, { ...view, headers: retryAfter(tried.ms) });
+    }
+    if (tried.kind === 'wrong') return show(res, loginPage({ token, name, trouble: 'wrong' }));
+    await this.#begin(req, res, tried.user.name);
+    if (back === undefined) show(res, signedIn);
+    else leadTo(res, back);
+  }
+
+  async signOut(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { tokens } = this.#parts;
+    const session = await this.#sessionOf(req, res);
+    const user = session?.accountId;
+    if (session === undefined || user === undefined) return show(res, signedOut);
+    if (req.method !== 'POST') return show(res, signOutPage(user, tokens.make('sign-out', session.uid)));
+    const form = await readForm(req);
+    if (!tokens.isRight(form?.get('token') ?? null, 'sign-out', session.uid)) return show(res, ended);
+    await session.destroy();
+    show(res, signedOut);
+  }
+
+  /** A session of its own: one that was there before may be known to whoever put it there. */
+  async #begin(req: IncomingMessage, res: ServerResponse, name: string): Promise<void> {
+    const { provider, signedInMs } = this.#parts;
+    await (await this.#sessionOf(req, res))?.destroy();
+    const session = new provider.Session();
+    session.loginAccount({ accountId: name, amr: ['pwd'] });
+    await session.save(Math.floor(signedInMs / 1000));
+    const { cookies } = provider.createContext(req, res);
+    const secure = this.#parts.issuer.protocol === 'https:';
+    cookies.set(provider.cookieName('session'), session.id, {
+      httpOnly: true,
+      sameSite: 'lax',
+      signed: true,
+      path: '/',
+      secure,
+      maxAge: signedInMs,
+    });
+  }
+
+  async #sessionOf(req: IncomingMessage, res: ServerResponse): Promise<Session | undefined> {
+    const { provider } = this.#parts;
+    const { cookies } = provider.createContext(req, res);
+    const id = cookies.get(provider.cookieName('session'), { signed: true });
+    return id === undefined ? undefined : provider.Session.find(id);
+  }
+}

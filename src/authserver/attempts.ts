@@ -1,0 +1,68 @@
+/** How often somebody tried lately, and how long they have to wait. Bounded: whoever was quiet for longest is forgotten. */
+
+export interface AttemptLimits {
+  readonly most: number;
+  readonly withinMs: number;
+  /** Names that are counted at the same time. */
+  readonly names: number;
+}
+
+interface Counted {
+  count: number;
+  readonly since: number;
+}
+
+export class Attempts {
+  readonly #limits: AttemptLimits;
+  readonly #now: () => number;
+  readonly #counted = new Map<string, Counted>();
+
+  constructor(limits: AttemptLimits, now: () => number) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Milliseconds until the next attempt; 0 where there is none to wait for. */
+  waitFor(name: string): number {
+    const held = this.#current(name);
+    if (held === undefined || held.count < this.#limits.most) return 0;
+    return held.since + this.#limits.withinMs - this.#now();
+  }
+
+  count(name: string): void {
+    const held = this.#current(name) ?? { count: 0, since: this.#now() };
+    held.count += 1;
+    // Again at the end: the first of the map is the one that was quiet for longest.
+    this.#counted.delete(name);
+    this.#counted.set(name, held);
+    if (this.#counted.size <= this.#limits.names) return;
+    for (const oldest of this.#counted.keys()) {
+      this.#counted.delete(oldest);
+      break;
+    }
+  }
+
+  forget(name: string): void {
+    this.#counted.delete(name);
+  }
+
+  /** It was no failure after all. */
+  giveBack(name: string): void {
+    const held = this.#current(name);
+    if (held !== undefined) held.count -= 1;
+  }
+
+  get size(): number {
+    return this.#counted.size;
+  }
+
+  /** A clock that was set back must not make anybody wait until it has caught up. */
+  #current(name: string): Counted | undefined {
+    const held = this.#counted.get(name);
+    if (held === undefined) return undefined;
+    const passed = this.#now() - held.since;
+    if (passed >= 0 && passed < this.#limits.withinMs) return held;
+    this.#counted.delete(name);
+    return undefined;
+  }
+}

@@ -1,0 +1,20 @@
+/** A posted form, within a size. Its time is bounded by whoever serves the connection. */
+import type { IncomingMessage } from 'node:http';
+import { authServerLimits } from './limits.ts';
+
+/** Undefined where it is no form, too large, or the connection ended. */
+export async function readForm(req: IncomingMessage): Promise<URLSearchParams | undefined> {
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(req.headers['content-type'] ?? '')) return undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+      size += (chunk as Buffer).byteLength;
+      if (size > authServerLimits.formBytes) return undefined;
+      chunks.push(chunk as Buffer);
+    }
+  } catch {
+    return undefined;
+  }
+  return new URLSearchParams(Buffer.concat(chunks, size).toString('utf8'));
+}

@@ -1,0 +1,81 @@
+/** Passwords, kept as scrypt hashes (RFC 7914), each with its own salt and with the cost that it was made at. */
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { authServerLimits } from './limits.ts';
+
+export interface PasswordHash {
+  readonly algorithm: 'scrypt';
+  /** CPU and memory cost, a power of two; block size; parallelism. */
+  readonly n: number;
+  readonly r: number;
+  readonly p: number;
+  /** Both base64url. */
+  readonly salt: string;
+  readonly hash: string;
+}
+
+/** 32 MiB and some 80 ms: slow for whoever stole the file, bearable for whoever signs in. */
+const COST = { n: 2 ** 15, r: 8, p: 1 } as const;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+
+export async function hashPassword(password: string): Promise<PasswordHash> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(password, salt, COST);
+  return { algorithm: 'scrypt', ...COST, salt: salt.toString('base64url'), hash: hash.toString('base64url') };
+}
+
+/** What an unknown name is compared with, so that it takes as long as a known one. No password has this hash. */
+const nobody: PasswordHash = {
+  algorithm: 'scrypt',
+  ...COST,
+  salt: Buffer.alloc(SALT_BYTES).toString('base64url'),
+  hash: Buffer.alloc(HASH_BYTES).toString('base64url'),
+};
+
+export async function isPassword(password: string, kept: PasswordHash | undefined): Promise<boolean> {
+  const { salt, hash, n, r, p } = kept ?? nobody;
+  const derived = await derive(password, Buffer.from(salt, 'base64url'), { n, r, p });
+  const expected = Buffer.from(hash, 'base64url');
+  const isEqual = derived.length === expected.length && timingSafeEqual(derived, expected);
+  return isEqual && kept !== undefined;
+}
+
+interface Cost {
+  readonly n: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** What Node allows unless it is told otherwise is just too little for the cost above. */
+const MEMORY_BYTES = 256 * 1024 * 1024;
+
+/** Unicode has several spellings of the same letters, and keyboards differ in which they make. */
+function derive(password: string, salt: Buffer, { n, r, p }: Cost): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFC'), salt, HASH_BYTES, { N: n, r, p, maxmem: MEMORY_BYTES }, (error, key) => {
+      if (error === null) resolve(key);
+      else reject(error);
+    });
+  });
+}
+
+/** So many at once, so many waiting, and the rest are sent away: each of them costs memory before anything is proven. */
+export class PasswordChecks {
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** Undefined where too many wait already. */
+  async check(password: string, kept: PasswordHash | undefined): Promise<boolean | undefined> {
+    if (this.#running >= authServerLimits.passwordsAtOnce) {
+      if (this.#waiting.length >= authServerLimits.passwordsWaiting) return undefined;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#running += 1;
+    try {
+      return await isPassword(password, kept);
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+}

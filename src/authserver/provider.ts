@@ -1,0 +1,206 @@
+/** The library, set up. The only file that loads it, and only when an authorization server is configured. */
+import type { Adapter, Client, KoaContext, Provider } from 'oidc-provider';
+import { RecordsAdapter } from './adapter.ts';
+import { type ClientMetadata, settleMetadata } from './clients.ts';
+import { cookiesFor } from './cookies.ts';
+import { type ServerKeys, signingAlgorithm } from './keys.ts';
+import { authServerLimits as limits } from './limits.ts';
+import { paths } from './paths.ts';
+import type { AuthServerOutside } from './ports.ts';
+import type { Resources } from './resources.ts';
+import type { ScopeBook } from './scopes.ts';
+import type { AuthServerSettings } from './settings.ts';
+import type { User } from './user-file.ts';
+
+export interface ProviderParts {
+  readonly issuer: string;
+  readonly settings: AuthServerSettings;
+  readonly outside: AuthServerOutside;
+  readonly keys: ServerKeys;
+  readonly resources: Resources;
+  readonly scopes: ScopeBook;
+  findUser(name: string): User | undefined;
+  /** Whether one more document may be fetched because of this request. */
+  mayFetch(context: KoaContext): boolean;
+  showError(context: KoaContext, error: { readonly error: string; readonly error_description?: string }): void;
+}
+
+const seconds = (ms: number) => Math.max(1, Math.floor(ms / 1000));
+
+export async function createProvider(parts: ProviderParts): Promise<Provider> {
+  const library = await loadQuietly();
+  const provider = new library.Provider(parts.issuer, configurationOf(parts, library));
+  // The issuer's scheme is told by a header that nobody else can set: see requests.ts.
+  provider.proxy = true;
+  return provider;
+}
+
+type Library = typeof import('oidc-provider');
+
+/** It tells the console what it thinks of the runtime. Nobody can do anything about that, and stdout may carry a protocol. */
+async function loadQuietly(): Promise<Library> {
+  const { warn, info } = console;
+  console.warn = () => undefined;
+  console.info = () => undefined;
+  try {
+    return await import('oidc-provider');
+  } finally {
+    console.warn = warn;
+    console.info = info;
+  }
+}
+
+function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Library): object {
+  const { settings, outside, keys, resources, scopes, findUser } = parts;
+  const { records, time } = outside;
+  const isCurrent = (name: string, sinceSeconds: number | undefined): boolean => {
+    const user = findUser(name);
+    if (user === undefined) return false;
+    return sinceSeconds === undefined || sinceSeconds >= Math.floor(Date.parse(user.changed) / 1000);
+  };
+  return {
+    adapter: (model: string): Adapter =>
+      new RecordsAdapter(model, {
+        records,
+        time,
+        clientEndsAt: () => time.now() + limits.unusedClientMs,
+        alreadyUsed: () => new errors.InvalidGrant('it was used before'),
+      }),
+    jwks: keys.signing,
+    cookies: cookiesFor(parts.issuer, keys.cookie),
+    routes: {
+      authorization: paths.authorize,
+      token: paths.token,
+      registration: paths.register,
+      revocation: paths.revoke,
+      jwks: paths.jwks,
+      end_session: paths.endSession,
+    },
+    scopes: ['offline_access', ...scopes.all],
+    responseTypes: ['code'],
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    clientDefaults: {
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      // Most clients are programs on somebody's computer, which could keep no secret; but RFC 7591, 2 has this default.
+      token_endpoint_auth_method: 'client_secret_basic',
+      id_token_signed_response_alg: signingAlgorithm,
+    },
+    enabledJWA: {
+      clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+      idTokenSigningAlgValues: [signingAlgorithm],
+    },
+    pkce: { required: () => true },
+    extraClientMetadata: {
+      // A name that nobody sends: the library calls back once for each, with everything else at hand.
+      properties: [hook],
+      validator: (_context: unknown, _key: string, _value: unknown, metadata: ClientMetadata) => {
+        delete metadata[hook];
+        const fault = settleMetadata(metadata, ['offline_access', ...scopes.all]);
+        if (fault !== undefined) throw new errors.InvalidClientMetadata(fault);
+      },
+    },
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      registration: {
+        enabled: settings.registration === 'open',
+        issueRegistrationAccessToken: false,
+      },
+      clientIdMetadataDocument: {
+        enabled: settings.metadataDocuments,
+        ack: 'draft-02',
+        allowFetch: async (context: KoaContext) => parts.mayFetch(context),
+        cacheDuration: {
+          min: seconds(limits.metadataDocumentMinMs),
+          max: seconds(limits.metadataDocumentMaxMs),
+        },
+      },
+      revocation: { enabled: true, allowedPolicy: isOwner },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: (_context: unknown, _client: unknown, oneOf?: unknown) => oneOf ?? resources.usual,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_context: unknown, indicator: string) => {
+          const found = resources.find(indicator);
+          if (found === undefined) throw new errors.InvalidTarget();
+          return {
+            audience: found.audience,
+            scope: scopes.all.join(' '),
+            accessTokenFormat: 'jwt',
+            accessTokenTTL: seconds(settings.tokenTtlMs),
+            jwt: { sign: { alg: signingAlgorithm, kid: keys.signing.keys[0]?.kid } },
+          };
+        },
+      },
+    },
+    // Tokens live as long as they are given for, whether or not the browser is still signed in.
+    expiresWithSession: () => false,
+    issueRefreshToken: (_context: unknown, client: Client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    ttl: {
+      AccessToken: seconds(settings.tokenTtlMs),
+      AuthorizationCode: seconds(limits.codeMs),
+      Grant: seconds(settings.refreshTtlMs),
+      IdToken: seconds(settings.tokenTtlMs),
+      Interaction: seconds(limits.interactionMs),
+      Session: seconds(limits.signedInMs),
+      // Counted from when the person agreed, however often it is renewed.
+      RefreshToken: (context: KoaContext) => {
+        const rotated = context.oidc.entities.RotatedRefreshToken as { readonly remainingTTL: number } | undefined;
+        return Math.max(1, rotated?.remainingTTL ?? seconds(settings.refreshTtlMs));
+      },
+    },
+    findAccount: (_context: unknown, name: string, token?: { readonly iat?: number; readonly iiat?: number }) =>
+      isCurrent(name, token?.iiat ?? token?.iat) ? { accountId: name, claims: () => ({ sub: name }) } : undefined,
+    interactions: {
+      url: (_context: unknown, { uid }: { readonly uid: string }) => `${paths.interaction}/${uid}`,
+      policy: policyOf(interactionPolicy, isCurrent),
+    },
+    clientBasedCORS: () => false,
+    fetch: (url: string, { method, headers, body, signal, redirect }: RequestInit) =>
+      outside.outwardFetch(String(url), {
+        method: method ?? 'GET',
+        ...(headers && { headers }),
+        ...(body && { body }),
+        ...(signal && { signal }),
+        ...(redirect && { redirect }),
+      }),
+    fetchResponseBodyLimits: {
+      'client_id metadata document': limits.metadataDocumentBytes,
+      jwks_uri: limits.registrationBytes,
+      sector_identifier_uri: limits.registrationBytes,
+    },
+    renderError: (context: KoaContext, out: { readonly error: string; readonly error_description?: string }) =>
+      parts.showError(context, out),
+  };
+}
+
+const hook = 'bascule';
+
+interface Owned {
+  readonly clientId: string;
+}
+
+/** RFC 7009, 2.1. Nobody is told that a token of somebody else exists. */
+function isOwner(_context: unknown, client: Owned, token: Owned): boolean {
+  return token.clientId === client.clientId;
+}
+
+type IsCurrent = (name: string, sinceSeconds: number | undefined) => boolean;
+
+/** A browser that was signed in before the user was removed, or before the password was changed, signs in again. */
+function policyOf({ base, Check }: Library['interactionPolicy'], isCurrent: IsCurrent): object {
+  const policy = base();
+  policy.get('login')?.checks.add(
+    new Check('user_changed', 'the user is not who signed in', ({ oidc }) => {
+      const { session, result } = oidc;
+      if (session.accountId === undefined || result?.login !== undefined) return Check.NO_NEED_TO_PROMPT;
+      return isCurrent(session.accountId, session.loginTs) ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT;
+    }),
+  );
+  return policy;
+}

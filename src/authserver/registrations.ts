@@ -1,0 +1,50 @@
+/** Who may still register: anybody, but not any number of times, and not more than there is room for. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Records } from '../store/ports.ts';
+import { clientCollection, keyOf } from './adapter.ts';
+import { Attempts } from './attempts.ts';
+import { authServerLimits as limits } from './limits.ts';
+import { retryAfter, tell } from './pages/answers.ts';
+import type { Time } from './ports.ts';
+import { addressOf } from './requests.ts';
+
+/** When a registration that never was used may have made room. */
+const FULL_MS = 60 * 60 * 1000;
+
+export class Registrations {
+  readonly #records: Records;
+  readonly #time: Pick<Time, 'now'>;
+  readonly #byAddress: Attempts;
+
+  constructor(records: Records, time: Pick<Time, 'now'>) {
+    this.#records = records;
+    this.#time = time;
+    const { registrationsPerAddress: most, registrationsWithinMs: withinMs, countedNames: names } = limits;
+    this.#byAddress = new Attempts({ most, withinMs, names }, () => time.now());
+  }
+
+  /** False where it was answered with a refusal. */
+  async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    const address = addressOf(req);
+    const wait = this.#byAddress.waitFor(address);
+    this.#byAddress.count(address);
+    if (wait > 0) return refuse(res, wait, 'too many registrations from this address');
+    const kept = await this.#records.keys(clientCollection, '', limits.clients);
+    return kept.length < limits.clients || refuse(res, FULL_MS, 'there is no room for more clients at the moment');
+  }
+
+  /** A client that somebody got a token with is kept for as long as it could come back. */
+  async used(clientId: string, refreshTtlMs: number): Promise<void> {
+    const key = keyOf(clientId);
+    const text = await this.#records.get(clientCollection, key);
+    // What is known by a document is kept nowhere.
+    if (text === undefined) return;
+    const endsAt = this.#time.now() + refreshTtlMs + limits.usedClientExtraMs;
+    await this.#records.replace(clientCollection, key, text, text, endsAt);
+  }
+}
+
+function refuse(res: ServerResponse, ms: number, error_description: string): false {
+  tell(res, 429, { error: 'too_many_requests', error_description }, retryAfter(ms));
+  return false;
+}

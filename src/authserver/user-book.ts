@@ -1,0 +1,55 @@
+/** What can be done to a file of users: pure, so that the command is only reading, this, and writing. */
+import { authServerLimits } from './limits.ts';
+import type { PasswordHash } from './passwords.ts';
+import { type User, type UserFile, UserFileError, userName } from './user-file.ts';
+
+/** NIST SP 800-63B, 5.1.1.2: length is what counts, and a bound keeps a hash from becoming work. */
+export const passwordChars = { least: 8, most: 256 } as const;
+
+export function checkPassword(password: string): void {
+  const { least, most } = passwordChars;
+  if (password.length < least || password.length > most) {
+    throw new UserFileError(`a password has ${least} to ${most} characters`);
+  }
+}
+
+/** `file` undefined: there is none yet. */
+export function addUser(file: UserFile | undefined, name: string, password: PasswordHash, now: number): UserFile {
+  const users = file?.users ?? [];
+  if (!userName.test(name)) {
+    throw new UserFileError('a name is up to 128 letters, digits, dots, dashes, underscores, + and @');
+  }
+  if (users.some((user) => user.name === name)) throw new UserFileError(`there is a user ${name} already`);
+  if (users.length >= authServerLimits.users) throw new UserFileError(`there are ${users.length} users already`);
+  const at = new Date(now).toISOString();
+  return { version: 1, users: [...users, { name, password, created: at, changed: at }] };
+}
+
+export function changePassword(
+  file: UserFile | undefined,
+  name: string,
+  password: PasswordHash,
+  now: number,
+): UserFile {
+  const changed = new Date(now).toISOString();
+  const users = existing(file, name).map((user) => (user.name === name ? { ...user, password, changed } : user));
+  return { version: 1, users };
+}
+
+export function removeUser(file: UserFile | undefined, name: string): UserFile {
+  return { version: 1, users: existing(file, name).filter((user) => user.name !== name) };
+}
+
+function existing(file: UserFile | undefined, name: string): readonly User[] {
+  const users = file?.users ?? [];
+  if (!users.some((user) => user.name === name)) throw new UserFileError(`there is no user ${name}`);
+  return users;
+}
+
+/** One line a user. Nothing here is secret. */
+export function describeUsers({ users }: UserFile): string[] {
+  return users.map(({ name, created, changed }) => {
+    const since = changed === created ? '' : `  password of ${changed}`;
+    return `${name}  added ${created}${since}`;
+  });
+}

@@ -1,0 +1,72 @@
+/** The file of local users: who there is, and what tells a right password from a wrong one. */
+import * as z from 'zod';
+import { authServerLimits } from './limits.ts';
+import type { PasswordHash } from './passwords.ts';
+
+export interface User {
+  /** What is typed to sign in, and the `sub` of tokens: policy names people by it. */
+  readonly name: string;
+  readonly password: PasswordHash;
+  /** ISO 8601. */
+  readonly created: string;
+  /** When the password was set. What was given to a client before then is good no more. */
+  readonly changed: string;
+}
+
+export interface UserFile {
+  readonly version: 1;
+  readonly users: readonly User[];
+}
+
+export class UserFileError extends Error {
+  override readonly name = 'UserFileError';
+}
+
+/** What a mail address or a login has. Compared as it is written. */
+export const userName = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
+
+const date = z.iso.datetime({ offset: true });
+const base64url = z.string().regex(/^[A-Za-z0-9_-]{16,128}$/);
+const powerOfTwo = z
+  .int()
+  .min(2 ** 14)
+  .max(2 ** 17)
+  .refine((n) => Number.isInteger(Math.log2(n)));
+const password = z.strictObject({
+  algorithm: z.literal('scrypt'),
+  n: powerOfTwo,
+  r: z.int().min(1).max(8),
+  p: z.int().min(1).max(4),
+  salt: base64url,
+  hash: base64url,
+});
+const user = z.strictObject({ name: z.string().regex(userName), password, created: date, changed: date });
+const shape = z.strictObject({ version: z.literal(1), users: z.array(user).max(authServerLimits.users) });
+
+/** Throws a UserFileError, which says where and not what: the file is not for logs. */
+export function readUserFile(text: string): UserFile {
+  if (text.length > authServerLimits.userFileChars) throw new UserFileError('it is larger than a file of users can be');
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new UserFileError('it is not JSON');
+  }
+  const read = shape.safeParse(json);
+  if (!read.success) {
+    const at = read.error.issues[0]?.path.join('.') ?? '';
+    throw new UserFileError(
+      at === '' ? 'it is no file of users' : `\`${at}\` is not what stands there in a file of users`,
+    );
+  }
+  const names = new Set<string>();
+  for (const { name } of read.data.users) {
+    if (names.has(name)) throw new UserFileError(`${name} stands in it twice`);
+    names.add(name);
+  }
+  return read.data;
+}
+
+export function writeUserFile(file: UserFile): string {
+  return `${JSON.stringify(file, undefined, 2)}\n`;
+}

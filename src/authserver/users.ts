@@ -1,0 +1,70 @@
+/** The local users while the gateway runs: read from their file, and read again when it changes. */
+import { authServerLimits } from './limits.ts';
+import type { Time, UserFilePort, Warn } from './ports.ts';
+import { readUserFile, type User, UserFileError } from './user-file.ts';
+
+export interface UsersOptions {
+  readonly file: UserFilePort;
+  readonly time: Time;
+  readonly warn: Warn;
+}
+
+export class Users {
+  readonly #options: UsersOptions;
+  #byName: ReadonlyMap<string, User> = new Map();
+  /** Of the file that was last looked at, so that the same mistake is told once. */
+  #stamp: string | undefined;
+  #told: string | undefined;
+  #stop: (() => void) | undefined;
+
+  /** Reads the file. A missing one is no mistake: the first user may still be added. */
+  constructor(options: UsersOptions) {
+    this.#options = options;
+    this.reload();
+    if (this.#stamp === undefined) {
+      options.warn('there is no file of users yet: nobody can sign in (bascule user add <name>)', {});
+    }
+    this.#watch();
+  }
+
+  find(name: string): User | undefined {
+    return this.#byName.get(name);
+  }
+
+  close(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  #watch(): void {
+    this.#stop = this.#options.time.after(authServerLimits.userFileMs, () => {
+      this.reload();
+      this.#watch();
+    });
+  }
+
+  reload(): void {
+    const { file, warn } = this.#options;
+    let text: string | undefined;
+    try {
+      // Before the text: what changes in between is seen next time.
+      const stamp = file.stamp();
+      if (stamp === this.#stamp) return;
+      text = stamp === undefined ? undefined : file.read();
+      this.#stamp = stamp;
+      this.#byName = new Map(text === undefined ? [] : readUserFile(text).users.map((user) => [user.name, user]));
+      this.#told = undefined;
+      if (text === undefined) warn('the file of users is gone: nobody can sign in', {});
+    } catch (error) {
+      const why = error instanceof UserFileError ? error.message : codeOf(error);
+      if (why === this.#told) return;
+      this.#told = why;
+      warn('the file of users cannot be read: the users stay as they were', { why });
+    }
+  }
+}
+
+/** The system's words may name more than the log should hold. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}
