@@ -4,6 +4,7 @@
  */
 import { asks } from './errors/asks.ts';
 import { backends } from './errors/backends.ts';
+import { credentials } from './errors/credentials.ts';
 import { incoming } from './errors/incoming.ts';
 import { leave } from './errors/leave.ts';
 import { offers } from './errors/offers.ts';
@@ -19,6 +20,7 @@ export const failures = {
   ...asks,
   ...leave,
   ...backends,
+  ...credentials,
 } as const satisfies Record<string, FailureRow>;
 
 export type Reason = keyof typeof failures;
