@@ -25,9 +25,9 @@ export interface Consent {
 export interface ConsentPrincipal {
   readonly key: string;
   readonly kind: 'local' | 'key' | 'token';
-  readonly issuer?: string;
-  readonly subject?: string;
-  readonly keyName?: string;
+  readonly issuer?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly keyName?: string | undefined;
 }
 
 export interface Consents {

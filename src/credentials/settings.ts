@@ -1,6 +1,6 @@
 /** What the config says about a backend's `auth`, checked and complete. */
 
-export const grants = ['authorization_code', 'client_credentials', 'token_exchange'] as const;
+export const grants = ['authorization_code', 'client_credentials', 'token_exchange', 'identity_assertion'] as const;
 export type Grant = (typeof grants)[number];
 
 export interface BackendAuth {
@@ -20,9 +20,24 @@ export interface BackendAuth {
   readonly resource?: string;
   /** RFC 8693, 2.1: where the authorization server knows the backend by another name. */
   readonly audience?: string;
+  /** Who vouches for the caller, where the grant is an identity assertion. */
+  readonly identityProvider?: IdentityProvider;
   /** One for all principals, not one for each. */
   readonly shared: boolean;
 }
+
+/** The company's own authorization server, at which the caller's token is turned into an assertion for the backend's. */
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  /** What callers present to us. */
+  readonly subjectTokenType: SubjectTokenType;
+}
+
+/** RFC 8693, 3, without its prefix. */
+export const subjectTokenTypes = ['access_token', 'id_token', 'jwt'] as const;
+export type SubjectTokenType = (typeof subjectTokenTypes)[number];
 
 export interface BackendAuthSettings {
   /** The backend's address. */
