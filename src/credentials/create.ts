@@ -97,7 +97,7 @@ function hashOf(token: string): string {
 
 class Accounts {
   readonly #ports: AccountPorts;
-  /** The one that was quiet for longest first. */
+  /** The one that was known first goes first; what it had is in the store. */
   readonly #known = new Map<string, Account>();
 
   constructor(ports: AccountPorts) {

@@ -54,6 +54,6 @@ export const credentialLimits = {
   /** For how long. Long enough to be no burden to anybody, short enough to be waited for. */
   disabledMs: 60 * s,
 
-  /** Principals times backends in memory, 1 KB each. The one that was quiet for longest goes; what it had is in the store. */
+  /** Principals times backends in memory, 1 KB each. The oldest goes; what it had is in the store. */
   accounts: 10_000,
 } as const;
