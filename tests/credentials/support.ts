@@ -318,10 +318,15 @@ export class World {
     return { status, wwwAuthenticate: [this.backend.challenge(more)], presented };
   }
 
+  /** What a first call comes to, that presents nothing. */
+  firstRefusal(credentials: Credentials, principal: Principal = alice, subjectToken?: string): Promise<Failure> {
+    return failureOf(credentials.presenterFor('files', principal, subjectToken)?.refused(this.refusal({})));
+  }
+
   /** A call that is refused until it has what it needs; a person says yes to everything. */
   async connect(credentials: Credentials, principal: Principal = alice): Promise<HeaderRecord> {
     const presenter = credentials.presenterFor('files', principal) as Presenter;
-    const failure = await failureOf(presenter.refused(this.refusal(await presenter.headers())));
+    const failure = await this.firstRefusal(credentials, principal);
     if (failure.reason !== 'consent_needed') throw failure;
     await this.agree(credentials, String(failure.data?.elicitationId));
     return presenter.headers();
