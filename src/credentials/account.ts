@@ -87,7 +87,7 @@ export class Account {
       const access = stored?.value.access;
       const now = this.#ports.time.now();
       if (stored === undefined || access === undefined || isFresh(access, now)) return this.#hold(access);
-      if (stored.value.refresh === undefined) return this.#hold(isFresh(access, now, true) ? access : undefined, true);
+      if (stored.value.refresh === undefined) return this.#hold(this.#usable(stored.value), true);
       return await this.#renew(stored, access);
     } catch (error) {
       throw this.#failed(error);
@@ -110,7 +110,7 @@ export class Account {
       const standing = this.#trouble.standing(this.#ports.time.now());
       if (standing !== undefined) throw standing;
       const stored = await this.#stored();
-      const current = this.#hold(stored?.value.access).authorization;
+      const current = this.#hold(this.#usable(stored?.value)).authorization;
       const { authorization: presented } = refusal.presented;
       if (current !== undefined && current !== presented) return;
       await this.#better(caller, refusal, current === undefined ? undefined : stored, stored?.value);
@@ -190,6 +190,13 @@ export class Account {
     const { auth } = this.#backend.settings;
     const { server, client } = stored.value;
     return (auth.issuer === undefined || auth.issuer === server.issuer) && isCurrent(client, auth) ? stored : undefined;
+  }
+
+  /** What is over and cannot be refreshed is not in hand, or whoever presented nothing would be told to try that again. */
+  #usable(tokens: Tokens | undefined): Access | undefined {
+    const access = tokens?.access;
+    if (access === undefined || tokens?.refresh !== undefined) return access;
+    return isFresh(access, this.#ports.time.now(), true) ? access : undefined;
   }
 
   /** The same object while it is the same token. */
