@@ -57,7 +57,7 @@ module.exports = {
     {
       name: 'only-the-spine-knows-all-stages',
       severity: 'error',
-      from: { path: '^src/(config|ingress|identity|backend|credentials|store|observe|demo)/' },
+      from: { path: '^src/(config|ingress|identity|backend|credentials|store|outward|observe|demo)/' },
       to: { path: '^src/(gateway|main)' },
     },
     {
@@ -65,6 +65,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/demo/' },
       to: { path: '^src/', pathNot: '^src/demo/|^src/wire/revisions\\.ts$' },
+    },
+    {
+      name: 'outward-and-store-stand-alone',
+      severity: 'error',
+      from: { path: '^src/(outward|store)/' },
+      to: { path: '^src/', pathNot: '^src/$1/' },
     },
     { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/(main|demo/main)\\.ts$' }, to: {} },
     {

@@ -15,6 +15,8 @@ await build({
   target: 'node20',
   sourcemap: true,
   logLevel: 'warning',
+  // Native code, loaded from node_modules by whoever has a file store.
+  external: ['lmdb'],
   // Some dependencies are CommonJS and call require() for node's own modules.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",

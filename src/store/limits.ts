@@ -13,9 +13,14 @@ export const recordLimits = {
 /** UTF-8 has no form for half of a surrogate pair. */
 const HALF_A_PAIR = /\p{Surrogate}/u;
 
+/** Whether it comes back from UTF-8 as it was. */
+export function isText(text: string): boolean {
+  return !HALF_A_PAIR.test(text);
+}
+
 /** Under such a key nothing can have been kept: whoever asks for it, maybe with a client's text, is told that there is none. */
 export function canBeKey(key: string): boolean {
-  return !HALF_A_PAIR.test(key) && Buffer.byteLength(key) <= recordLimits.keyBytes;
+  return isText(key) && Buffer.byteLength(key) <= recordLimits.keyBytes;
 }
 
 /** Rejects what could not be given back as it is. */
@@ -27,7 +32,7 @@ export function checkRecord(collection: string, key: string, value: string): voi
       'too_large',
       `a key of ${collection} has more than ${recordLimits.keyBytes} bytes, or is no text`,
     );
-  if (HALF_A_PAIR.test(value) || Buffer.byteLength(value) > recordLimits.valueBytes)
+  if (!isText(value) || Buffer.byteLength(value) > recordLimits.valueBytes)
     throw new StoreError(
       'too_large',
       `a value of ${collection} has more than ${recordLimits.valueBytes} bytes, or is no text`,

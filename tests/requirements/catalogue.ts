@@ -18,6 +18,7 @@ import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
+import { gatewayStore } from './rows/gateway-store.ts';
 import { hosting } from './rows/hosting.ts';
 import { lifecycle } from './rows/lifecycle.ts';
 import { protocol } from './rows/protocol.ts';
@@ -49,6 +50,7 @@ export const groups = {
   gatewayCore,
   gatewayRun,
   gatewayLeave,
+  gatewayStore,
 };
 
 type Groups = typeof groups;

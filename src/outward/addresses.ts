@@ -1,0 +1,92 @@
+/** Which addresses are outside. Ranges after the IANA registries of special-purpose addresses (RFC 6890, RFC 8190). */
+import { BlockList, isIP } from 'node:net';
+
+interface Range {
+  readonly network: string;
+  readonly bits: number;
+}
+
+const range = (cidr: string): Range => {
+  const [network = '', bits] = cidr.split('/');
+  return { network, bits: Number(bits ?? (isIP(network) === 6 ? 128 : 32)) };
+};
+
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+
+const INSIDE_V4 = [
+  '0.0.0.0/8', // this network; the unspecified address reaches the machine itself
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier-grade NAT; some clouds have their metadata service here
+  '127.0.0.0/8', // loopback
+  '168.63.129.16/32', // a cloud's own service for its machines, at a public address
+  '169.254.0.0/16', // link-local, with most clouds' metadata service
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112
+  '192.52.193.0/24', // AMT
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '192.175.48.0/24', // AS112
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, and broadcast
+];
+
+/** Only these are handed out for use between networks; loopback, unique-local, link-local and multicast are all elsewhere. */
+const GLOBAL_V6 = ['2000::/3'];
+
+const INSIDE_V6 = [
+  '2001::/23', // protocol assignments, with Teredo, which wraps IPv4
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4, which wraps IPv4
+  '2620:4f:8000::/48', // AS112
+  '3fff::/20', // documentation
+];
+
+/** NAT64 (RFC 6052): a network without IPv4 reaches all of IPv4 so. What counts is the address inside. */
+const TRANSLATED = ['64:ff9b::/96'];
+
+const v4Inside = listOf(INSIDE_V4);
+const v6Inside = listOf(INSIDE_V6);
+const v6Global = listOf(GLOBAL_V6);
+const translated = listOf(TRANSLATED);
+const loopback = listOf(LOOPBACK);
+
+/** Whether it may be reached by whoever names it. Anything that is no plain address is not. */
+export function isOutside(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return !v4Inside.check(address, 'ipv4');
+  if (family !== 6 || address.includes('%')) return false;
+  if (translated.check(address, 'ipv6')) return isOutside(lastFourBytes(address));
+  return v6Global.check(address, 'ipv6') && !v6Inside.check(address, 'ipv6');
+}
+
+export function isLoopback(address: string): boolean {
+  return isIn(loopback, address);
+}
+
+export function isIn(list: BlockList, address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && !address.includes('%') && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** Throws for what is no address and no range. */
+export function listOf(cidrs: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const { network, bits } = range(cidr);
+    list.addSubnet(network, bits, isIP(network) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** The URL parser's form has them as two groups of hexadecimal digits at the end, with `::` for groups of zeros. */
+function lastFourBytes(address: string): string {
+  const { hostname } = new URL(`http://[${address}]`);
+  const groups = hostname.slice(1, -1).split(':').slice(-2);
+  const [high = 0, low = 0] = groups.map((group) => Number.parseInt(group || '0', 16));
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}

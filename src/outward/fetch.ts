@@ -1,0 +1,163 @@
+/**
+ * The one `fetch` for addresses that somebody else has named: client ID metadata documents, the metadata of authorization
+ * servers, the keys that those name. Whoever names an address must not reach through us what is only reachable for us
+ * (draft-ietf-oauth-client-id-metadata-document, "Server Side Request Forgery (SSRF) Attacks").
+ */
+import { lookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, type Dispatcher, request } from 'undici';
+import { ACCEPTED_CODINGS, readBody } from './body.ts';
+import { OutwardError, type OutwardErrorKind } from './errors.ts';
+import { type OutwardLimits, outwardLimits } from './limits.ts';
+import { Places } from './places.ts';
+import { Targets } from './targets.ts';
+
+/** As much of the platform's `fetch` as OAuth libraries call. */
+export type OutwardFetch = (url: string | URL, init?: OutwardInit) => Promise<Response>;
+
+/** Whatever else a caller may give, redirects and dispatchers among it, does not count. */
+export interface OutwardInit {
+  readonly method?: string | undefined;
+  readonly headers?: RequestInit['headers'] | undefined;
+  readonly body?: RequestInit['body'] | undefined;
+  readonly signal?: AbortSignal | null | undefined;
+}
+
+export interface OutwardOptions {
+  readonly allowLoopback?: boolean;
+  /** Hosts, addresses and ranges inside that are meant to be reached. */
+  readonly allow?: readonly string[];
+  readonly limits?: Partial<OutwardLimits>;
+  /** The addresses of a name. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  /** Further certificate authorities, in PEM, in the place of the platform's. */
+  readonly ca?: string;
+}
+
+export interface Outward {
+  readonly fetch: OutwardFetch;
+  close(): Promise<void>;
+}
+
+/** Of a caller's headers: the connection is ours. */
+const OURS = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'accept-encoding',
+  'expect',
+  'upgrade',
+]);
+
+/** Of an answer's headers: they speak of the bytes as they came. */
+const AS_IT_CAME = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'connection', 'keep-alive']);
+
+const NOT_MODIFIED = 304;
+
+const KINDS: Readonly<Record<string, OutwardErrorKind>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'too_slow',
+  UND_ERR_HEADERS_TIMEOUT: 'too_slow',
+  UND_ERR_BODY_TIMEOUT: 'too_slow',
+  UND_ERR_HEADERS_OVERFLOW: 'too_large',
+};
+
+export function createOutwardFetch(options: OutwardOptions = {}): Outward {
+  const limits = { ...outwardLimits, ...options.limits };
+  const { allowLoopback = false, allow = [] } = options;
+  const targets = new Targets({ allowLoopback, allow, urlBytes: limits.urlBytes });
+  const places = new Places(limits.requests, limits.requestsPerHost);
+  const agent = new Agent({
+    connect: {
+      timeout: limits.connectMs,
+      // The only look-up there is: what is checked is what is connected to, and a second answer is never asked for.
+      lookup: checkedLookup(targets, options.resolve ?? resolveByPlatform),
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+    },
+    connections: limits.requestsPerHost,
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.totalMs,
+    maxHeaderSize: limits.headerBytes,
+  });
+
+  const fetch: OutwardFetch = async (address, init = {}) => {
+    const url = targets.parse(String(address));
+    const leave = places.enter(url.hostname);
+    const overdue = AbortSignal.timeout(limits.totalMs);
+    const signals = init.signal == null ? [overdue] : [overdue, init.signal];
+    try {
+      const sent = await prepare(url, init, limits);
+      return await answer(await request(url, { ...sent, dispatcher: agent, signal: AbortSignal.any(signals) }), limits);
+    } catch (error) {
+      // As the platform's: whoever gives up gets its own reason back.
+      if (init.signal?.aborted === true) throw init.signal.reason;
+      throw overdue.aborted
+        ? new OutwardError('too_slow', `no answer within ${limits.totalMs} ms`, error)
+        : named(error);
+    } finally {
+      leave();
+    }
+  };
+  return { fetch, close: () => agent.destroy() };
+}
+
+async function prepare(url: URL, init: OutwardInit, limits: OutwardLimits) {
+  // The platform knows the many forms that headers and a body may have.
+  const { method, headers, body } = init;
+  const given = new Request(url, {
+    ...(method === undefined ? {} : { method }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(body == null ? {} : { body }),
+  });
+  const bytes = given.body === null ? null : new Uint8Array(await given.arrayBuffer());
+  if (bytes !== null && bytes.byteLength > limits.sentBytes)
+    throw new OutwardError('too_large', `the request has more than ${limits.sentBytes} bytes`);
+  const kept = [...given.headers].filter(([name, value]) => !OURS.has(name) && value !== '');
+  return {
+    method: given.method as Dispatcher.HttpMethod,
+    headers: { ...Object.fromEntries(kept), 'accept-encoding': ACCEPTED_CODINGS },
+    body: bytes,
+  };
+}
+
+/** The body is read here and not by the caller: what it may cost is bounded in one place. */
+async function answer(response: Dispatcher.ResponseData, limits: OutwardLimits): Promise<Response> {
+  const { statusCode, headers, body } = response;
+  try {
+    if (statusCode >= 300 && statusCode < 400 && statusCode !== NOT_MODIFIED)
+      throw new OutwardError('redirected', `the answer is ${statusCode}: a redirect is not followed`);
+    const bytes = await readBody(body, headers['content-encoding']?.toString(), limits.bodyBytes);
+    const shown = new Headers();
+    for (const [name, value] of Object.entries(headers))
+      if (!AS_IT_CAME.has(name)) for (const one of [value ?? []].flat()) shown.append(name, one);
+    return new Response(bytes.byteLength === 0 ? null : new Uint8Array(bytes), { status: statusCode, headers: shown });
+  } finally {
+    // Harmless after the end; before it, nothing more is read.
+    body.on('error', () => undefined).destroy();
+  }
+}
+
+function checkedLookup(targets: Targets, resolve: (host: string) => Promise<readonly string[]>): LookupFunction {
+  return (host, { all }, callback) => {
+    const checked = async () => {
+      const addresses = await resolve(host);
+      if (addresses.length === 0) throw new OutwardError('address_unreachable', `${host} has no address`);
+      targets.check(host, addresses);
+      return addresses.map((address) => ({ address, family: isIP(address) }));
+    };
+    checked().then(
+      (found) => (all === true ? callback(null, found) : callback(null, found[0]?.address ?? '', found[0]?.family)),
+      (error: Error) => callback(error, []),
+    );
+  };
+}
+
+async function resolveByPlatform(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+function named(error: unknown): OutwardError {
+  if (error instanceof OutwardError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return new OutwardError(KINDS[code] ?? 'address_unreachable', 'the address gives no answer', error);
+}

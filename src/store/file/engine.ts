@@ -1,0 +1,166 @@
+/**
+ * LMDB, as far as it is needed: two trees in one file, and writes that several callers share. Writes are LMDB's synchronous
+ * ones, all of one turn of the event loop in one transaction: they are on the disk when they return, and a disk that is full is
+ * an error in our hands. Its asynchronous writes report that as rejections that nobody can catch.
+ */
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Database, RootDatabase } from 'lmdb';
+import { StoreError } from '../errors.ts';
+import { foreign } from './header.ts';
+
+/** LMDB opens the file through memory: this much address space, no more of the disk than is used. */
+const MAP_BYTES = 256 * 1024 * 1024;
+
+/** The rest waits for the next turn: what else this process does is not held up by a heap of writes. */
+const WRITES_PER_COMMIT = 256;
+
+/** Below this a write that failed has failed for want of room: LMDB tells of a short write as of any other. */
+const SCARCE_BYTES = 4 * 1024 * 1024;
+
+/** LMDB's own codes for pages that are not what they have to be. */
+const DAMAGE = new Set([-30_797, -30_796, -30_795, -30_794, -30_793, -30_784, -30_782]);
+const NO_ROOM = new Set([28, 122, -30_792]);
+
+export type Tree = Database<Buffer, Buffer>;
+
+interface Waiting {
+  readonly run: () => void;
+  readonly done: () => void;
+  readonly failed: (error: StoreError) => void;
+}
+
+export class FileEngine {
+  readonly records: Tree;
+  /** The records that have an end, by it. */
+  readonly ends: Tree;
+  readonly #path: string;
+  readonly #onClosed: () => void;
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  #waiting: Waiting[] = [];
+  #flushing: NodeJS.Immediate | undefined;
+  #closed = false;
+
+  private constructor(path: string, root: RootDatabase<Buffer, Buffer>, onClosed: () => void) {
+    this.#path = path;
+    this.#onClosed = onClosed;
+    this.#root = root;
+    this.records = root.openDB('records', { encoding: 'binary', keyEncoding: 'binary' });
+    this.ends = root.openDB('ends', { encoding: 'binary', keyEncoding: 'binary' });
+  }
+
+  /** Loaded here and nowhere else: it is native code, which nobody needs who has no file store. */
+  static async open(path: string, onClosed: () => void = () => undefined): Promise<FileEngine> {
+    let lmdb: typeof import('lmdb');
+    try {
+      lmdb = await import('lmdb');
+    } catch (error) {
+      throw new StoreError(
+        'unavailable',
+        'the file store needs the package "lmdb" with its native part for this platform: install Bascule again',
+        error,
+      );
+    }
+    const options = {
+      path,
+      noSubdir: true,
+      maxDbs: 2,
+      mapSize: MAP_BYTES,
+      // A commit returns when it is on the disk, not before.
+      overlappingSync: false,
+      permissionsMode: 0o600,
+    };
+    let root: RootDatabase<Buffer, Buffer> | undefined;
+    try {
+      root = lmdb.open<Buffer, Buffer>(options);
+      return new FileEngine(path, root, onClosed);
+    } catch (error) {
+      await root?.close();
+      throw named(path, error);
+    }
+  }
+
+  read<T>(action: () => T): T {
+    if (this.#closed) throw closed();
+    try {
+      // What another process has committed meanwhile counts.
+      this.#root.resetReadTxn();
+      return action();
+    } catch (error) {
+      throw named(this.#path, error);
+    }
+  }
+
+  /** Resolved when it is on the disk. One action sees what those before it have written; all of a turn are kept, or none. */
+  write<T>(action: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#closed) {
+        reject(closed());
+        return;
+      }
+      let outcome: T;
+      this.#waiting.push({
+        run: () => {
+          outcome = action();
+        },
+        done: () => resolve(outcome),
+        failed: reject,
+      });
+      this.#flushing ??= setImmediate(() => this.#flush());
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    while (this.#waiting.length > 0) this.#flush();
+    await this.#root.close();
+    this.#onClosed();
+  }
+
+  #flush(): void {
+    clearImmediate(this.#flushing);
+    this.#flushing = undefined;
+    const together = this.#waiting.splice(0, WRITES_PER_COMMIT);
+    if (this.#waiting.length > 0) this.#flushing = setImmediate(() => this.#flush());
+    try {
+      this.#root.transactionSync(() => {
+        for (const { run } of together) run();
+      });
+    } catch (error) {
+      const failure = named(this.#path, error);
+      for (const { failed } of together) failed(failure);
+      return;
+    }
+    for (const { done } of together) done();
+  }
+}
+
+/** Known without counting. The library's types leave open what its statistics have. */
+export function countOf(tree: Tree): number {
+  const stats = tree.getStats();
+  return 'entryCount' in stats && typeof stats.entryCount === 'number' ? stats.entryCount : 0;
+}
+
+function closed(): StoreError {
+  return new StoreError('closed', 'the file store was closed');
+}
+
+function named(path: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const code = error instanceof Error && 'code' in error ? Number(error.code) : Number.NaN;
+  if (DAMAGE.has(code)) return foreign(path, error);
+  if (NO_ROOM.has(code) || isScarce(path))
+    return new StoreError('full', `there is no room left for ${path}: free some space on its disk`, error);
+  const why = error instanceof Error ? error.message : 'unknown';
+  return new StoreError('unusable', `${path} cannot be read or written: ${why}`, error);
+}
+
+function isScarce(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize < SCARCE_BYTES;
+  } catch {
+    return false;
+  }
+}

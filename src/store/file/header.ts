@@ -1,0 +1,79 @@
+/**
+ * Looks at the file before LMDB does. LMDB maps it and trusts it: a file that is none, or that ends early, would end the
+ * process with a signal. Here both become an error that can be told.
+ */
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { StoreError } from '../errors.ts';
+
+/** A meta page: the header of a page, then magic, version, address, map size, two trees, the last page, the transaction. */
+const META = { magicAt: 24, pageSizeAt: 48, lastPageAt: 144, transactionAt: 152, bytes: 160 } as const;
+const MAGIC = 0xbeefc0de;
+const LEAST_PAGE = 512;
+const MOST_PAGE = 65_536;
+/** Zeros are appended in pieces of this size. */
+const PIECE_BYTES = 1024 * 1024;
+/** A header that speaks of more is damaged, not large. */
+const MOST_MISSING_BYTES = 1024 * 1024 * 1024;
+
+export interface Looked {
+  /** The file ended before its last page. That may be right (the last pages were free) or damage: every page has to be read. */
+  readonly wasShort: boolean;
+}
+
+export function lookAtFile(path: string): Looked {
+  let file: number;
+  try {
+    file = openSync(path, 'a+');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StoreError(
+      'unusable',
+      `${path} cannot be opened (${code}): it must be a file that this user may write`,
+      error,
+    );
+  }
+  try {
+    return look(path, file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function look(path: string, file: number): Looked {
+  const size = fstatSync(file).size;
+  // LMDB begins a new one.
+  if (size === 0) return { wasShort: false };
+  const first = readMeta(file, 0);
+  const pageSize = first?.readUInt32LE(META.pageSizeAt) ?? 0;
+  const isPageSize = pageSize >= LEAST_PAGE && pageSize <= MOST_PAGE && Number.isInteger(Math.log2(pageSize));
+  const second = isPageSize ? readMeta(file, pageSize) : undefined;
+  if (first === undefined || second === undefined || first.readUInt32LE(META.magicAt) !== MAGIC) throw foreign(path);
+  const newer =
+    first.readBigUInt64LE(META.transactionAt) >= second.readBigUInt64LE(META.transactionAt) ? first : second;
+  const missing = (Number(newer.readBigUInt64LE(META.lastPageAt)) + 1) * pageSize - size;
+  if (missing <= 0) return { wasShort: false };
+  if (missing > MOST_MISSING_BYTES) throw foreign(path);
+  appendZeros(file, missing);
+  return { wasShort: true };
+}
+
+function readMeta(file: number, at: number): Buffer | undefined {
+  const bytes = Buffer.alloc(META.bytes);
+  return readSync(file, bytes, 0, bytes.length, at) === bytes.length ? bytes : undefined;
+}
+
+/**
+ * Reading a mapped page beyond the end is a signal; reading zeros is an error. Appended, never written to a position: whatever
+ * another process adds meanwhile stays as it is.
+ */
+function appendZeros(file: number, missing: number): void {
+  for (let left = missing; left > 0; left -= PIECE_BYTES) writeSync(file, Buffer.alloc(Math.min(left, PIECE_BYTES)));
+}
+
+export function foreign(path: string, cause?: unknown): StoreError {
+  return new StoreError(
+    'foreign',
+    `${path} is damaged, or is no store of this program: restore it from a copy, or move it away to begin with an empty one`,
+    cause,
+  );
+}

@@ -1,0 +1,39 @@
+/** What outlives the process, and what is asked of addresses that somebody else has named. */
+import type { Requirement } from '../requirement.ts';
+import { held } from '../requirement.ts';
+
+export const gatewayStore = {
+  'gateway:store:records': held({
+    spec: 'gateway',
+    behaviour: 'Records are kept, ended, taken once, replaced by comparison and listed in the same way by every store.',
+  }),
+  'gateway:store:durable': held({
+    spec: 'gateway',
+    behaviour: 'What a call has kept in a file is there after the process was killed, and nothing is there in part.',
+  }),
+  'gateway:store:processes': held({
+    spec: 'gateway',
+    behaviour: 'Several processes share one directory: a record is taken, replaced and a lease held by one of them.',
+  }),
+  'gateway:store:named-errors': held({
+    spec: 'gateway',
+    behaviour: 'A foreign or short file, a full disk and an unusable directory are errors that say what to do.',
+  }),
+  'gateway:store:private': held({
+    spec: 'gateway',
+    behaviour: 'The directory, the files and the key in it are for the user alone who runs the gateway.',
+  }),
+  'gateway:store:sealed': held({
+    spec: 'gateway',
+    behaviour: 'Values at rest are sealed for their collection and key; one that does not open counts as absent.',
+  }),
+  'gateway:outward:address': held({
+    spec: '2025-11-25/basic/authorization#security-considerations',
+    behaviour:
+      'A URL that somebody else named opens no connection to an address inside, however it is spelled or resolved.',
+  }),
+  'gateway:outward:bounds': held({
+    spec: 'gateway',
+    behaviour: 'A request to such a URL follows no redirect and is bounded in time, size and number.',
+  }),
+} satisfies Record<string, Requirement>;
