@@ -24,11 +24,21 @@ export function preferredMethod({ token_endpoint_auth_methods_supported: offered
 }
 
 /** The key as its type and the server's list allow. Throws where it is no key that could sign. */
-export async function signingKey(pem: string, server: Partial<ServerMetadata> = {}): Promise<Key> {
+async function signingKey(pem: string, server: ServerMetadata): Promise<Key> {
   const key = createPrivateKey(pem);
   const algorithm = algorithmOf(key, server.token_endpoint_auth_signing_alg_values_supported);
   const der = key.export({ format: 'der', type: 'pkcs8' });
   return crypto.subtle.importKey('pkcs8', new Uint8Array(der), algorithm, false, ['sign']);
+}
+
+/** For the config: whether `signingKey` will do. */
+export function isSigningKey(pem: string): boolean {
+  try {
+    algorithmOf(createPrivateKey(pem), undefined);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 interface KeyAlgorithm {

@@ -4,6 +4,7 @@
  */
 import { Failure } from '../errors.ts';
 import { isSafeAddress } from '../identity/documents.ts';
+import { OutwardError, type OutwardErrorKind } from '../outward/errors.ts';
 import { credentialLimits } from './limits.ts';
 import type { CredentialPorts, Fetch } from './ports.ts';
 import type { BackendAuthSettings } from './settings.ts';
@@ -13,6 +14,15 @@ export interface ReachInit {
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
 }
+
+/** What the guard says that is not of the moment. */
+const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
+  url_forbidden: 'One of its addresses must not be asked from here',
+  address_forbidden: 'One of its addresses must not be asked from here',
+  redirected: 'One of its answers is a redirect',
+  too_large: 'One of its answers is too large',
+  undecodable: 'One of its answers cannot be decoded',
+};
 
 type Outside = Pick<CredentialPorts, 'outward' | 'trusted' | 'time'>;
 
@@ -49,9 +59,9 @@ export class Reach {
       return await complete(response);
     } catch (error) {
       if (error instanceof Failure) throw error;
-      if (isForbidden(error)) throw untrusted('One of its addresses must not be asked from here');
+      const said = error instanceof OutwardError ? guarded[error.kind] : undefined;
       // The cause is left out: it may repeat what was sent.
-      throw new Failure('authorization_unavailable');
+      throw said === undefined ? new Failure('authorization_unavailable') : untrusted(said);
     } finally {
       stop();
       // A body that was not read to its end would hold its connection.
@@ -105,9 +115,4 @@ function originOf(text: string | undefined): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The guard's own errors say which kind they are; it is no part of this room. */
-function isForbidden(error: unknown): boolean {
-  return error instanceof Error && 'kind' in error && /forbidden/.test(String(error.kind));
 }

@@ -8,6 +8,7 @@ import type { HeaderRecord, Presenter } from '../../src/credentials/presenter.ts
 import type { BackendAuth, CredentialSettings } from '../../src/credentials/settings.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyPrincipal, type Principal } from '../../src/identity/principal.ts';
+import { OutwardError } from '../../src/outward/errors.ts';
 import { MemoryBus, MemoryLease } from '../../src/store/memory.ts';
 import { MemoryRecords } from '../../src/store/memory-records.ts';
 import type { Bus, Lease, Records } from '../../src/store/ports.ts';
@@ -299,7 +300,7 @@ export class World {
       trusted: this.trusted,
       outward: async (url) => {
         this.outward.push(url);
-        throw Object.assign(new Error('no way'), { kind: 'address_forbidden' });
+        throw new OutwardError('address_forbidden', 'no way');
       },
       warn: (text, facts) => this.warnings.push(`${text} ${JSON.stringify(facts)}`),
       ...more,
