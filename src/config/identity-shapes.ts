@@ -12,7 +12,7 @@ const safeAddress = z.string({ error: aSafeAddress }).refine(isSafeAddress, { er
 
 /** RFC 8414, 2: neither query nor fragment. Kept as it is written, since it is compared so. */
 const anIssuer = `${aSafeAddress}, without ? and #, exactly as its tokens spell it`;
-const issuerAddress = z
+export const issuerAddress = z
   .string({ error: anIssuer })
   .refine((text) => isSafeAddress(text) && !/[?#\s]/.test(text), { error: anIssuer });
 
@@ -49,7 +49,7 @@ const keyQuery = z
 
 /** RFC 6749, appendix A.1 and A.2. */
 const aSecret = 'visible characters';
-const visible = z.string({ error: aSecret }).regex(/^[\x20-\x7e]+$/, { error: aSecret });
+export const visible = z.string({ error: aSecret }).regex(/^[\x20-\x7e]+$/, { error: aSecret });
 
 /** Machines drift by seconds; what is minutes late is late. */
 const clockTolerance = { unit: 'ms', min: 0, max: 300_000 } as const;

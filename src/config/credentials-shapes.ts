@@ -1,0 +1,45 @@
+/** `auth:` of a backend, as it stands in a file. */
+import * as z from 'zod';
+import { isSigningKey } from '../credentials/client-proof.ts';
+import { grants, subjectTokenTypes } from '../credentials/settings.ts';
+import { issuerAddress, scopeList, visible } from './identity-shapes.ts';
+import * as shape from './shapes.ts';
+
+const aKey = `a private key in PEM that signs (RSA, EC or Ed25519), best as \`\${file:/path}\``;
+const privateKey = z.string({ error: aKey }).refine(isSigningKey, { error: aKey });
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#implementation-requirements */
+const aDocument = 'the https:// address of a client-ID metadata document, with a path';
+const clientMetadataUrl = z.string({ error: aDocument }).refine(
+  (text) => {
+    const url = shape.parseUrl(text);
+    return url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
+  },
+  { error: aDocument },
+);
+
+/** RFC 8707, 2. */
+const resource = shape.httpAddress.refine((text) => !text.includes('#'), { error: 'an address without #' });
+
+export const backendAuthShape = shape.closed('a map with `type`', {
+  type: shape.choice(['oauth']),
+  grant: shape.choice(grants).optional(),
+  clientId: visible.optional(),
+  clientSecret: visible.optional(),
+  privateKey: privateKey.optional(),
+  clientMetadataUrl: clientMetadataUrl.optional(),
+  scopes: scopeList.optional(),
+  issuer: issuerAddress.optional(),
+  resource: resource.optional(),
+  audience: visible.optional(),
+  identityProvider: shape
+    .closed('a map with `issuer` and `clientId`', {
+      issuer: issuerAddress,
+      clientId: visible,
+      clientSecret: visible.optional(),
+      subjectTokenType: shape.choice(subjectTokenTypes).optional(),
+    })
+    .optional(),
+  shared: shape.flag.optional(),
+});
+export type BackendAuthDraft = z.infer<typeof backendAuthShape>;

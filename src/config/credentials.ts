@@ -1,0 +1,106 @@
+/** How the gateway gets leave at a backend: `auth:` beside its `url`. */
+import type { BackendAuth, Grant } from '../credentials/settings.ts';
+import { type BackendAuthDraft, backendAuthShape } from './credentials-shapes.ts';
+import type { ConfigDocument, Path } from './document.ts';
+import type { Variables } from './expand.ts';
+import { check } from './issues.ts';
+
+type Key = keyof BackendAuthDraft;
+
+/** What each grant cannot do without. */
+const needs: Readonly<Record<Grant, readonly Key[]>> = {
+  authorization_code: [],
+  client_credentials: ['clientId'],
+  // The caller's token is shown to that server: which one it is must not be up to the backend.
+  token_exchange: ['issuer'],
+  identity_assertion: ['issuer', 'clientId', 'identityProvider'],
+};
+
+/** What means nothing with any other grant. */
+const only: Readonly<Partial<Record<Key, Grant>>> = {
+  audience: 'token_exchange',
+  identityProvider: 'identity_assertion',
+};
+
+/** `path` is that of the key `auth`. Undefined where there is none, and where it is wrong, which is reported. */
+export function readBackendAuth(document: ConfigDocument, path: Path, variables: Variables): BackendAuth | undefined {
+  const value = document.read(path, variables);
+  if (value === undefined) return undefined;
+  const draft = check(document, path, value, backendAuthShape);
+  if (draft === undefined) return undefined;
+  const grant = draft.grant ?? 'authorization_code';
+  checkGrant(document, path, draft, grant);
+  checkClient(document, path, draft, grant);
+  checkHeaders(document, path);
+  return settingsOf(draft, grant);
+}
+
+function checkGrant(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: Grant): void {
+  for (const key of needs[grant]) {
+    if (draft[key] !== undefined) continue;
+    document.report([...path, key], { message: `\`${key}\` is missing`, expected: `it with \`grant: ${grant}\`` });
+  }
+  for (const [key, with_] of Object.entries(only)) {
+    if (draft[key as Key] === undefined || grant === with_) continue;
+    meaningless(document, [...path, key], `it with \`grant: ${with_}\``);
+  }
+  if (draft.shared === true && (grant === 'token_exchange' || grant === 'identity_assertion')) {
+    const message = 'what is made of one caller’s token cannot be shared with others';
+    document.report([...path, 'shared'], { message, expected: '`shared` with another grant' });
+  }
+}
+
+function checkClient(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: Grant): void {
+  const { clientId, clientSecret, privateKey, clientMetadataUrl } = draft;
+  if (clientId === undefined) {
+    for (const key of ['clientSecret', 'privateKey'] as const) {
+      if (draft[key] !== undefined) meaningless(document, [...path, key], 'it beside `clientId`');
+    }
+  } else if (clientMetadataUrl !== undefined) {
+    meaningless(document, [...path, 'clientMetadataUrl'], 'it without `clientId`');
+  }
+  if (clientSecret !== undefined && privateKey !== undefined) {
+    const message = 'both `clientSecret` and `privateKey`';
+    document.reportKey([...path, 'privateKey'], { message, expected: 'one way for the client to prove itself' });
+  }
+  if (
+    grant === 'client_credentials' &&
+    clientId !== undefined &&
+    clientSecret === undefined &&
+    privateKey === undefined
+  ) {
+    const expected = '`clientSecret` or `privateKey`: without a person, the client has to prove itself';
+    document.report(path, { message: 'neither `clientSecret` nor `privateKey`', expected });
+  }
+}
+
+/** Two in one request, and nobody could say which one the backend reads. */
+function checkHeaders(document: ConfigDocument, path: Path): void {
+  const headers = [...path.slice(0, -1), 'headers'];
+  for (const name of document.keys(headers) ?? []) {
+    if (name.toLowerCase() !== 'authorization') continue;
+    const message = 'both `auth` and an `Authorization` header';
+    document.reportKey([...headers, name], { message, expected: 'one of them' });
+  }
+}
+
+function meaningless(document: ConfigDocument, path: Path, expected: string): void {
+  document.reportKey(path, { message: `\`${String(path.at(-1))}\` means nothing here`, expected });
+}
+
+function settingsOf(draft: BackendAuthDraft, grant: Grant): BackendAuth {
+  const { type: _type, grant: _grant, shared = false, identityProvider, ...rest } = draft;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  return {
+    ...given,
+    grant,
+    shared,
+    ...(identityProvider === undefined ? {} : { identityProvider: providerOf(identityProvider) }),
+  };
+}
+
+type ProviderDraft = NonNullable<BackendAuthDraft['identityProvider']>;
+
+function providerOf({ issuer, clientId, clientSecret, subjectTokenType = 'access_token' }: ProviderDraft) {
+  return { issuer, clientId, ...(clientSecret === undefined ? {} : { clientSecret }), subjectTokenType };
+}

@@ -1,0 +1,39 @@
+/**
+ * What a backend says it wants.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling
+ */
+import { processRevocationResponse, WWWAuthenticateChallengeError } from 'oauth4webapi';
+import { scopesOf } from './scopes.ts';
+
+export interface Challenge {
+  readonly error?: string;
+  /** Undefined where it names none. */
+  readonly scopes?: readonly string[];
+  readonly resourceMetadata?: string;
+}
+
+/** The first that speaks of bearer tokens. Whatever cannot be read is as if it had not been said. */
+export async function challengeIn(wwwAuthenticate: readonly string[]): Promise<Challenge> {
+  const parameters = await bearerParameters(wwwAuthenticate);
+  if (parameters === undefined) return {};
+  const { error, scope, resource_metadata: resourceMetadata } = parameters;
+  const scopes = scope === undefined ? [] : scopesOf(scope);
+  return {
+    ...(error === undefined ? {} : { error }),
+    ...(scopes.length === 0 ? {} : { scopes }),
+    ...(resourceMetadata === undefined ? {} : { resourceMetadata }),
+  };
+}
+
+/** Its parser is the library's, which shows what it found in the error that it makes of a refused request alone. */
+async function bearerParameters(values: readonly string[]): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    const headers = new Headers(values.map((value): [string, string] => ['www-authenticate', value]));
+    await processRevocationResponse(new Response(null, { status: 401, headers }));
+  } catch (error) {
+    if (!(error instanceof WWWAuthenticateChallengeError)) return undefined;
+    const bearer = error.cause.find(({ scheme }) => scheme === 'bearer');
+    return bearer?.parameters as Readonly<Record<string, string>> | undefined;
+  }
+  return undefined;
+}

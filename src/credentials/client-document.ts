@@ -1,0 +1,41 @@
+/**
+ * Who we are, for authorization servers to read: their client id is the address of this document.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#client-id-metadata-documents
+ */
+import { callbackPath, clientDocumentPath } from './settings.ts';
+
+export interface ClientDocument {
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly client_uri: string;
+  readonly redirect_uris: readonly string[];
+  readonly grant_types: readonly string[];
+  readonly response_types: readonly string[];
+  readonly token_endpoint_auth_method: 'none';
+  readonly application_type: 'web';
+}
+
+/** Undefined where nobody could fetch it: the client id MUST be an https address. */
+export function clientDocument(publicUrl: string): ClientDocument | undefined {
+  const { protocol, origin } = new URL(publicUrl);
+  if (protocol !== 'https:') return undefined;
+  return {
+    client_id: `${origin}${clientDocumentPath}`,
+    client_uri: origin,
+    ...clientNature,
+    redirect_uris: [redirectUri(publicUrl)],
+    token_endpoint_auth_method: 'none',
+    application_type: 'web',
+  };
+}
+
+/** What is the same however we introduce ourselves. Refresh tokens are never assumed, but hoped for. */
+export const clientNature = {
+  client_name: 'Bascule',
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+};
+
+export function redirectUri(publicUrl: string): string {
+  return `${new URL(publicUrl).origin}${callbackPath}`;
+}

@@ -1,0 +1,118 @@
+/**
+ * How this room reaches others: bounded in time and size, never over a line that others can read, never somewhere else.
+ * The backend names its authorization server, and that one names the rest; only what the operator wrote down is trusted.
+ */
+import { Failure } from '../errors.ts';
+import { isSafeAddress } from '../identity/documents.ts';
+import { OutwardError, type OutwardErrorKind } from '../outward/errors.ts';
+import { credentialLimits } from './limits.ts';
+import type { CredentialPorts, Fetch } from './ports.ts';
+import type { BackendAuthSettings } from './settings.ts';
+
+export interface ReachInit {
+  readonly method: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** What the guard says that is not of the moment. */
+const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
+  url_forbidden: 'One of its addresses must not be asked from here',
+  address_forbidden: 'One of its addresses must not be asked from here',
+  redirected: 'One of its answers is a redirect',
+  too_large: 'One of its answers is too large',
+  undecodable: 'One of its answers cannot be decoded',
+};
+
+type Outside = Pick<CredentialPorts, 'outward' | 'trusted' | 'time'>;
+
+export class Reach {
+  readonly #outside: Outside;
+  readonly #own: ReadonlySet<string>;
+  readonly #onThisMachine: boolean;
+
+  constructor({ url, auth }: BackendAuthSettings, outside: Outside) {
+    this.#outside = outside;
+    this.#own = new Set([url, auth.issuer, auth.identityProvider?.issuer].flatMap((text) => originOf(text) ?? []));
+    this.#onThisMachine = isLoopback(new URL(url).hostname);
+  }
+
+  /** Whether it may be told anything at all, or people be sent there. */
+  mayBeUsed(address: string): boolean {
+    const origin = originOf(address);
+    return origin !== undefined && (this.#own.has(origin) || isSafeAddress(address));
+  }
+
+  /** Complete when it resolves. Rejects with a Failure. Has the shape that oauth4webapi takes for its `customFetch`. */
+  readonly fetch = async (address: string, init: ReachInit): Promise<Response> => {
+    if (!this.mayBeUsed(address)) throw untrusted('One of its addresses is neither https nor on this machine');
+    const controller = new AbortController();
+    const stop = this.#outside.time.after(credentialLimits.requestMs, () => controller.abort());
+    try {
+      const response = await this.#way(address)(address, {
+        method: init.method,
+        headers: init.headers ?? {},
+        ...(init.body === undefined ? {} : { body: String(init.body) }),
+        redirect: 'manual',
+        signal: controller.signal,
+      });
+      return await complete(response);
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      const said = error instanceof OutwardError ? guarded[error.kind] : undefined;
+      // The cause is left out: it may repeat what was sent.
+      throw said === undefined ? new Failure('authorization_unavailable') : untrusted(said);
+    } finally {
+      stop();
+      // A body that was not read to its end would hold its connection.
+      controller.abort();
+    }
+  };
+
+  /** A backend on this machine may name others here: it could reach them itself. */
+  #way(address: string): Fetch {
+    const { origin, hostname } = new URL(address);
+    const trusted = this.#own.has(origin) || (this.#onThisMachine && isLoopback(hostname));
+    return trusted ? this.#outside.trusted : this.#outside.outward;
+  }
+}
+
+/** Without its headers, but for the type: a challenge beside an OAuth error would hide the error (RFC 6749, 5.2). */
+async function complete(response: Response): Promise<Response> {
+  const text = await readBounded(response);
+  const bodiless = response.status === 204 || response.status === 205 || response.status === 304;
+  const type = response.headers.get('content-type');
+  return new Response(bodiless ? null : text, {
+    status: response.status,
+    headers: type === null ? {} : { 'content-type': type },
+  });
+}
+
+async function readBounded({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > credentialLimits.answerBytes) throw untrusted('One of its answers is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export function untrusted(message: string): Failure {
+  return new Failure('authorization_untrusted', { message });
+}
+
+export function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+function originOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const { origin } = new URL(text);
+    return origin === 'null' ? undefined : origin;
+  } catch {
+    return undefined;
+  }
+}

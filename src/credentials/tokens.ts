@@ -1,0 +1,93 @@
+/** Tokens as they are kept: with whom they are of, and what was asked for. */
+import * as z from 'zod';
+import type { Records } from '../store/ports.ts';
+import { clientShape, type OAuthClient } from './client.ts';
+import { credentialLimits } from './limits.ts';
+import type { HeaderRecord } from './presenter.ts';
+import { type ServerMetadata, serverShape } from './server-metadata.ts';
+import { Shelf } from './stored.ts';
+import type { Granted } from './token-endpoint.ts';
+
+const accessShape = z.object({
+  token: z.string(),
+  /** Milliseconds since 1970, as everywhere here. */
+  at: z.number(),
+  endsAt: z.number().optional(),
+  /** Whether a refresh brought it, or a grant. */
+  refreshed: z.boolean(),
+});
+
+const tokensShape = z.object({
+  /** Of whom they are: they are shown to no other. */
+  server: serverShape,
+  client: clientShape,
+  resource: z.string(),
+  /** All that was ever asked for, so that a step-up does not lose it. Stays when the tokens go. */
+  asked: z.array(z.string()),
+  granted: z.array(z.string()).optional(),
+  access: accessShape.optional(),
+  refresh: z.string().optional(),
+});
+
+export type Tokens = z.infer<typeof tokensShape>;
+export type Access = z.infer<typeof accessShape>;
+
+/** By account: backend, its address, and who it is for. */
+export type TokenShelf = Shelf<Tokens>;
+
+export function tokenShelf(records: Records): TokenShelf {
+  return new Shelf(records, 'oauth-tokens', tokensShape);
+}
+
+export interface Origin {
+  readonly server: ServerMetadata;
+  readonly client: OAuthClient;
+  readonly resource: string;
+  readonly asked: readonly string[];
+}
+
+export function tokensOf(granted: Granted, { server, client, resource, asked }: Origin, now: number): Tokens {
+  return {
+    server,
+    client,
+    resource,
+    asked: [...asked],
+    ...(granted.scopes === undefined ? {} : { granted: [...granted.scopes] }),
+    access: accessOf(granted, now, false),
+    ...(granted.refreshToken === undefined ? {} : { refresh: granted.refreshToken }),
+  };
+}
+
+/** RFC 6749, 6: the old refresh token goes on where no new one came. */
+export function refreshedTokens(old: Tokens, granted: Granted, now: number): Tokens {
+  return {
+    ...old,
+    ...(granted.scopes === undefined ? {} : { granted: [...granted.scopes] }),
+    access: accessOf(granted, now, true),
+    ...(granted.refreshToken === undefined ? {} : { refresh: granted.refreshToken }),
+  };
+}
+
+export function withoutTokens({ access: _access, refresh: _refresh, ...rest }: Tokens): Tokens {
+  return rest;
+}
+
+function accessOf({ accessToken: token, lifetimeMs }: Granted, now: number, refreshed: boolean): Access {
+  return { token, at: now, refreshed, ...(lifetimeMs === undefined ? {} : { endsAt: now + lifetimeMs }) };
+}
+
+/** Whether it is worth presenting. `hard`: also when it is about to end, because there is nothing better. */
+export function isFresh({ at, endsAt }: Access, now: number, hard = false): boolean {
+  if (endsAt === undefined) return true;
+  const share = (endsAt - at) * credentialLimits.expiryMarginShare;
+  return now < endsAt - (hard ? 0 : Math.min(credentialLimits.expiryMarginMs, share));
+}
+
+export function headersOf({ token }: Access): HeaderRecord {
+  return Object.freeze({ authorization: `Bearer ${token}` });
+}
+
+/** Nothing to renew them with: they are of no use after their end. */
+export function endOf({ access, refresh }: Tokens): number | undefined {
+  return refresh === undefined ? access?.endsAt : undefined;
+}
