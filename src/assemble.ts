@@ -2,7 +2,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { about } from './about.ts';
 import { Authority } from './authority.ts';
-import type { OutwardFetch } from './authserver/ports.ts';
 import { createBackend } from './backend/create.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
@@ -33,6 +32,7 @@ import type { Counters } from './observe/counters.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
+import type { OutwardFetch } from './outward/fetch.ts';
 import { State } from './state.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
 import type { EventLog, Records } from './store/ports.ts';

@@ -9,7 +9,7 @@ import { addUser } from '../../../src/authserver/user-book.ts';
 import { type UserFile, writeUserFile } from '../../../src/authserver/user-file.ts';
 import type { Json } from '../harness/client.ts';
 import { type ConfigValue, launchGateway, type Ports, type TestGateway } from '../harness/gateway.ts';
-import { modernBackend } from '../harness/http-backend.ts';
+import { modernBackend, type Script } from '../harness/http-backend.ts';
 import { alone, Browser, type Visited } from './browser.ts';
 
 export const password = 'correct horse battery';
@@ -41,6 +41,15 @@ export function challenge(): Challenge {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
+/** One tool, that works. */
+const script: Script = {
+  'tools/list': (turn) => {
+    const tools = [{ name: 'work', inputSchema: { type: 'object' } }];
+    turn.result({ tools, resultType: 'complete', ttlMs: 60_000, cacheScope: 'private' });
+  },
+  'tools/call': (turn) => turn.result({ content: [{ type: 'text', text: 'done' }], resultType: 'complete' }),
+};
+
 export const callback = 'http://127.0.0.1:7777/callback';
 
 export class Setting {
@@ -64,7 +73,7 @@ export class Setting {
     // So long ago that nothing was given before.
     for (const name of options.users ?? ['ada']) file = addUser(file, name, hash, 0);
     if (file !== undefined) writeFileSync(join(folder, 'users.json'), writeUserFile(file));
-    const backend = await modernBackend();
+    const backend = await modernBackend(script);
     const value = {
       backends: { b: { url: backend.url } },
       identity: {
