@@ -10,7 +10,7 @@ import { type UserFile, writeUserFile } from '../../../src/authserver/user-file.
 import type { Json } from '../harness/client.ts';
 import { type ConfigValue, launchGateway, type Ports, type TestGateway } from '../harness/gateway.ts';
 import { modernBackend, type Script } from '../harness/http-backend.ts';
-import { alone, Browser, type Visited } from './browser.ts';
+import { alone, Browser } from './browser.ts';
 
 export const password = 'correct horse battery';
 
@@ -149,12 +149,8 @@ export class Setting {
   }
 
   /** Signs in where that is asked, agrees, and comes back with the address that the client gets. */
-  async agree(browser: Browser, url: URL, name = 'ada'): Promise<URL> {
-    let page = await browser.go(url);
-    if (isLogin(page)) page = await browser.submit(page, { action: 'sign-in', name, password });
-    if (page.status !== 0) page = await browser.submit(page, { action: 'allow' });
-    if (page.status !== 0) throw new Error(`stopped at ${page.url.pathname}: ${page.status} ${page.text}`);
-    return page.url;
+  agree(browser: Browser, url: URL, name = 'ada'): Promise<URL> {
+    return browser.agree(url, { name, password });
   }
 
   exchange(client: Registered, code: string, verifier: string, more: Readonly<Record<string, string>> = {}) {
@@ -226,10 +222,6 @@ export interface Tokens {
   readonly refresh: string;
   readonly code: string;
   readonly verifier: string;
-}
-
-export function isLogin(page: Visited): boolean {
-  return page.text.includes('type="password"');
 }
 
 export function claimsOf(token: string): Json {
