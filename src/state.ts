@@ -1,6 +1,6 @@
-/** What outlives the process: opened when something needs it, and at most once. */
-import type { OutwardFetch } from './authserver/ports.ts';
+/** What outlives the process, and the way to addresses that others named: opened when something needs it, and once. */
 import type { Config } from './config/config.ts';
+import { createOutwardFetch, type Outward, type OutwardFetch } from './outward/fetch.ts';
 import { openFileStore } from './store/file/open.ts';
 import type { Records } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
@@ -23,6 +23,7 @@ export class State {
   readonly #config: Config;
   readonly #options: StateOptions;
   #open: Promise<OpenState> | undefined;
+  #outward: Outward | undefined;
 
   constructor(config: Config, options: StateOptions) {
     this.#config = config;
@@ -38,19 +39,25 @@ export class State {
   async close(): Promise<void> {
     const open = await this.#open?.catch(() => undefined);
     await open?.records.close();
+    await this.#outward?.close();
   }
 
   async #load(): Promise<OpenState> {
-    const { now, warn, outwardFetch = fetch } = this.#options;
-    const records = this.#options.records ?? (await this.#files(now, warn));
-    return { records, outwardFetch };
+    const records = this.#options.records ?? (await this.#files());
+    return { records, outwardFetch: this.#options.outwardFetch ?? this.#guarded() };
   }
 
   /** Tokens and keys are among what is kept: whoever finds the file alone finds nothing. */
-  async #files(now: StateOptions['now'], warn: StateOptions['warn']): Promise<Records> {
+  async #files(): Promise<Records> {
+    const { now, warn } = this.#options;
     const { seal, store } = this.#config;
     const secret = loadSecret({ configured: seal.key, dir: store.dir });
     const { records } = await openFileStore({ dir: store.dir, now, warn });
     return sealedRecords(records, createSeal(secret), warn);
+  }
+
+  #guarded(): OutwardFetch {
+    this.#outward = createOutwardFetch({ allow: this.#config.authServer?.allowAddresses ?? [] });
+    return this.#outward.fetch;
   }
 }

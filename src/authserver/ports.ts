@@ -1,4 +1,5 @@
 /** The outside, as far as this room needs it; handed in. */
+import type { OutwardFetch } from '../outward/fetch.ts';
 import type { Records } from '../store/ports.ts';
 
 export interface Time {
@@ -11,9 +12,6 @@ export interface Time {
 /** For people who run the gateway. Never a secret, never what a client sent. */
 export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** The one for addresses that somebody else named: it refuses those that lead inside. */
-export type OutwardFetch = (url: string, init?: RequestInit) => Promise<Response>;
-
 export interface UserFilePort {
   /** Changes whenever the file does; undefined where there is none. */
   stamp(): string | undefined;
@@ -25,6 +23,7 @@ export interface AuthServerOutside {
   readonly records: Records;
   readonly time: Time;
   readonly warn: Warn;
+  /** The one for addresses that somebody else named: it refuses those that lead inside. */
   readonly outwardFetch: OutwardFetch;
   readonly userFileAt: (path: string) => UserFilePort;
 }

@@ -161,14 +161,9 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Li
       policy: policyOf(interactionPolicy, isCurrent),
     },
     clientBasedCORS: () => false,
-    fetch: (url: string, { method, headers, body, signal, redirect }: RequestInit) =>
-      outside.outwardFetch(String(url), {
-        method: method ?? 'GET',
-        ...(headers && { headers }),
-        ...(body && { body }),
-        ...(signal && { signal }),
-        ...(redirect && { redirect }),
-      }),
+    // Without the library's own guard, which lets go of a connection only after it was made.
+    fetch: (url: string, { method, headers, body, signal }: RequestInit) =>
+      outside.outwardFetch(url, { method, headers, body, signal }),
     fetchResponseBodyLimits: {
       'client_id metadata document': limits.metadataDocumentBytes,
       jwks_uri: limits.registrationBytes,

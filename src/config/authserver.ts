@@ -1,4 +1,5 @@
 /** `identity.authServer:` the bundled authorization server. One block turns it on, and makes its tokens accepted. */
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { routeOf } from '../authserver/paths.ts';
@@ -19,6 +20,13 @@ const refreshTtl = { unit: 'ms', min: 10 * MINUTE, max: 365 * DAY } as const;
 const aScope = 'a scope: visible characters without spaces, quotes and backslashes';
 const anAddress = 'a host name or a CIDR range, such as clients.internal or 10.1.0.0/16';
 
+function isHostOrRange(text: string): boolean {
+  const [network = '', bits] = text.split('/', 2);
+  if (bits === undefined) return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text);
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(network)] ?? -1;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
+
 export const authServerShape = shape.closed('a map with `users`', {
   users: shape.oneLine,
   scopes: z
@@ -31,7 +39,7 @@ export const authServerShape = shape.closed('a map with `users`', {
   registration: shape.choice(['open', 'off']).optional(),
   metadataDocuments: shape.flag.optional(),
   allowAddresses: z
-    .array(z.string({ error: anAddress }).regex(/^[A-Za-z0-9.:/-]+$/, { error: anAddress }), {
+    .array(z.string({ error: anAddress }).refine(isHostOrRange, { error: anAddress }), {
       error: 'a list of addresses',
     })
     .optional(),

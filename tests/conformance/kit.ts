@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { ROOT } from './processes.ts';
 import type { SpecVersion } from './rows.ts';
 
-const PRELOAD = new URL('./kit/node20.js', import.meta.url).href;
-const KIT = fileURLToPath(
+export const PRELOAD = new URL('./kit/node20.js', import.meta.url).href;
+export const KIT = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 );
 

@@ -65,8 +65,13 @@ export class Browser {
     return this.go(page.url, { method: 'POST', body, headers: { origin: 'null' } });
   }
 
-  header(path = '/'): string {
-    return this.#presented(new URL(path, this.#home)).cookie ?? '';
+  /** Signs in where that is asked, agrees, and comes back with the address that the client gets. */
+  async agree(url: string | URL, who: { readonly name: string; readonly password: string }): Promise<URL> {
+    let page = await this.go(url);
+    if (isLogin(page)) page = await this.submit(page, { action: 'sign-in', ...who });
+    if (page.status !== 0) page = await this.submit(page, { action: 'allow' });
+    if (page.status !== 0) throw new Error(`stopped at ${page.url.pathname}: ${page.status} ${page.text}`);
+    return page.url;
   }
 
   #presented(url: URL): Record<string, string> {
@@ -90,6 +95,10 @@ export class Browser {
       else this.#jar.set(key, { value, path });
     }
   }
+}
+
+export function isLogin(page: Visited): boolean {
+  return page.text.includes('type="password"');
 }
 
 function under(path: string): string {

@@ -23,11 +23,11 @@ interface World {
 }
 
 async function knowing({ answer }: World) {
-  const asked: { url: string; init: RequestInit | undefined }[] = [];
+  const asked: string[] = [];
   const setting = await Setting.launch({
     ports: {
-      outwardFetch: async (url, init) => {
-        asked.push({ url, init });
+      outwardFetch: async (url) => {
+        asked.push(String(url));
         return answer();
       },
     },
@@ -53,9 +53,7 @@ describe('a client that is a document', verifies('gateway:authserver:metadata-do
     expect(claimsOf(tokens.access_token)).toMatchObject({ client_id: id, sub: 'ada' });
     expect(await setting.enters(tokens.access_token)).toBe(200);
     expect((await setting.refresh(client, tokens.refresh_token)).status).toBe(200);
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.url).toBe(id);
-    expect(asked[0]?.init?.redirect).toBe('manual');
+    expect(asked).toEqual([id]);
   });
 
   const refused: readonly { name: string; answer: () => Response | Promise<Response> }[] = [

@@ -5,7 +5,8 @@ import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { modernBackend } from '../harness/http-backend.ts';
-import { callback, challenge, claimsOf, isLogin, password, Setting } from './setting.ts';
+import { isLogin } from './browser.ts';
+import { callback, challenge, claimsOf, password, Setting } from './setting.ts';
 
 describe('a token', verifies('gateway:authserver:flow', 'gateway:authserver:audience'), () => {
   it('is for the first endpoint where the client does not say which', async () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { DEADLINE_MS } from '../harness/client.ts';
-import { callback, challenge, isLogin, password, Setting } from './setting.ts';
+import { isLogin } from './browser.ts';
+import { callback, challenge, password, Setting } from './setting.ts';
 
 async function atLogin(metadata: object = {}, more: Readonly<Record<string, string>> = {}) {
   const setting = await Setting.launch({ users: ['ada', 'bob'] });

@@ -9,8 +9,8 @@ import { addUser } from '../../../src/authserver/user-book.ts';
 import { type UserFile, writeUserFile } from '../../../src/authserver/user-file.ts';
 import type { Json } from '../harness/client.ts';
 import { type ConfigValue, launchGateway, type Ports, type TestGateway } from '../harness/gateway.ts';
-import { modernBackend } from '../harness/http-backend.ts';
-import { alone, Browser, type Visited } from './browser.ts';
+import { modernBackend, type Script } from '../harness/http-backend.ts';
+import { alone, Browser } from './browser.ts';
 
 export const password = 'correct horse battery';
 
@@ -41,6 +41,15 @@ export function challenge(): Challenge {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
+/** One tool, that works. */
+const script: Script = {
+  'tools/list': (turn) => {
+    const tools = [{ name: 'work', inputSchema: { type: 'object' } }];
+    turn.result({ tools, resultType: 'complete', ttlMs: 60_000, cacheScope: 'private' });
+  },
+  'tools/call': (turn) => turn.result({ content: [{ type: 'text', text: 'done' }], resultType: 'complete' }),
+};
+
 export const callback = 'http://127.0.0.1:7777/callback';
 
 export class Setting {
@@ -64,7 +73,7 @@ export class Setting {
     // So long ago that nothing was given before.
     for (const name of options.users ?? ['ada']) file = addUser(file, name, hash, 0);
     if (file !== undefined) writeFileSync(join(folder, 'users.json'), writeUserFile(file));
-    const backend = await modernBackend();
+    const backend = await modernBackend(script);
     const value = {
       backends: { b: { url: backend.url } },
       identity: {
@@ -140,12 +149,8 @@ export class Setting {
   }
 
   /** Signs in where that is asked, agrees, and comes back with the address that the client gets. */
-  async agree(browser: Browser, url: URL, name = 'ada'): Promise<URL> {
-    let page = await browser.go(url);
-    if (isLogin(page)) page = await browser.submit(page, { action: 'sign-in', name, password });
-    if (page.status !== 0) page = await browser.submit(page, { action: 'allow' });
-    if (page.status !== 0) throw new Error(`stopped at ${page.url.pathname}: ${page.status} ${page.text}`);
-    return page.url;
+  agree(browser: Browser, url: URL, name = 'ada'): Promise<URL> {
+    return browser.agree(url, { name, password });
   }
 
   exchange(client: Registered, code: string, verifier: string, more: Readonly<Record<string, string>> = {}) {
@@ -217,10 +222,6 @@ export interface Tokens {
   readonly refresh: string;
   readonly code: string;
   readonly verifier: string;
-}
-
-export function isLogin(page: Visited): boolean {
-  return page.text.includes('type="password"');
 }
 
 export function claimsOf(token: string): Json {

@@ -8,6 +8,10 @@ export const gatewayAuthServer = {
     behaviour:
       'A client that knows only an address finds the server, registers, gets consent and a token, and gets in.',
   }),
+  'gateway:authserver:kit': held({
+    spec: 'sdk',
+    behaviour: 'Every scenario of the official kit for authorization servers passes against it.',
+  }),
   'gateway:authserver:metadata': held({
     spec: '2026-07-28/basic/authorization/authorization-server-discovery',
     behaviour: 'Its metadata names the issuer, S256 alone, `iss` in responses, and only what is really there.',
