@@ -8,6 +8,7 @@ import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
+import { Connections } from './connections.ts';
 import { Backends } from './exchange/backends.ts';
 import type { Warn } from './exchange/bridge/drive.ts';
 import { Parking } from './exchange/bridge/parking.ts';
@@ -101,19 +102,6 @@ const digest: Digest = (...parts) => {
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const backends = new Backends(
-    config.backends.map((backend) =>
-      createBackend(backend, {
-        limits,
-        clock,
-        version: about.version,
-        notes: backendNotes(backend.name, log, counters),
-      }),
-    ),
-  );
-  for (const backend of backends) {
-    backend.onChange((state) => options.onBackendState?.(backend.name, state));
-  }
   const now = options.timeOfDay ?? Date.now;
   // Expiry is about the time of day, which the gateway's own clock need not know.
   const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
@@ -126,6 +114,30 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const door = new Door(room);
   const seal = createSeal(config.seal.key);
   const warn: Warn = (text, facts) => log.warn(facts, text);
+  const authority = new Authority();
+  const connections = new Connections(config, {
+    door,
+    authority,
+    seal,
+    time,
+    warn,
+    consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
+  });
+  const backends = new Backends(
+    config.backends.map((backend) => {
+      const presented = connections.presentedTo(backend);
+      return createBackend(backend, {
+        limits,
+        clock,
+        version: about.version,
+        notes: backendNotes(backend.name, log, counters),
+        ...(presented && { presented }),
+      });
+    }),
+  );
+  for (const backend of backends) {
+    backend.onChange((state) => options.onBackendState?.(backend.name, state));
+  }
   const timeOfDay = options.timeOfDay ?? Date.now;
   const { stdoutIsProtocol = false } = options;
   const { leave, audit } = assembleLeave(config, { ...options, log, counters, clock, timeOfDay, stdoutIsProtocol });
@@ -154,7 +166,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       roomAt: (name) => parkingRoom(config, name),
     }),
     toolHeaders: new ToolHeaders(clock),
-    consenting: undefined,
+    consenting: connections.consenting,
     events,
     work: new Work(),
     clock,
@@ -163,12 +175,11 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     count: (name) => counters.count(name),
   });
-  const authority = new Authority();
   const state = new State(config, { now, warn, ...options });
   return {
     gateway,
     door,
-    pages: [authority.pages],
+    pages: [authority.pages, connections.pages],
     open: async (url) => {
       const routes = routesOf(config.endpoints);
       const entrances = config.endpoints.map((endpoint) => ({
@@ -179,6 +190,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       const own = isAuthority
         ? await authority.open(config, entrances, url, { ...(await state.open()), time, warn, userFileAt: keyFileAt })
         : undefined;
+      if (connections.isNeeded) connections.open(url, await state.open());
       door.open(config.identity, entrances, url, own);
     },
     backends,
@@ -186,6 +198,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       await gateway.drain(drainMs);
       door.close();
       authority.close();
+      connections.close();
       await Promise.all([...backends].map((backend) => backend.close()));
       await audit?.close(AUDIT_CLOSE_MS);
       await state.close();

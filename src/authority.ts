@@ -1,6 +1,6 @@
 /** The bundled authorization server, joined to the gateway: what it serves, and why its tokens are believed. */
 import { type AuthServer, createAuthServer } from './authserver/create.ts';
-import { routeOf } from './authserver/paths.ts';
+import { paths, routeOf } from './authserver/paths.ts';
 import type { AuthServerOutside } from './authserver/ports.ts';
 import { basicScope, type Resource } from './authserver/settings.ts';
 import type { Config } from './config/config.ts';
@@ -46,6 +46,11 @@ export class Authority {
   /** The user whom a browser with these cookies is signed in as. */
   async signedIn(cookies: string | undefined): Promise<string | undefined> {
     return this.#server?.signedIn(cookies);
+  }
+
+  /** Where a person signs in, and comes back to that path afterwards. */
+  signInUrl(returnTo: string): string {
+    return `${paths.signIn}?return=${encodeURIComponent(returnTo)}`;
   }
 
   close(): void {

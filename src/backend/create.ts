@@ -33,7 +33,7 @@ export interface CreateOptions {
 /** `shared`: the same for all. `personal`: each principal has something of their own. */
 export type Presented =
   | { readonly kind: 'shared'; readonly presenter: Presenter }
-  | { readonly kind: 'personal'; presenterFor(principal: Principal): Presenter };
+  | { readonly kind: 'personal'; presenterFor(current: () => Principal): Presenter };
 
 export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
@@ -58,7 +58,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   }
   return new PersonalBackend({
     name: config.name,
-    open: (principal) => over(presentedPools(pools, presented.presenterFor(principal)), async () => undefined),
+    open: (current) => over(presentedPools(pools, presented.presenterFor(current)), async () => undefined),
     idleMs: options.limits.processIdleMs,
     clock: options.clock,
     notes: options.notes,

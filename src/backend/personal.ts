@@ -15,8 +15,8 @@ export interface OwnBackend extends Backend {
 
 export interface PersonalOptions {
   readonly name: string;
-  /** As one principal uses it. Called anew for every principal, and after one was idle for long. */
-  open(principal: Principal): OwnBackend;
+  /** As one principal uses it, whose credentials of the moment `current` gives. Called anew for every principal, and after one was idle for long. */
+  open(current: () => Principal): OwnBackend;
   /** Whoever was not here for so long begins anew: what is lost is what was found out about the backend. */
   readonly idleMs: number;
   readonly clock: Clock;
@@ -30,6 +30,8 @@ const MOST_PRINCIPALS = 10_000;
 
 interface Own {
   readonly backend: OwnBackend;
+  /** As it came last: a refreshed token is the same principal, and another proof of it. */
+  principal: Principal;
   usedAt: number;
 }
 
@@ -72,16 +74,26 @@ export class PersonalBackend implements Backend {
       this.#own.delete(principal.key);
       this.#own.set(principal.key, existing);
       existing.usedAt = clock.now();
+      existing.principal = principal;
       return existing.backend;
     }
     if (this.#closed !== undefined) throw new Failure('shutting_down');
     this.#makeRoom();
-    const backend = this.#options.open(principal);
+    const backend = this.#options.open(() => own.principal);
+    const own: Own = { backend, principal, usedAt: clock.now() };
     backend.onChange((state) => {
       if (state.state === 'ready') this.#learn(state.discovery);
     });
-    this.#own.set(principal.key, { backend, usedAt: clock.now() });
+    this.#own.set(principal.key, own);
     return backend;
+  }
+
+  /** What was refused to a principal may be given now. */
+  lookAgain(principalKey: string): void {
+    this.#own
+      .get(principalKey)
+      ?.backend.discover()
+      .catch(() => undefined);
   }
 
   /** Nobody in particular has nothing to present. */

@@ -1,5 +1,6 @@
 /** One entry of a config file -> one backend. What both dialects have in common; `foreign.ts` and `own.ts` have the rest. */
 import { resolve } from 'node:path';
+import type { BackendAuth } from '../credentials/settings.ts';
 import type { BackendConfig, HttpBackendConfig, HttpTransport, StdioBackendConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { type CallLimitName, type CallLimits, callLimitNames, type Limits } from './limits.ts';
@@ -19,6 +20,7 @@ export interface BackendDraft {
   readonly url?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly transport?: HttpTransport | undefined;
+  readonly auth?: BackendAuth | undefined;
   readonly limits?: { readonly [Name in CallLimitName]?: number | undefined } | undefined;
   readonly profile?: BackendProfileDraft | undefined;
 }
@@ -30,7 +32,7 @@ export interface Surroundings {
 }
 
 const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'share', 'maxProcesses', 'idleMs'];
-const httpOnly: readonly string[] = ['headers'];
+const httpOnly: readonly string[] = ['headers', 'auth'];
 
 /** Written by the gateway on every request, by the protocol's or by HTTP's rules: nobody else can know their values. */
 export const gatewayHeaders: ReadonlySet<string> = new Set([
@@ -83,8 +85,9 @@ export function buildBackend(draft: BackendDraft, { directory, limits }: Surroun
 }
 
 function httpBackend(draft: BackendDraft): HttpBackendConfig {
-  const { name, url = '', headers = {}, transport = 'auto' } = draft;
-  return { kind: 'http', name, url, headers: { ...headers }, transport, ...ownLimits(draft), ...ownProfile(draft) };
+  const { name, url = '', headers = {}, transport = 'auto', auth } = draft;
+  const own = { ...ownLimits(draft), ...ownProfile(draft), ...(auth && { auth }) };
+  return { kind: 'http', name, url, headers: { ...headers }, transport, ...own };
 }
 
 function stdioBackend(draft: BackendDraft, command: string, directory: string, limits: Limits): StdioBackendConfig {

@@ -1,5 +1,6 @@
 /** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
 import type { AuthServerSettings } from '../authserver/settings.ts';
+import type { BackendAuth } from '../credentials/settings.ts';
 import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import type { AuditSettings } from '../observe/audit.ts';
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
@@ -75,6 +76,8 @@ export interface HttpBackendConfig {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly transport: HttpTransport;
+  /** How leave is got there. Absent: by `headers` alone. */
+  readonly auth?: BackendAuth;
 }
 
 export const httpTransports = ['auto', 'streamable-http', 'sse'] as const;

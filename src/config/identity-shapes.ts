@@ -70,6 +70,7 @@ const issuer = shape.closed('a map with `issuer`', {
       clientSecret: visible,
     })
     .optional(),
+  signIn: shape.closed('a map with `clientId`', { clientId: visible, clientSecret: visible.optional() }).optional(),
 });
 
 const scopeRules = { required: scopeList.optional(), methods: scopeMap.optional(), tools: scopeMap.optional() };

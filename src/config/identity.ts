@@ -68,13 +68,14 @@ function settingsOf(draft: IdentityDraft, directory: string): IdentitySettings {
   return {
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(keys === undefined ? {} : { keyFile: resolve(directory, keys.file) }),
-    issuers: issuers.map(({ jwksUri, introspection, ...issuer }) => ({
+    issuers: issuers.map(({ jwksUri, introspection, signIn, ...issuer }) => ({
       issuer: issuer.issuer,
       ...(jwksUri === undefined ? {} : { jwksUri }),
       algorithms: issuer.algorithms ?? algorithms,
       clockToleranceMs: issuer.clockToleranceMs ?? CLOCK_TOLERANCE_MS,
       audienceCheckedByVerifier: issuer.audienceCheckedByVerifier ?? false,
       ...(introspection === undefined ? {} : { introspection }),
+      ...(signIn === undefined ? {} : { signIn: signInOf(signIn) }),
     })),
     implies: scopes?.implies ?? {},
     ...(local?.scopes === undefined ? {} : { localScopes: local.scopes }),
@@ -151,6 +152,16 @@ function departing(
   };
 }
 
+function signInOf({
+  clientId,
+  clientSecret,
+}: {
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+}) {
+  return { clientId, ...(clientSecret === undefined ? {} : { clientSecret }) };
+}
+
 function given<T extends object>(draft: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined)) as {
     [Key in keyof T]: Exclude<T[Key], undefined>;
@@ -201,5 +212,15 @@ export function unreachable({ settings, authServer }: IdentityReading, { host }:
   return {
     message: 'tokens are given for an address, and nobody said which one clients use',
     expected: '`publicUrl`, such as https://mcp.example.com',
+  };
+}
+
+/** Consent is given in a browser, by the very person whom it is for. To be reported at the backend. */
+export function unshown({ settings, authServer }: IdentityReading): Complaint | undefined {
+  const silent = settings.issuers.find(({ signIn }) => signIn === undefined);
+  if (silent === undefined || authServer !== undefined) return undefined;
+  return {
+    message: `people who come with tokens of ${silent.issuer} cannot show in a browser who they are`,
+    expected: '`signIn` with a `clientId` at that issuer; or `shared: true` here',
   };
 }

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
 import { type BackendConfig, denialStyles, type EndpointConfig, httpTransports, logLevels, namings } from './config.ts';
+import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { aPath, buildEndpoint, canonicalPath, defaultEndpoints } from './endpoints.ts';
 import type { Variables } from './expand.ts';
@@ -73,6 +74,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   idleMs: shape.quantity(limitTable.processIdleMs).optional(),
   url: shape.httpAddress.optional(),
   headers: shape.headerMap.optional(),
+  auth: z.unknown().optional(),
   transport: shape.choice(httpTransports).optional(),
   limits: shape.closed('a map of limits', shapesOf(callLimitNames)).optional(),
   disabled: shape.flag.optional(),
@@ -185,7 +187,7 @@ function readBackend(
     document.report([...path, 'maxProcesses'], { message: '`maxProcesses` contradicts `share`', expected });
   }
   checkBackendProfile(document, [...path, 'profile'], entry.profile ?? {});
-  return { name, ...entry };
+  return { name, ...entry, auth: readBackendAuth(document, [...path, 'auth'], variables) };
 }
 
 /** Each on its own: a mistake in one limit must not hide that two others contradict each other. */

@@ -73,6 +73,8 @@ export interface Backend {
    * its own. What stands here is then what was found out last by anybody.
    */
   ownOf?(principal: Principal): Backend;
+  /** What was refused to a principal may be given now. */
+  lookAgain?(principalKey: string): void;
   /** Ends processes and connections, in the specification's order; resolves when they are gone. */
   close(): Promise<void>;
 }

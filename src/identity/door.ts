@@ -82,6 +82,16 @@ export class Door {
     return this.#room.identity.stillGood(principal);
   }
 
+  /** The key of the principal whose access key it is, whichever door that opens. */
+  keyOf(secret: string): string | undefined {
+    return this.#room.identity.keyOf(secret);
+  }
+
+  /** The token that the principal presented: it is exchanged for others, and never passed on. */
+  tokenOf(principal: Principal): string | undefined {
+    return this.#room.identity.tokenOf(principal);
+  }
+
   /** The document at that path, if there is one. */
   document(path: string, host: string | undefined): ResourceMetadata | undefined {
     const route = this.#documents.get(path);

@@ -58,6 +58,16 @@ export class Identity {
     }
   }
 
+  /** The key of the principal whose access key it is. */
+  keyOf(secret: string): string | undefined {
+    const found = this.#keys?.find(secret);
+    return found === undefined || found instanceof Failure ? undefined : found.key;
+  }
+
+  tokenOf(principal: Principal): string | undefined {
+    return this.#tokens?.tokenOf(principal);
+  }
+
   #byKey(text: string, guard: Guarded): Principal | Failure {
     return guard.keys && this.#keys !== undefined ? this.#keys.find(text) : new Failure('key_unknown');
   }

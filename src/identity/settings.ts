@@ -29,6 +29,8 @@ export interface IssuerSettings {
   readonly audienceCheckedByVerifier: boolean;
   /** Tokens are asked about instead of read (RFC 7662). */
   readonly introspection?: IntrospectionSettings;
+  /** A client at the issuer by which people show on our pages who they are. Absent: they cannot. */
+  readonly signIn?: { readonly clientId: string; readonly clientSecret?: string };
 }
 
 export interface IntrospectionSettings {

@@ -24,8 +24,9 @@ export class Tokens {
   readonly #bad = new TokenCache<Failure>(identityLimits.refusedTokens);
   /** As many as there are requests. The same token is checked once, however often it comes at once. */
   readonly #checking = new Map<string, Promise<Verified | Failure>>();
-  /** So that an issuer can be asked again about what is still in use. It lives as long as its principal. */
+  /** So that an issuer can be asked again about what is still in use. They live as long as their principals. */
   readonly #askedAbout = new WeakMap<Principal, string>();
+  readonly #presented = new WeakMap<Principal, string>();
 
   /** What an issuer said, when it was asked again, is over. */
   readonly #over = new WeakSet<Principal>();
@@ -73,6 +74,11 @@ export class Tokens {
     return !this.#over.has(principal);
   }
 
+  /** What the principal presented: to be exchanged at an authorization server, and shown to nobody else. */
+  tokenOf(principal: Principal): string | undefined {
+    return this.#presented.get(principal);
+  }
+
   #check(id: string, token: string): Verified | Failure | Promise<Verified | Failure> {
     const verifier = this.#verifierOf(token);
     if (verifier instanceof Failure) return verifier;
@@ -106,6 +112,7 @@ export class Tokens {
     const keepMs = asked ? identityLimits.introspectedMs : identityLimits.verifiedMs;
     this.#good.set(id, outcome, Math.min(now + keepMs, outcome.principal.expiresAt ?? Number.POSITIVE_INFINITY));
     if (asked) this.#askedAbout.set(outcome.principal, token);
+    this.#presented.set(outcome.principal, token);
     return outcome;
   }
 }

@@ -1,0 +1,166 @@
+/** What backends are presented on behalf of people, joined to the gateway: presenters, the pages for consent, who waits for it. */
+import { randomBytes } from 'node:crypto';
+import type { Authority } from './authority.ts';
+import type { Presented } from './backend/create.ts';
+import type { BackendConfig, Config } from './config/config.ts';
+import { clientDocument } from './credentials/client-document.ts';
+import { type Credentials, createCredentials } from './credentials/create.ts';
+import { mountConnectPages } from './credentials/pages/create.ts';
+import { openIdSignIn } from './credentials/pages/openid.ts';
+import type { OwnSignIn } from './credentials/pages/ports.ts';
+import type { Presenter } from './credentials/presenter.ts';
+import { type BackendAuth, clientDocumentPath } from './credentials/settings.ts';
+import { Failure } from './errors.ts';
+import type { Consenting } from './exchange/bridge/consent.ts';
+import type { Door } from './identity/door.ts';
+import { basesOf } from './identity/guard.ts';
+import type { Time, Warn } from './identity/ports.ts';
+import { localPrincipal, type Principal } from './identity/principal.ts';
+import type { Pages } from './ingress/pages.ts';
+import type { Mounted } from './pages/mount.ts';
+import type { OpenState } from './state.ts';
+import { MemoryBus } from './store/memory.ts';
+import type { Seal } from './store/ports.ts';
+import { RecordLease } from './store/record-lease.ts';
+
+export interface ConnectionsOutside {
+  readonly door: Door;
+  readonly authority: Authority;
+  readonly seal: Seal;
+  readonly time: Time;
+  readonly warn: Warn;
+  /** Somebody has agreed: what was refused to them may be given now. */
+  consented(backend: string, principalKey: string): void;
+}
+
+export class Connections {
+  readonly #config: Config;
+  readonly #outside: ConnectionsOutside;
+  #credentials: Credentials | undefined;
+  #mounted: Mounted | undefined;
+  #document: string | undefined;
+
+  constructor(config: Config, outside: ConnectionsOutside) {
+    this.#config = config;
+    this.#outside = outside;
+  }
+
+  /** Whether any backend is presented anything but headers of the config. */
+  get isNeeded(): boolean {
+    return this.#config.backends.some((backend) => authOf(backend) !== undefined);
+  }
+
+  get consenting(): Consenting | undefined {
+    if (!this.isNeeded) return undefined;
+    return {
+      waitFor: async (id, ms) => this.#credentials?.consents.waitFor(id, ms) ?? new Failure('shutting_down'),
+    };
+  }
+
+  /** Nothing is served before it is open. */
+  readonly pages: Pages = {
+    owns: (path) => this.#mounted?.owns(path) === true || (path === clientDocumentPath && this.#document !== undefined),
+    handle: async (req, res, path) => {
+      if (path !== clientDocumentPath) this.#mounted?.handle(req, res);
+      else {
+        res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=300' });
+        res.end(req.method === 'HEAD' ? undefined : this.#document);
+      }
+    },
+  };
+
+  presentedTo(backend: BackendConfig): Presented | undefined {
+    const auth = authOf(backend);
+    if (auth === undefined) return undefined;
+    const { name } = backend;
+    if (auth.shared) return { kind: 'shared', presenter: this.#presenter(name, () => whoeverRunsUs) };
+    return { kind: 'personal', presenterFor: (current) => this.#presenter(name, current) };
+  }
+
+  /** Once it is known where we listen, and before any backend is asked anything. */
+  open(url: string, { records, outwardFetch }: OpenState): void {
+    const { time, warn, seal, door, consented } = this.#outside;
+    const [publicUrl = url] = basesOf(this.#config.identity, url);
+    const backends = this.#config.backends.flatMap((backend) => {
+      const auth = authOf(backend);
+      return auth === undefined || backend.kind !== 'http' ? [] : [[backend.name, { url: backend.url, auth }] as const];
+    });
+    const credentials = createCredentials(
+      { publicUrl, backends: Object.fromEntries(backends) },
+      {
+        records,
+        lease: new RecordLease(records, () => time.now()),
+        bus: new MemoryBus(),
+        time,
+        outward: outwardFetch,
+        trusted: (address, init) => fetch(address, init),
+        warn,
+      },
+    );
+    this.#credentials = credentials;
+    const { consents } = credentials;
+    const ownSignIn = this.#ownSignIn(publicUrl);
+    const clients = this.#config.identity.issuers.flatMap(({ issuer, signIn }) =>
+      signIn === undefined ? [] : [{ issuer, ...signIn }],
+    );
+    this.#mounted = mountConnectPages({
+      publicUrl,
+      consents: {
+        find: (id) => consents.find(id),
+        authorizationUrl: (id) => consents.authorizationUrl(id),
+        complete: async (id, parameters) => {
+          const { backend, principal } = await consents.complete(id, parameters);
+          consented(backend, principal.key);
+        },
+      },
+      seal,
+      keyOf: (secret) => door.keyOf(secret),
+      ...(ownSignIn && { ownSignIn }),
+      ...(clients.length > 0 && { foreignSignIn: openIdSignIn(clients, { fetch: outwardFetch, now: time.now }) }),
+      now: () => time.now(),
+      random: () => randomBytes(32).toString('base64url'),
+      warn,
+    });
+    const document = clientDocument(publicUrl);
+    this.#document = document && JSON.stringify(document);
+  }
+
+  close(): void {
+    this.#credentials?.close();
+  }
+
+  #ownSignIn(issuer: string): OwnSignIn | undefined {
+    if (this.#config.authServer === undefined) return undefined;
+    const { authority } = this.#outside;
+    return {
+      issuer,
+      signedIn: async (cookies) => {
+        const subject = await authority.signedIn(cookies);
+        return subject === undefined ? undefined : JSON.stringify(['token', issuer, subject]);
+      },
+      signInUrl: (returnTo) => authority.signInUrl(returnTo),
+    };
+  }
+
+  /** For whoever `of` gives; found anew each time, since there is none before we listen. */
+  #presenter(backend: string, of: () => Principal): Presenter {
+    const presenter = (): Presenter => {
+      const principal = of();
+      const token = this.#outside.door.tokenOf(principal);
+      const found = this.#credentials?.presenterFor(backend, principal, token);
+      if (found === undefined) throw new Failure('backend_unavailable', { message: 'Not ready yet' });
+      return found;
+    };
+    return {
+      headers: () => presenter().headers(),
+      refused: async (refusal) => presenter().refused(refusal),
+    };
+  }
+}
+
+/** What is the same for all is agreed to by whoever sits at the machine. */
+const whoeverRunsUs = localPrincipal();
+
+function authOf(backend: BackendConfig): BackendAuth | undefined {
+  return backend.kind === 'http' ? backend.auth : undefined;
+}
