@@ -190,7 +190,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       const own = isAuthority
         ? await authority.open(config, entrances, url, { ...(await state.open()), time, warn, userFileAt: keyFileAt })
         : undefined;
-      if (connections.isNeeded) connections.open(url, await state.open());
+      await connections.open(url, state);
       door.open(config.identity, entrances, url, own);
     },
     backends,

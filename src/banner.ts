@@ -1,6 +1,7 @@
 /** What a person sees when the gateway starts. */
 import { about } from './about.ts';
 import type { Config } from './config/config.ts';
+import type { Failure } from './errors.ts';
 import type { BackendState } from './exchange/lane.ts';
 
 export function greeting(config: Config, url: string, notices: readonly string[]): string {
@@ -25,11 +26,17 @@ export function greeting(config: Config, url: string, notices: readonly string[]
 export function backendLine(name: string, state: BackendState): string {
   if (state.state === 'starting') return `  ${name}  starting`;
   if (state.state === 'personal') return `  ${name}  each of its users connects with an account of their own`;
+  if (state.state === 'refused') return `  ${name}  ${refusal(state.failure)}`;
   if (state.state === 'down') return `  ${name}  down: ${state.failure.message} (${state.failure.reason})`;
   const { eras, revision, serverInfo } = state.discovery;
   const who =
     typeof serverInfo?.name === 'string' ? ` ${serverInfo.name} ${String(serverInfo.version ?? '')}`.trimEnd() : '';
   return `  ${name}  ready: ${eras.join(' and ')}, ${revision},${who}`.replace(/,$/, '');
+}
+
+function refusal({ reason, message, data }: Failure): string {
+  if (reason === 'consent_needed') return `needs your consent: open ${String(data?.url)}`;
+  return `refuses us: ${message} (${reason})`;
 }
 
 /** Where clients are sent: the first endpoint, which is the one with everything unless the config says otherwise. */

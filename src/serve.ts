@@ -81,7 +81,7 @@ function readiness({ backends }: Assembled) {
   const states = [...backends].map(({ name, state }) => ({
     name,
     state: state.state,
-    ...(state.state === 'down' ? { reason: state.failure.reason } : {}),
+    ...('failure' in state ? { reason: state.failure.reason } : {}),
   }));
   return {
     ready: states.every(({ state }) => state !== 'starting'),

@@ -2,7 +2,7 @@
  * One backend: what it is, how it fares, and the lanes to it. A modern backend has one lane for everybody; a legacy one has a
  * lane, and over stdio a process, for each client session.
  */
-import { Failure } from '../errors.ts';
+import { Failure, isAboutCredentials } from '../errors.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Backend, BackendState, Discovery, Lane, LaneSink } from '../exchange/lane.ts';
 import type { Permit } from '../policy/permit.ts';
@@ -126,6 +126,10 @@ export class LiveBackend implements Backend {
     return this.#sharedLegacy.join(sink, (audience) => this.#openLegacy(client, audience));
   }
 
+  lookAgain(): void {
+    this.discover().catch(() => undefined);
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -204,6 +208,7 @@ export class LiveBackend implements Backend {
     } catch (cause) {
       const failure = asFailure(cause);
       this.#keeper.lookFailed(failure);
+      if (isAboutCredentials(failure)) this.#become({ state: 'refused', failure });
       throw failure;
     }
   }
@@ -316,8 +321,10 @@ export class LiveBackend implements Backend {
 
 function isSame(a: BackendState, b: BackendState): boolean {
   if (a.state === 'ready' && b.state === 'ready') return JSON.stringify(a.discovery) === JSON.stringify(b.discovery);
-  if (a.state === 'down' && b.state === 'down') {
-    return a.failure.reason === b.failure.reason && a.failure.message === b.failure.message;
+  if ((a.state === 'down' && b.state === 'down') || (a.state === 'refused' && b.state === 'refused')) {
+    const isToldAlike = a.failure.reason === b.failure.reason && a.failure.message === b.failure.message;
+    // A page that has ended is of no use to anybody: the new one is told.
+    return isToldAlike && a.failure.data?.url === b.failure.data?.url;
   }
   return a.state === b.state;
 }
