@@ -7,6 +7,8 @@ import type { Connection, Reply } from './outlet.ts';
 
 /** One MCP address: a path, the backends behind it, a profile. */
 export interface Endpoint {
+  /** Absent: MCP. */
+  readonly protocol?: 'json-rpc';
   readonly path: string;
   readonly backends: readonly string[];
   readonly profile: FullProfile;
