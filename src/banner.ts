@@ -33,11 +33,11 @@ export function backendLine(name: string, state: BackendState): string {
 
 /** Where clients are sent: the first endpoint, which is the one with everything unless the config says otherwise. */
 function mainPath(config: Config): string {
-  return config.endpoints[0]?.path ?? '/mcp';
+  return config.endpoints.find(({ protocol }) => protocol === undefined)?.path ?? '/mcp';
 }
 
 function severalBackends(config: Config, url: string): string[] {
-  const own = config.endpoints.filter((endpoint) => endpoint.backends.length === 1);
+  const own = config.endpoints.filter(({ backends, protocol }) => backends.length === 1 && protocol === undefined);
   if (own.length === 0) return [];
   return [
     'Everything is there under one address; each backend also has one of its own:',

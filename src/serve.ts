@@ -66,8 +66,8 @@ function probeAll({ backends }: Assembled): void {
   for (const backend of backends.values()) backend.discover().catch(() => undefined);
 }
 
-function readiness({ backends }: Assembled) {
-  const states = [...backends.values()].map(({ name, state }) => ({
+function readiness({ backends, services }: Assembled) {
+  const states = [...backends.values(), ...services.values()].map(({ name, state }) => ({
     name,
     state: state.state,
     ...(state.state === 'down' ? { reason: state.failure.reason } : {}),

@@ -53,6 +53,7 @@ export function checkRpcEndpoint(document: ConfigDocument, here: Path, draft: Rp
   const { names, services } = known;
   refuseMcpSettings(document, here, onlyOfEndpoints);
   refuseMcpSettings(document, [...here, 'profile'], onlyOfProfiles);
+  refuseMcpSettings(document, [...here, 'identity', 'scopes'], ['tools']);
   const given = draft.backends ?? services;
   if (given.length !== 1) {
     const at: Path = draft.backends === undefined ? here : [...here, 'backends'];

@@ -266,7 +266,7 @@ function readEndpoints(
     paths.add(path);
     checkNames(document, [...here, 'backends'], endpoint.backends ?? [], names);
     checkFullProfile(document, [...here, 'profile'], endpoint.profile ?? {}, limits);
-    const guard = readGuard(document, [...here, 'identity'], endpoint.identity, identity);
+    const guard = readGuard(document, [...here, 'identity'], endpoint.identity, identity, endpoint.protocol);
     if (endpoint.protocol === 'json-rpc') {
       checkRpcEndpoint(document, here, endpoint, rpc);
       return [buildRpcEndpoint(path, guard, endpoint, rpc)];
