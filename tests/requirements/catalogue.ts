@@ -13,6 +13,7 @@ import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
+import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
@@ -49,6 +50,7 @@ export const groups = {
   gatewayCore,
   gatewayRun,
   gatewayLeave,
+  gatewayJsonRpc,
 };
 
 type Groups = typeof groups;
