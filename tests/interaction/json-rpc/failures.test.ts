@@ -68,7 +68,7 @@ describe('time', () => {
     expect((await shop.post(ask('m'))).json()).toEqual(error(1, -32603, 'backend_timeout'));
   });
 
-  it('so is one that stops in the middle', async () => {
+  it('so is one that stops in the middle', verifies('gateway:json-rpc:service-failures'), async () => {
     const serve: Serve = ({ response }) =>
       void response.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
     const shop = await openShop({ serve, service: { limits: { idleMs: 50 } } });
@@ -127,7 +127,7 @@ describe('a client that goes away', () => {
 });
 
 describe('a gateway that stops', () => {
-  it('lets what runs finish, and takes nothing new', async () => {
+  it('lets what runs finish, and takes nothing new', verifies('gateway:json-rpc:stopping'), async () => {
     const shop = await openShop({ serve: () => undefined });
     const running = open(shop.url, { body: ask('slow') });
     await until(() => shop.service.visits.length === 1, 'the service has it');
@@ -144,7 +144,7 @@ describe('a gateway that stops', () => {
     await closed;
   });
 
-  it('tells what does not', async () => {
+  it('tells what does not', verifies('gateway:json-rpc:stopping'), async () => {
     const shop = await openShop({ serve: () => undefined });
     const running = shop.post([ask('slow'), ask('slow', [], 2)]);
     await until(() => shop.service.visits.length === 1, 'the service has it');

@@ -75,7 +75,7 @@ describe('with credentials', () => {
   });
 });
 
-it('a browser may ask first, and only for POST', async () => {
+it('a browser may ask first, and only for POST', verifies('gateway:json-rpc:post-alone'), async () => {
   const shop = await openShop({ more: { listen: { allowedOrigins: ['https://page.example'] } } });
   const origin = 'https://page.example';
   const { status, headers } = await send(shop.url, { method: 'OPTIONS', headers: { origin } });

@@ -43,17 +43,25 @@ describe('bytes', () => {
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 404, body: refused });
   });
 
-  it('the service is told what the config says, and nothing of the client', async () => {
-    const shop = await openShop({ service: { headers: { 'X-Key': 'ours' } } });
-    await shop.post(ask('m'), { authorization: 'Bearer theirs', 'x-key': 'theirs', cookie: 'c=1' });
-    const { headers } = shop.service.visits[0]!;
-    expect(headers).toMatchObject({ accept: 'application/json', 'content-type': 'application/json', 'x-key': 'ours' });
-    expect([headers.authorization, headers.cookie, headers['mcp-protocol-version']]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
-  });
+  it(
+    'the service is told what the config says, and nothing of the client',
+    verifies('gateway:json-rpc:lossless', 'gateway:identity:token-not-forwarded'),
+    async () => {
+      const shop = await openShop({ service: { headers: { 'X-Key': 'ours' } } });
+      await shop.post(ask('m'), { authorization: 'Bearer theirs', 'x-key': 'theirs', cookie: 'c=1' });
+      const { headers } = shop.service.visits[0]!;
+      expect(headers).toMatchObject({
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'x-key': 'ours',
+      });
+      expect([headers.authorization, headers.cookie, headers['mcp-protocol-version']]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ]);
+    },
+  );
 });
 
 describe('what expects no answer', () => {
@@ -71,11 +79,15 @@ describe('what expects no answer', () => {
     expect(JSON.parse(shop.service.visits[0]!.text)).toEqual(body);
   });
 
-  it('202 of the service is 202, and what else it says goes nowhere', async () => {
-    const shop = await openShop({ serve: ({ response }) => json(response, { noise: true }, 202) });
-    const { status, body } = await shop.post(tell('m'));
-    expect({ status, body }).toEqual({ status: 202, body: '' });
-  });
+  it(
+    '202 of the service is 202, and what else it says goes nowhere',
+    verifies('gateway:json-rpc:one-way'),
+    async () => {
+      const shop = await openShop({ serve: ({ response }) => json(response, { noise: true }, 202) });
+      const { status, body } = await shop.post(tell('m'));
+      expect({ status, body }).toEqual({ status: 202, body: '' });
+    },
+  );
 });
 
 describe('a batch', () => {
@@ -89,7 +101,7 @@ describe('a batch', () => {
     expect(shop.service.visits).toHaveLength(1);
   });
 
-  it('may be answered as a whole', async () => {
+  it('may be answered as a whole', verifies('gateway:json-rpc:batch-served'), async () => {
     const whole = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } };
     const shop = await openShop({ serve: ({ response }) => json(response, whole, 400) });
     const answer = await shop.post([ask('a')]);
@@ -111,19 +123,27 @@ describe('HTTP', () => {
     { name: 'another media type', headers: { 'content-type': 'text/plain' }, status: 415 },
     { name: 'a client that takes no JSON', headers: { accept: 'text/event-stream' }, status: 406 },
   ];
-  it.each(gates)('$name is $status, and the service hears nothing', async ({ headers, status }) => {
-    const shop = await openShop();
-    expect((await shop.post(ask('m'), headers)).status).toBe(status);
-    expect(shop.service.bytes).toBe(0);
-  });
+  it.each(gates)(
+    '$name is $status, and the service hears nothing',
+    verifies('gateway:json-rpc:guarded'),
+    async ({ headers, status }) => {
+      const shop = await openShop();
+      expect((await shop.post(ask('m'), headers)).status).toBe(status);
+      expect(shop.service.bytes).toBe(0);
+    },
+  );
 
-  it('an MCP endpoint beside it stays what it is', async () => {
-    const shop = await openShop({
-      serve: echo,
-      more: { endpoints: [{ path: '/rpc', protocol: 'json-rpc' }, { path: '/mcp' }] },
-    });
-    const answer = await send(`${shop.gateway.origin}/mcp`, { body: [ask('a')] });
-    expect(answer.json().error.data.reason).toBe('unsupported_mcp_batch');
-    expect((await shop.post([ask('a')])).status).toBe(200);
-  });
+  it(
+    'an MCP endpoint beside it stays what it is',
+    verifies('gateway:json-rpc:batch-served', 'gateway:legacy:batch-refused'),
+    async () => {
+      const shop = await openShop({
+        serve: echo,
+        more: { endpoints: [{ path: '/rpc', protocol: 'json-rpc' }, { path: '/mcp' }] },
+      });
+      const answer = await send(`${shop.gateway.origin}/mcp`, { body: [ask('a')] });
+      expect(answer.json().error.data.reason).toBe('unsupported_mcp_batch');
+      expect((await shop.post([ask('a')])).status).toBe(200);
+    },
+  );
 });

@@ -79,7 +79,7 @@ describe('a request', () => {
     },
   );
 
-  it('an allowance by a condition is not got by position', async () => {
+  it('an allowance by a condition is not got by position', verifies('gateway:json-rpc:params-rules'), async () => {
     const shop = await under([allow(['pay'], { when: '!has(arguments.amount) || arguments.amount < 10' })]);
     expect((await shop.post(ask('pay', [5000]))).json().error.data.reason).toBe('policy_denied');
     expect(shop.service.bytes).toBe(0);
@@ -90,12 +90,16 @@ describe('a request', () => {
     { denials: 'http403', status: 403, code: 403, reason: 'policy_denied', data: { rules: [] } },
     { denials: 'hide', status: 200, code: -32601, reason: 'method_not_found', data: { method: 'set' } },
   ];
-  it.each(styles)('is told by $denials', async ({ denials, status, code, reason, data }) => {
-    const shop = await under([allow(['get'])], {}, { denials });
-    const answer = await shop.post(ask('set', undefined, 'q'));
-    expect(answer.status).toBe(status);
-    expect(answer.json()).toEqual(error('q', code, reason, data));
-  });
+  it.each(styles)(
+    'is told by $denials',
+    verifies('gateway:json-rpc:method-rules', 'gateway:policy:denied-http'),
+    async ({ denials, status, code, reason, data }) => {
+      const shop = await under([allow(['get'])], {}, { denials });
+      const answer = await shop.post(ask('set', undefined, 'q'));
+      expect(answer.status).toBe(status);
+      expect(answer.json()).toEqual(error('q', code, reason, data));
+    },
+  );
 });
 
 describe('what expects no answer', () => {
@@ -167,14 +171,14 @@ describe('a batch', () => {
     },
   );
 
-  it('with HTTP 403 where the endpoint says so', async () => {
+  it('with HTTP 403 where the endpoint says so', verifies('gateway:json-rpc:batch-one-denial'), async () => {
     const shop = await under([allow(['*']), noDrops], {}, { denials: 'http403' });
     const answer = await shop.post([ask('get'), ask('t.drop', undefined, 2)]);
     expect(answer.status).toBe(403);
     expect(answer.json()).toEqual([denied(1), denied(2)]);
   });
 
-  it('passes in audit mode, and is recorded as what it is', async () => {
+  it('passes in audit mode, and is recorded as what it is', verifies('gateway:json-rpc:batch-served'), async () => {
     const shop = await under([allow(['*']), noDrops], { mode: 'audit' });
     expect((await shop.post([ask('get'), ask('t.drop', undefined, 2)])).json()).toHaveLength(2);
     expect(shop.records.map(({ name, wouldDeny }) => [name, wouldDeny])).toEqual([
@@ -200,44 +204,52 @@ describe('a batch', () => {
 });
 
 describe('rates and records', () => {
-  it('a rate is counted by method, and an excess is 429 with when to come back', async () => {
-    const shop = await openShop({
-      more: { rates: [{ id: 'slow', per: ['method'], what: ['rpc'], perSecond: 0.001, burst: 1 }] },
-    });
-    expect((await shop.post(ask('get'))).status).toBe(200);
-    expect((await shop.post(ask('other'))).status).toBe(200);
-    shop.service.forget();
-    const one = await shop.post(ask('get'));
-    expect([one.status, one.json().error.data.reason]).toEqual([429, 'rate_limited']);
-    expect(Number(one.headers['retry-after'])).toBeGreaterThan(0);
-    const many = await shop.post([ask('get'), ask('third', undefined, 2)]);
-    expect(many.status).toBe(429);
-    expect(many.json().map(({ id }: { id: number }) => id)).toEqual([1, 2]);
-    expect(shop.service.bytes).toBe(0);
-  });
+  it(
+    'a rate is counted by method, and an excess is 429 with when to come back',
+    verifies('gateway:json-rpc:rates-and-records'),
+    async () => {
+      const shop = await openShop({
+        more: { rates: [{ id: 'slow', per: ['method'], what: ['rpc'], perSecond: 0.001, burst: 1 }] },
+      });
+      expect((await shop.post(ask('get'))).status).toBe(200);
+      expect((await shop.post(ask('other'))).status).toBe(200);
+      shop.service.forget();
+      const one = await shop.post(ask('get'));
+      expect([one.status, one.json().error.data.reason]).toEqual([429, 'rate_limited']);
+      expect(Number(one.headers['retry-after'])).toBeGreaterThan(0);
+      const many = await shop.post([ask('get'), ask('third', undefined, 2)]);
+      expect(many.status).toBe(429);
+      expect(many.json().map(({ id }: { id: number }) => id)).toEqual([1, 2]);
+      expect(shop.service.bytes).toBe(0);
+    },
+  );
 
-  it('a record names method, service and outcome, and holds params only where it is told to', async () => {
-    const shop = await openShop({
-      more: { audit: { to: 'stderr', arguments: { of: ['pay'] } } },
-      serve: ({ text, response }) => {
-        const { id } = JSON.parse(text);
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: 1, message: 'no' } }));
-      },
-    });
-    await shop.post(ask('pay', { amount: 5, password: 'x' }));
-    await shop.post(ask('get', { a: 1 }));
-    expect(shop.records).toMatchObject([
-      {
-        action: 'rpc',
-        name: 'pay',
-        backend: 'ledger',
-        endpoint: '/rpc',
-        outcome: 'error',
-        arguments: { amount: 5, password: '***' },
-      },
-      { action: 'rpc', name: 'get', outcome: 'error' },
-    ]);
-    expect(shop.records[1]).not.toHaveProperty('arguments.a');
-  });
+  it(
+    'a record names method, service and outcome, and holds params only where it is told to',
+    verifies('gateway:json-rpc:rates-and-records'),
+    async () => {
+      const shop = await openShop({
+        more: { audit: { to: 'stderr', arguments: { of: ['pay'] } } },
+        serve: ({ text, response }) => {
+          const { id } = JSON.parse(text);
+          response.setHeader('content-type', 'application/json');
+          response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: 1, message: 'no' } }));
+        },
+      });
+      await shop.post(ask('pay', { amount: 5, password: 'x' }));
+      await shop.post(ask('get', { a: 1 }));
+      expect(shop.records).toMatchObject([
+        {
+          action: 'rpc',
+          name: 'pay',
+          backend: 'ledger',
+          endpoint: '/rpc',
+          outcome: 'error',
+          arguments: { amount: 5, password: '***' },
+        },
+        { action: 'rpc', name: 'get', outcome: 'error' },
+      ]);
+      expect(shop.records[1]).not.toHaveProperty('arguments.a');
+    },
+  );
 });

@@ -183,7 +183,7 @@ describe('sizes', () => {
     },
   );
 
-  it('a batch has so many members and no more', async () => {
+  it('a batch has so many members and no more', verifies('gateway:json-rpc:strict'), async () => {
     const shop = await openShop({ more: { limits: { batchMembers: 2 } } });
     expect((await shop.post([ask('a'), ask('b')])).status).toBe(200);
     shop.service.forget();

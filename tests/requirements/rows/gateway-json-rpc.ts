@@ -56,6 +56,14 @@ export const gatewayJsonRpc = {
     spec: 'gateway',
     behaviour: 'When the client goes away, so does the request to the service.',
   }),
+  'gateway:json-rpc:rates-and-records': held({
+    spec: 'gateway',
+    behaviour: 'Rates are counted by method, and every member of a batch has a record of its own.',
+  }),
+  'gateway:json-rpc:stopping': held({
+    spec: 'gateway',
+    behaviour: 'A gateway that stops lets what is with a service finish for a while, and tells what does not.',
+  }),
   'gateway:json-rpc:guarded': held({
     spec: 'gateway',
     behaviour: 'A JSON-RPC endpoint asks who is calling as every other does, for notifications and batches too.',
