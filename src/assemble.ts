@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { about } from './about.ts';
 import { assembleLeave } from './assemble-leave.ts';
 import { createBackend } from './backend/create.ts';
+import { HttpRpcService } from './backend/rpc/service.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
@@ -13,6 +14,7 @@ import { Parking } from './exchange/bridge/parking.ts';
 import type { Clock } from './exchange/clock.ts';
 import type { BackendState } from './exchange/lane.ts';
 import { Lanes } from './exchange/lanes.ts';
+import type { RpcService } from './exchange/rpc.ts';
 import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
 import { Hub } from './gateway/hub.ts';
@@ -44,6 +46,7 @@ export interface Assembled {
   /** Lets people in, once it is known where we listen; nobody comes in before. */
   open(url: string): void;
   readonly backends: Backends;
+  readonly services: ReadonlyMap<string, RpcService>;
   /** Lets work finish for so long, then ends everything, processes included. */
   close(drainMs: number): Promise<void>;
 }
@@ -97,6 +100,20 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       }),
     ),
   );
+  const services = new Map(
+    config.services.map((service) => [
+      service.name,
+      new HttpRpcService(service, {
+        limits,
+        clock,
+        turned: (down) =>
+          log.info(
+            { service: service.name, ...(down && { reason: down.reason }) },
+            down ? 'a service is down' : 'a service is back',
+          ),
+      }),
+    ]),
+  );
   for (const backend of backends) {
     backend.onChange((state) => options.onBackendState?.(backend.name, state));
   }
@@ -121,6 +138,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const gateway = new Spine({
     limits,
     backends,
+    services,
     door,
     tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
     leave,
@@ -159,10 +177,11 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       door.open(config.identity, entrances, url);
     },
     backends,
+    services,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
       door.close();
-      await Promise.all([...backends].map((backend) => backend.close()));
+      await Promise.all([...backends, ...services.values()].map((backend) => backend.close()));
       await audit?.close(AUDIT_CLOSE_MS);
     },
   };

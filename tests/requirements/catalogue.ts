@@ -14,6 +14,7 @@ import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
+import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
@@ -53,6 +54,7 @@ export const groups = {
   gatewayLeave,
   gatewayConsent,
   gatewayStore,
+  gatewayJsonRpc,
 };
 
 type Groups = typeof groups;
