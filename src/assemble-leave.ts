@@ -30,8 +30,9 @@ export interface AssembledLeave {
 }
 
 /** What rules can speak of. */
-export function worldOf({ endpoints, backends }: Pick<Config, 'endpoints' | 'backends'>): World {
-  return { endpoints: endpoints.map(({ path }) => path), backends: backends.map(({ name }) => name) };
+export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'services'>): World {
+  const { endpoints, backends, services } = config;
+  return { endpoints: endpoints.map(({ path }) => path), backends: [...backends, ...services].map(({ name }) => name) };
 }
 
 export function assembleLeave(config: Config, options: LeaveOptions): AssembledLeave {

@@ -4,6 +4,7 @@ import { about } from './about.ts';
 import { assembleLeave } from './assemble-leave.ts';
 import { Authority } from './authority.ts';
 import { createBackend } from './backend/create.ts';
+import { HttpRpcService } from './backend/rpc/service.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
@@ -15,6 +16,7 @@ import { Parking } from './exchange/bridge/parking.ts';
 import type { Clock } from './exchange/clock.ts';
 import type { BackendState } from './exchange/lane.ts';
 import { Lanes } from './exchange/lanes.ts';
+import type { RpcService } from './exchange/rpc.ts';
 import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
 import { Hub } from './gateway/hub.ts';
@@ -47,6 +49,7 @@ export interface Assembled {
   readonly gateway: Spine;
   readonly door: Door;
   readonly backends: Backends;
+  readonly services: ReadonlyMap<string, RpcService>;
   /** What is served besides the endpoints. */
   readonly pages: readonly Pages[];
   /**
@@ -105,6 +108,20 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const now = options.timeOfDay ?? Date.now;
   // Expiry is about the time of day, which the gateway's own clock need not know.
   const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
+  const services = new Map(
+    config.services.map((service) => [
+      service.name,
+      new HttpRpcService(service, {
+        limits,
+        clock,
+        turned: (down) =>
+          log.info(
+            { service: service.name, ...(down && { reason: down.reason }) },
+            down ? 'a service is down' : 'a service is back',
+          ),
+      }),
+    ]),
+  );
   const room = createIdentity(config.identity, {
     time,
     fetch: options.fetch ?? fetch,
@@ -149,6 +166,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const gateway = new Spine({
     limits,
     backends,
+    services,
     door,
     tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
     leave,
@@ -194,12 +212,13 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       door.open(config.identity, entrances, url, own);
     },
     backends,
+    services,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
       door.close();
       authority.close();
       connections.close();
-      await Promise.all([...backends].map((backend) => backend.close()));
+      await Promise.all([...backends, ...services.values()].map((backend) => backend.close()));
       await audit?.close(AUDIT_CLOSE_MS);
       await state.close();
     },

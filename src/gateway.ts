@@ -13,6 +13,7 @@ import { StreamsDownstream } from './exchange/downstream.ts';
 import type { Connection } from './exchange/outlet.ts';
 import type { Session } from './exchange/session.ts';
 import { askedOf } from './gateway/entry.ts';
+import { RpcFront } from './gateway/json-rpc/front.ts';
 import { LegacyFront } from './gateway/legacy.ts';
 import { Lines } from './gateway/lines.ts';
 import { ModernFront } from './gateway/modern.ts';
@@ -24,6 +25,8 @@ import type { Batch, Message } from './wire/message.ts';
 import type { Era } from './wire/revisions.ts';
 
 export class Spine implements Gateway {
+  /** What is not MCP has a front of its own: gateway/json-rpc/front.ts. */
+  readonly rpc: RpcFront;
   readonly #rooms: Rooms;
   readonly #legacy: LegacyFront;
   readonly #modern: ModernFront;
@@ -32,6 +35,7 @@ export class Spine implements Gateway {
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
+    this.rpc = new RpcFront(rooms);
     this.#legacy = new LegacyFront(rooms);
     this.#modern = new ModernFront(rooms);
     this.#lines = new Lines(rooms, (era, turn) => this.#take(era, turn));
@@ -108,6 +112,7 @@ export class Spine implements Gateway {
   async drain(withinMs: number): Promise<void> {
     const { work, clock, sessions, parking, lanes, hub, tenure } = this.#rooms;
     this.#draining = true;
+    this.rpc.drain();
     this.#modern.endSubscriptions();
     await work.finished(withinMs, clock);
     const message = 'The gateway is shutting down';
@@ -115,6 +120,7 @@ export class Spine implements Gateway {
     this.#lines.end(new Failure('session_ended', { message }));
     // Modern clients know nothing of sessions.
     this.#modern.abort(new Failure('shutting_down', { message }));
+    this.rpc.abort(new Failure('shutting_down', { message }));
     hub.close();
     tenure.close();
     parking.close();

@@ -77,8 +77,8 @@ function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
 }
 
-function readiness({ backends }: Assembled) {
-  const states = [...backends].map(({ name, state }) => ({
+function readiness({ backends, services }: Assembled) {
+  const states = [...backends, ...services.values()].map(({ name, state }) => ({
     name,
     state: state.state,
     ...('failure' in state ? { reason: state.failure.reason } : {}),

@@ -11,9 +11,9 @@ export async function serveOverStdio({ config, notices }: Loaded): Promise<void>
   const log = createLog(config.log.level);
   const counters = new Counters();
   for (const notice of notices) log.info({}, notice);
-  const [endpoint] = config.endpoints;
+  const endpoint = config.endpoints.find(({ protocol }) => protocol === undefined);
   if (endpoint === undefined) {
-    log.error({}, 'the config has no endpoint');
+    log.error({}, 'the config has no endpoint of MCP');
     process.exitCode = 1;
     return;
   }

@@ -15,6 +15,8 @@ export interface Config {
   readonly source: string;
   readonly listen: ListenConfig;
   readonly backends: readonly BackendConfig[];
+  /** What is no MCP server and stands behind endpoints of its own kind. Their names and those of backends differ. */
+  readonly services: readonly ServiceConfig[];
   readonly endpoints: readonly EndpointConfig[];
   readonly limits: Limits;
   readonly log: { readonly level: LogLevel };
@@ -83,7 +85,18 @@ export interface HttpBackendConfig {
 export const httpTransports = ['auto', 'streamable-http', 'sse'] as const;
 export type HttpTransport = (typeof httpTransports)[number];
 
+/** A service that speaks JSON-RPC 2.0 over HTTP. */
+export interface ServiceConfig {
+  readonly name: string;
+  /** Where it departs from the limits of all. */
+  readonly limits?: CallLimits;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface EndpointConfig {
+  /** Absent: MCP. */
+  readonly protocol?: 'json-rpc';
   /** Percent-encoded, as it stands in a request line. */
   readonly path: string;
   /** Names of `backends`, in the order in which they were given. */

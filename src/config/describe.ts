@@ -1,5 +1,5 @@
 /** What a config was understood to say, for people. Values that may be secrets are counted, never shown. */
-import type { BackendConfig, Config, EndpointConfig } from './config.ts';
+import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { isLoopback } from './listen.ts';
 import { printable } from './problems.ts';
@@ -14,7 +14,10 @@ export function describeConfig(config: Config): string {
   const sections = [
     section('source', [config.source]),
     section('listening', listening(config)),
-    section(`backends (${config.backends.length})`, config.backends.flatMap(backend)),
+    section(`backends (${config.backends.length + config.services.length})`, [
+      ...config.backends.flatMap(backend),
+      ...config.services.map(service),
+    ]),
     section(
       `endpoints (${config.endpoints.length})`,
       config.endpoints.flatMap((it) => endpoint(it, config)),
@@ -58,6 +61,10 @@ function backend(it: BackendConfig): string[] {
   return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
 }
 
+function service({ name, url, headers }: ServiceConfig): string {
+  return `${name}: ${shownUrl(url)} (${['JSON-RPC', ...counted(headers, 'header')].join(', ')})`;
+}
+
 function counted(things: object, what: string): string[] {
   const count = Object.keys(things).length;
   return count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`];
@@ -81,6 +88,8 @@ function endpoint(it: EndpointConfig, config: Config): string[] {
   const all = it.backends.length > 1 && it.backends.length === config.backends.length;
   const backends = all ? `all ${it.backends.length} backends` : it.backends.join(', ') || 'no backend';
   const { revisions, batches, accept } = it.profile;
+  if (it.protocol === 'json-rpc')
+    return [`${it.path}: ${backends}`, `  ${guard(it)}`, `  JSON-RPC; batches: ${batches}`];
   return [
     `${it.path}: ${backends}`,
     `  ${guard(it)}`,

@@ -7,6 +7,7 @@ import type { Fault, Warn } from '../exchange/bridge/drive.ts';
 import type { Parking } from '../exchange/bridge/parking.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Lanes } from '../exchange/lanes.ts';
+import type { RpcService } from '../exchange/rpc.ts';
 import type { Sessions } from '../exchange/sessions.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { Door } from '../identity/door.ts';
@@ -21,6 +22,8 @@ import type { Work } from './work.ts';
 export interface Rooms {
   readonly limits: Config['limits'];
   readonly backends: Backends;
+  /** What is no MCP server. */
+  readonly services: ReadonlyMap<string, RpcService>;
   readonly door: Door;
   readonly tenure: Tenure;
   readonly leave: Leave;

@@ -16,6 +16,7 @@ import type { OutboxLimits } from './outbox.ts';
 import { type Pages, servePages } from './pages.ts';
 import { respondEmpty, respondFailure, respondState } from './respond.ts';
 import { documentRoute, type Route, type Routes, routesOf, type Target, targetOf } from './routes.ts';
+import { serveRpc } from './rpc.ts';
 import { HttpSse } from './sse.ts';
 import { notAllowed, type Shared, serveMcp } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
@@ -209,6 +210,9 @@ class Listener {
     switch (route.kind) {
       case 'mcp':
         serveMcp(req, res, route, this.#shared);
+        break;
+      case 'rpc':
+        serveRpc(req, res, route, this.#shared);
         break;
       case 'sse':
         void this.#sse.open(req, res, route);

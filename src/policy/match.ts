@@ -49,7 +49,8 @@ function among(patterns: readonly string[], known: readonly string[], style: 'pa
   return new Set(known.filter((name) => names.has(name) === 'yes'));
 }
 
-export function thingsIn({ tools, prompts, uris, asks, annotations }: On): ReadonlyMap<ThingKind, NameSet> | undefined {
+export function thingsIn(on: On): ReadonlyMap<ThingKind, NameSet> | undefined {
+  const { tools, prompts, uris, asks, methods, annotations } = on;
   const things = new Map<ThingKind, NameSet>();
   if (tools !== undefined) things.set('tool', new NameSet(tools, 'name'));
   // Only tools have annotations.
@@ -60,6 +61,7 @@ export function thingsIn({ tools, prompts, uris, asks, annotations }: On): Reado
     things.set('resource', names).set('template', names);
   }
   if (asks !== undefined) things.set('ask', new NameSet(asks, 'name'));
+  if (methods !== undefined) things.set('method', new NameSet(methods, 'name'));
   return things.size === 0 ? undefined : things;
 }
 

@@ -7,7 +7,7 @@ import { Inquiry, type Question } from './question.ts';
 import type { On, Who } from './rules.ts';
 import { compileWho, type IsMeant } from './who.ts';
 
-export const shares = ['principal', 'endpoint', 'backend', 'tool'] as const;
+export const shares = ['principal', 'endpoint', 'backend', 'tool', 'method'] as const;
 export type Share = (typeof shares)[number];
 
 export interface RateSettings {
@@ -157,6 +157,7 @@ function shareOf(share: Share, { principal, endpoint, backend, kind, name }: Inq
     case 'backend':
       return backend;
     case 'tool':
-      return kind === 'tool' ? (name ?? '') : '';
+    case 'method':
+      return kind === share ? (name ?? '') : '';
   }
 }

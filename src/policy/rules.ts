@@ -54,6 +54,8 @@ export interface On {
   readonly prompts?: readonly string[] | undefined;
   readonly uris?: readonly string[] | undefined;
   readonly asks?: readonly AskKind[] | undefined;
+  /** Of JSON-RPC services. */
+  readonly methods?: readonly string[] | undefined;
   readonly annotations?: Hints | undefined;
 }
 

@@ -18,6 +18,7 @@ describe('bascule.yaml', () => {
         source: 'bascule.yaml',
         listen: { host: '127.0.0.1', port: 8808, allowedOrigins: [], allowedHosts: [], openToNetwork: false },
         backends: [{ ...stdio, name: 'files', command: 'npx' }],
+        services: [],
         endpoints: [
           { path: '/mcp', backends: ['files'], profile: { revisions: withoutBatches, ...lenient }, ...required },
           {
@@ -111,6 +112,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
           transport: 'sse',
         },
       ],
+      services: [],
       endpoints: [
         {
           path: '/all',
@@ -215,7 +217,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, limits, disabled, profile
+  expected one of: protocol, command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, limits, disabled, profile
   did you mean \`maxProcesses\`?`,
     },
     {

@@ -90,11 +90,11 @@ function partsOf(settings: PolicySettings, rule: Rule, asked: Case): Truth[] {
   if (what) parts.push(what.includes(asked.action));
   if (on.endpoints) parts.push(on.endpoints.some((path) => like(path, asked.endpoint)));
   if (on.backends) parts.push(asked.backend === '' ? 'unknown' : on.backends.some((name) => like(name, asked.backend)));
-  const named = { tool: on.tools, prompt: on.prompts, resource: on.uris, ask: on.asks } as Record<
+  const named = { tool: on.tools, prompt: on.prompts, resource: on.uris, ask: on.asks, method: on.methods } as Record<
     string,
     readonly string[]
   >;
-  const speaksOfThings = on.tools || on.prompts || on.uris || on.asks || on.annotations;
+  const speaksOfThings = on.tools || on.prompts || on.uris || on.asks || on.methods || on.annotations;
   if (speaksOfThings) {
     const names = named[asked.kind ?? ''] ?? (asked.kind === 'tool' && on.annotations ? ['*'] : undefined);
     if (names === undefined) parts.push(false);

@@ -15,6 +15,7 @@ import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
+import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
@@ -55,6 +56,7 @@ export const groups = {
   gatewayConsent,
   gatewayAuthServer,
   gatewayStore,
+  gatewayJsonRpc,
 };
 
 type Groups = typeof groups;

@@ -4,7 +4,7 @@ import type { Ending } from '../../exchange/exchange.ts';
 import { type Audit, type AuditedArguments, type AuditRecord, auditedPrincipal } from '../../observe/audit.ts';
 import { type Recorded, recordArguments } from '../../observe/audit-redact.ts';
 import type { Ruling } from '../../policy/ruling.ts';
-import { argumentsOf, traceOf, type Wish } from './wish.ts';
+import { argumentsIn, traceOf, type Wish } from './wish.ts';
 
 export interface RecordsOptions {
   readonly audit: Audit;
@@ -50,7 +50,7 @@ export class Records {
   #common(wish: Wish, ruling: Ruling, time: number): Omit<AuditRecord, 'decision'> {
     const { principal, endpoint, row, backend, revision, message, thing } = wish;
     const { generation, rules, wouldDeny, wouldAllow } = ruling;
-    const request = message?.kind === 'request' ? message : undefined;
+    const given = argumentsIn(wish);
     return {
       time: new Date(time).toISOString(),
       rules,
@@ -64,7 +64,7 @@ export class Records {
       action: row.action,
       name: thing?.name,
       traceId: traceOf(message),
-      arguments: request && this.#recorded(thing?.name, () => argumentsOf(request)),
+      arguments: given && this.#recorded(thing?.name, given),
     };
   }
 }
