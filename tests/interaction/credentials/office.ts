@@ -27,7 +27,8 @@ export const rows: readonly Row[] = eras.flatMap((client) =>
 
 export interface OfficeOptions {
   readonly backend: Era;
-  readonly auth?: ConfigValue;
+  /** Given the address of the backend's authorization server. */
+  readonly auth?: ConfigValue | ((issuer: string) => ConfigValue);
   readonly script?: Script;
   readonly limits?: Readonly<Record<string, number>>;
   readonly more?: ConfigValue;
@@ -80,10 +81,11 @@ export class Office {
     const { auth = {}, script = {}, limits, more = {} } = options;
     const backend = await GuardedBackend.open({ era: options.backend, script });
     const other = await modernBackend(free);
+    const given = typeof auth === 'function' ? auth(backend.issuer.issuer) : auth;
     const ring = keyRing();
     const keys = new Map<string, string>(staff.map((name) => [name, ring.make(name)]));
     const config = {
-      backends: { files: { url: backend.url, auth: { type: 'oauth', ...auth } }, other: { url: other.url } },
+      backends: { files: { url: backend.url, auth: { type: 'oauth', ...given } }, other: { url: other.url } },
       identity: { keys: { file: ring.path } },
       ...(limits && { limits }),
       ...more,
