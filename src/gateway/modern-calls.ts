@@ -113,7 +113,7 @@ export class ModernCalls {
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
     const waiting = state !== undefined && parking.isOurs(text, claim);
     // What waits for consent must be found before the backend is: it lets nobody look at it until then.
-    const { eras } = waiting ? { eras: [] } : await this.#rooms.lanes.discover(backend, principal);
+    const eras = waiting ? [] : (await this.#rooms.lanes.discover(backend, principal)).eras;
     let rounds = 0;
     if (waiting || (state !== undefined && !eras.includes('modern'))) {
       const taken = await parking.take(text, claim);

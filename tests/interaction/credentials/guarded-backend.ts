@@ -1,5 +1,5 @@
 /** A backend that lets nobody in without a token of its authorization server: a door before a scripted one. */
-import { createServer, type IncomingMessage, request as onward, type ServerResponse } from 'node:http';
+import { Agent, createServer, type IncomingMessage, request as onward, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
@@ -36,6 +36,7 @@ export class GuardedBackend {
   readonly owners = new Map<string, string>();
   readonly #codes = new Map<string, string>();
   readonly #origin: string;
+  readonly #agent = new Agent({ keepAlive: true });
 
   private constructor(issuer: TestIssuer, inner: ScriptedBackend, origin: string) {
     this.issuer = issuer;
@@ -54,6 +55,7 @@ export class GuardedBackend {
     const backend = new GuardedBackend(issuer, inner, `http://127.0.0.1:${port}`);
     server.on('request', (request, response) => backend.#receive(request, response));
     onTestFinished(async () => {
+      backend.#agent.destroy();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await issuer.site.close();
@@ -109,7 +111,7 @@ export class GuardedBackend {
 
   #pass(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
     const { method, headers } = request;
-    const passed = onward(this.inner.url, { method, headers, agent: false }, (answer) => {
+    const passed = onward(this.inner.url, { method, headers, agent: this.#agent }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       response.flushHeaders();
       answer.on('error', () => response.destroy());

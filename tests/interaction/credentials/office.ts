@@ -111,7 +111,11 @@ export class Office {
   }
 
   /** A client of somebody who agrees to everything at once. */
-  client(row: Pick<Row, 'client' | 'door'>, { person, credentials }: Employee, shown?: Shown | 'never'): Promise<Caller> {
+  client(
+    row: Pick<Row, 'client' | 'door'>,
+    { person, credentials }: Employee,
+    shown?: Shown | 'never',
+  ): Promise<Caller> {
     const agrees: Shown = async (link) => {
       const page = await person.agree(link, this.backend);
       if (page.status !== 200) throw new Error(`${page.url.pathname}: ${page.status} ${page.text}`);

@@ -124,33 +124,36 @@ describe('the tokens of several people', () => {
       what: fc.constantFrom('call', 'call', 'together', 'expire', 'forget'),
     });
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...eras), fc.array(step, { minLength: 4, maxLength: 12 }), async (era, steps) => {
-        const time = new TestTime();
-        const office = await Office.open({ backend: era, ports: { timeOfDay: time.now } });
-        const clients = new Map<string, Caller>();
-        for (const who of staff) {
-          clients.set(who, await office.client({ client: era, door: 'single' }, office.employee(who)));
-        }
-        const work = async (who: string) =>
-          expect(await clients.get(who)?.call('work', { who })).toMatchObject(done);
-        for (const { who, what } of steps) {
-          if (what === 'call') await work(who);
-          else if (what === 'together') await Promise.all(staff.map(work));
-          else {
-            // Refused though it looks good, and not because it was never good: refreshed, or asked for anew.
-            time.move(6 * 60_000);
-            for (const [token, owner] of office.backend.owners) if (owner === who) office.backend.ended.add(token);
-            if (what === 'forget') office.backend.issuer.endRefreshTokens();
+      fc.asyncProperty(
+        fc.constantFrom(...eras),
+        fc.array(step, { minLength: 4, maxLength: 12 }),
+        async (era, steps) => {
+          const time = new TestTime();
+          const office = await Office.open({ backend: era, ports: { timeOfDay: time.now } });
+          const clients = new Map<string, Caller>();
+          for (const who of staff) {
+            clients.set(who, await office.client({ client: era, door: 'single' }, office.employee(who)));
           }
-        }
-        for (const call of office.backend.inner.of('tools/call')) {
-          expect(office.backend.ownerOf(call)).toBe(call.message.params.arguments.who);
-        }
-        for (const presented of office.backend.presented) {
-          if (presented !== undefined) expect(office.backend.owners.has(tokenIn(presented))).toBe(true);
-        }
-        await office.gateway.close(0);
-      }),
+          const work = async (who: string) => expect(await clients.get(who)?.call('work', { who })).toMatchObject(done);
+          for (const { who, what } of steps) {
+            if (what === 'call') await work(who);
+            else if (what === 'together') await Promise.all(staff.map(work));
+            else {
+              // Refused though it looks good, and not because it was never good: refreshed, or asked for anew.
+              time.move(6 * 60_000);
+              for (const [token, owner] of office.backend.owners) if (owner === who) office.backend.ended.add(token);
+              if (what === 'forget') office.backend.issuer.endRefreshTokens();
+            }
+          }
+          for (const call of office.backend.inner.of('tools/call')) {
+            expect(office.backend.ownerOf(call)).toBe(call.message.params.arguments.who);
+          }
+          for (const presented of office.backend.presented) {
+            if (presented !== undefined) expect(office.backend.owners.has(tokenIn(presented))).toBe(true);
+          }
+          await office.gateway.close(0);
+        },
+      ),
       { numRuns: 8 },
     );
   }, 60_000);
