@@ -41,7 +41,7 @@ function checkOnce(parameters: URLSearchParams): void {
 }
 
 function refused(parameters: URLSearchParams, { verifier }: Flow): Failure {
-  const error = errorCode(parameters.get('error')) ?? 'unknown';
+  const error = errorCode(parameters.get('error'));
   const description = tellable(parameters.get('error_description'), [verifier]);
   const data = { error, ...(description === undefined ? {} : { description }) };
   return new Failure('consent_refused', { data });

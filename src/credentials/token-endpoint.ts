@@ -102,7 +102,7 @@ export function named(error: unknown, secrets: readonly string[]): Failure | Gra
   if (error instanceof Failure || error instanceof GrantRefused) return error;
   if (error instanceof oauth.ResponseBodyError) {
     const words = tellable(error.error_description, secrets);
-    return new GrantRefused(errorCode(tellable(error.error, secrets)) ?? 'unknown', words);
+    return new GrantRefused(errorCode(error.error, secrets), words);
   }
   const message = 'The authorization server’s answer is not one that OAuth knows';
   return new Failure('authorization_refused', { message });

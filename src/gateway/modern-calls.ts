@@ -56,8 +56,13 @@ export class ModernCalls {
     // Written out: spreading costs every call more than all else here.
     const bound: Bound = { principal, endpoint, exchange, request, header, target, permit, rounds: 0 };
     const lane = this.#rooms.lanes.stateless(target.backend, principal);
-    if (lane !== undefined) this.#drive(bound, lane);
+    if (lane !== undefined && !this.#mayBeWaiting(bound)) this.#drive(bound, lane);
     else this.#findLane(bound).catch((error: unknown) => this.#lacksLane(bound, error));
+  }
+
+  /** Where people are asked for consent, calls to modern backends wait for their clients, too. */
+  #mayBeWaiting({ request }: Bound): boolean {
+    return this.#rooms.consenting !== undefined && member(request.message.params, 'requestState') !== undefined;
   }
 
   #lacksLane(bound: Bound, error: unknown): void {
@@ -102,13 +107,16 @@ export class ModernCalls {
   async #findLane(bound: Bound): Promise<void> {
     const { target, endpoint, exchange, principal, permit, request } = bound;
     const { backend } = target;
-    const { eras } = await this.#rooms.lanes.discover(backend, principal);
+    const { parking } = this.#rooms;
     const state = member(request.message.params, 'requestState');
+    const text = (state && stringAt(request.message.bytes, state)) ?? '';
+    const claim = { principal, endpoint: endpoint.path, request: exchange.request };
+    const waiting = state !== undefined && parking.isOurs(text, claim);
+    // What waits for consent must be found before the backend is: it lets nobody look at it until then.
+    const eras = waiting ? [] : (await this.#rooms.lanes.discover(backend, principal)).eras;
     let rounds = 0;
-    if (state !== undefined && !eras.includes('modern')) {
-      const text = stringAt(request.message.bytes, state) ?? '';
-      const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-      const taken = await this.#rooms.parking.take(text, claim);
+    if (waiting || (state !== undefined && !eras.includes('modern'))) {
+      const taken = await parking.take(text, claim);
       if (taken instanceof ModernDrive) {
         taken.resume(exchange, request);
         return;

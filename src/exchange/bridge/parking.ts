@@ -122,6 +122,11 @@ export class Parking {
     return state;
   }
 
+  /** Whether it is a state of ours for just this request, and no backend's own. Nothing is taken. */
+  isOurs(state: string, claim: Claim): boolean {
+    return this.#seal.open(state, context(claim)) !== undefined;
+  }
+
   /** A state that was changed, is too old, was used, or is another's leaves the parked call as it is. */
   async take(state: string, claim: Claim): Promise<ModernDrive | Anew> {
     const plain = this.#seal.open(state, context(claim));
