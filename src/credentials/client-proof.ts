@@ -1,6 +1,6 @@
 /** How a client proves itself at the token endpoint (RFC 6749, 2.3; RFC 7523, 2.2). */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { type ClientAuth, ClientSecretBasic, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi';
+import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi';
 import type { authMethods, OAuthClient } from './client.ts';
 import type { ServerMetadata } from './server-metadata.ts';
 import type { BackendAuth } from './settings.ts';
@@ -14,7 +14,18 @@ export async function proofOf(client: OAuthClient, server: ServerMetadata, auth:
   const secret = configured ? auth.clientSecret : client.secret;
   if (secret === undefined) return None();
   const method = client.method ?? preferredMethod(server);
-  return method === 'client_secret_post' ? ClientSecretPost(secret) : ClientSecretBasic(secret);
+  return method === 'client_secret_post' ? ClientSecretPost(secret) : secretBasic(secret);
+}
+
+/**
+ * RFC 6749, 2.3.1: both in the form's own encoding, and no more than that. The library also encodes what a form leaves alone;
+ * servers that compare without decoding, as many do, would then know no client with a dash in its name.
+ */
+function secretBasic(secret: string): ClientAuth {
+  return (_server, client, _body, headers) => {
+    const pair = [client.client_id, secret].map((text) => new URLSearchParams([['', text]]).toString().slice(1));
+    headers.set('authorization', `Basic ${Buffer.from(pair.join(':')).toString('base64')}`);
+  };
 }
 
 /** With a secret first: whoever keeps one can be told from whoever stole a refresh token. RFC 8414, 2 has the default. */
