@@ -12,6 +12,7 @@ import { gatewayBackend } from './rows/gateway-backend.ts';
 import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
+import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
@@ -51,6 +52,7 @@ export const groups = {
   gatewayRun,
   gatewayLeave,
   gatewayStore,
+  gatewayCredentials,
 };
 
 type Groups = typeof groups;
