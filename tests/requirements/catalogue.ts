@@ -14,6 +14,7 @@ import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
+import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
@@ -57,6 +58,7 @@ export const groups = {
   gatewayAuthServer,
   gatewayStore,
   gatewayJsonRpc,
+  gatewayCredentials,
 };
 
 type Groups = typeof groups;
