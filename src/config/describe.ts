@@ -25,6 +25,7 @@ export function describeConfig(config: Config): string {
         ? ['all as by default']
         : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
     ),
+    section('authorization server', authServer(config)),
     section('log', [`level ${config.log.level}`]),
     section('seal', [config.seal.key === undefined ? 'a key made at start' : 'the key of the config']),
   ];
@@ -45,6 +46,16 @@ function listening({ listen, endpoints }: Config): string[] {
   if (listen.allowedOrigins.length > 0) lines.push(`origins: ${listen.allowedOrigins.join(', ')}`);
   if (listen.allowedHosts.length > 0) lines.push(`hosts: ${listen.allowedHosts.join(', ')}`);
   return lines;
+}
+
+function authServer({ authServer: it, identity, store }: Config): string[] {
+  if (it === undefined) return ['none'];
+  const clients = it.registration === 'open' ? 'clients register themselves' : 'clients do not register';
+  const times = [it.tokenTtlMs, it.refreshTtlMs].map((ms) => writeQuantity(ms, 'ms'));
+  return [
+    `issuer ${identity.publicUrl ?? 'the address that it listens on'}; users in ${it.userFile}`,
+    `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${store.dir}`,
+  ];
 }
 
 function backend(it: BackendConfig): string[] {
