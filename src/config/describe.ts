@@ -25,7 +25,7 @@ export function describeConfig(config: Config): string {
         ? ['all as by default']
         : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
     ),
-    section('authorization server', authServer(config)),
+    ...authServer(config),
     section('log', [`level ${config.log.level}`]),
     section('seal', [config.seal.key === undefined ? 'a key made at start' : 'the key of the config']),
   ];
@@ -49,13 +49,14 @@ function listening({ listen, endpoints }: Config): string[] {
 }
 
 function authServer({ authServer: it, identity, store }: Config): string[] {
-  if (it === undefined) return ['none'];
+  if (it === undefined) return [];
   const clients = it.registration === 'open' ? 'clients register themselves' : 'clients do not register';
   const times = [it.tokenTtlMs, it.refreshTtlMs].map((ms) => writeQuantity(ms, 'ms'));
-  return [
+  const lines = [
     `issuer ${identity.publicUrl ?? 'the address that it listens on'}; users in ${it.userFile}`,
     `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${store.dir}`,
   ];
+  return [section('authorization server', lines)];
 }
 
 function backend(it: BackendConfig): string[] {

@@ -30,6 +30,7 @@ describe('bascule.yaml', () => {
         limits: defaultLimits,
         identity: nobody,
         log: { level: 'info' },
+        store: { dir: '/project/.bascule' },
         seal: {},
       },
     });
@@ -149,6 +150,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       identity: nobody,
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug' },
+      store: { dir: '/project/.bascule' },
       seal: { key: '0123456789abcdef0123456789abcdef' },
     });
   });
@@ -202,7 +204,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, log, seal
+  expected one of: listen, backends, endpoints, limits, identity, store, log, seal
   did you mean \`listen\`?`,
     },
     {
