@@ -100,6 +100,22 @@ describe('every page', verifies('gateway:authserver:pages'), () => {
     expect((await browser.submit(consent, { action: 'allow' })).status).toBe(0);
   });
 
+  it('takes no form that a page of another site has sent, not even to sign somebody in', async () => {
+    const setting = await Setting.launch();
+    const browser = setting.browser();
+    const { url, text } = await browser.go(`${setting.origin}/oauth/sign-in`);
+    const token = /name="token" value="([^"]*)"/.exec(text)?.[1] ?? '';
+    const body = new URLSearchParams({ token, action: 'sign-in', name: 'ada', password });
+    for (const [site, status] of [
+      ['cross-site', 400],
+      ['same-site', 400],
+      ['same-origin', 200],
+    ] as const) {
+      const answer = await browser.go(url, { method: 'POST', body, headers: { 'sec-fetch-site': site } });
+      expect([site, answer.status]).toEqual([site, status]);
+    }
+  });
+
   it('is of no use in another browser', async () => {
     const { page, setting } = await atLogin();
     const stranger = setting.browser();
