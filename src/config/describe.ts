@@ -28,6 +28,7 @@ export function describeConfig(config: Config): string {
         ? ['all as by default']
         : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
     ),
+    ...authServer(config),
     section('log', [`level ${config.log.level}`]),
     section('seal', [config.seal.key === undefined ? 'a key made at start' : 'the key of the config']),
   ];
@@ -48,6 +49,17 @@ function listening({ listen, endpoints }: Config): string[] {
   if (listen.allowedOrigins.length > 0) lines.push(`origins: ${listen.allowedOrigins.join(', ')}`);
   if (listen.allowedHosts.length > 0) lines.push(`hosts: ${listen.allowedHosts.join(', ')}`);
   return lines;
+}
+
+function authServer({ authServer: it, identity, store }: Config): string[] {
+  if (it === undefined) return [];
+  const clients = it.registration === 'open' ? 'clients register themselves' : 'clients do not register';
+  const times = [it.tokenTtlMs, it.refreshTtlMs].map((ms) => writeQuantity(ms, 'ms'));
+  const lines = [
+    `issuer ${identity.publicUrl ?? 'the address that it listens on'}; users in ${it.userFile}`,
+    `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${store.dir}`,
+  ];
+  return [section('authorization server', lines)];
 }
 
 function backend(it: BackendConfig): string[] {

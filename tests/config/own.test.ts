@@ -32,6 +32,7 @@ describe('bascule.yaml', () => {
         identity: nobody,
         rates: [],
         log: { level: 'info' },
+        store: { dir: '/project/.bascule' },
         seal: {},
       },
     });
@@ -155,6 +156,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       rates: [],
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug' },
+      store: { dir: '/project/.bascule' },
       seal: { key: '0123456789abcdef0123456789abcdef' },
     });
   });
@@ -208,7 +210,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, log, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, store, log, seal
   did you mean \`listen\`?`,
     },
     {
