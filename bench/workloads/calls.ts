@@ -27,6 +27,8 @@ export interface CallWorkload {
   readonly connections: number;
   /** After so many the compiler has done its work. Time is a poor measure for that on a busy machine. */
   readonly warmCalls: number;
+  /** It is about a small difference: each round becomes so many shorter ones, because only neighbours in time are alike. */
+  readonly shorter?: number;
   /** What is asked there. */
   asking(place: Place): Asking | Promise<Asking>;
 }
@@ -215,6 +217,16 @@ const guarded: readonly CallWorkload[] = [
     group: 'identity',
     target: 'modern',
     connections: MANY,
+    shorter: 4,
+    ...small,
+  },
+  {
+    id: 'policy',
+    title: 'Small `tools/call`, 2026-07-28, decided by 1,000 rules and recorded',
+    group: 'policy',
+    target: 'modern',
+    connections: MANY,
+    shorter: 4,
     ...small,
   },
 ];
