@@ -22,6 +22,11 @@ export interface AuditWriterOptions {
 /** Some 20,000 records: a second of a busy gateway, for a disk that hesitates. */
 const QUEUE_BYTES = 8 * 1024 * 1024;
 
+/** How long a record may wait for others. Each write costs a thread's waking, whether it holds one line or a thousand. */
+const GATHER_MS = 100;
+/** By then a write is worth its cost. */
+const GATHER_BYTES = 64 * 1024;
+
 export class AuditWriter implements Audit {
   readonly #options: AuditWriterOptions;
   readonly #queueBytes: number;
@@ -30,6 +35,8 @@ export class AuditWriter implements Audit {
   #unwritten = 0;
   #writing: Promise<void> | undefined;
   #closed = false;
+  /** Ends the wait for more. */
+  #hurry: () => void = () => undefined;
 
   constructor(options: AuditWriterOptions) {
     this.#options = options;
@@ -46,10 +53,12 @@ export class AuditWriter implements Audit {
     this.#lines.push(line);
     this.#bytes += line.length;
     this.#writing ??= this.#drain();
+    if (this.#bytes >= GATHER_BYTES) this.#hurry();
   }
 
   async close(withinMs: number): Promise<void> {
     this.#closed = true;
+    this.#hurry();
     let stop: () => void = () => undefined;
     const late = new Promise<void>((resolve) => {
       stop = this.#options.after(withinMs, resolve);
@@ -66,9 +75,8 @@ export class AuditWriter implements Audit {
   }
 
   async #drain(): Promise<void> {
-    // Everything that comes in the same turn goes out in one write.
-    await Promise.resolve();
     while (this.#lines.length > 0) {
+      await this.#gathered();
       const lines = this.#lines;
       const told = this.#unwritten;
       this.#lines = [];
@@ -82,6 +90,17 @@ export class AuditWriter implements Audit {
       }
     }
     this.#writing = undefined;
+  }
+
+  #gathered(): Promise<void> {
+    if (this.#closed || this.#bytes >= GATHER_BYTES) return Promise.resolve();
+    return new Promise((resolve) => {
+      const stop = this.#options.after(GATHER_MS, resolve);
+      this.#hurry = () => {
+        stop();
+        resolve();
+      };
+    });
   }
 
   #lose(count: number, why: 'full' | 'failed', cause?: unknown): void {

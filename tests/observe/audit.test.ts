@@ -32,7 +32,7 @@ function heldSink() {
     close: async () => undefined,
   };
   const next = async () => {
-    while (waiting.length === 0) await Promise.resolve();
+    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
     return waiting.shift()!;
   };
   return {
