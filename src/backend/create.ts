@@ -39,6 +39,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Live
     notes,
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
+    revisions: config.profile?.revisions,
   });
 }
 

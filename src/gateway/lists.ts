@@ -104,6 +104,12 @@ export class Lists {
     return names;
   }
 
+  /** Those of the backends of which the reader may know that they have something of this name. */
+  knownToHave(endpoint: Endpoint, row: MethodRow, reader: Reader, name: string, among: readonly string[]): string[] {
+    const shown = this.#options.shown(endpoint, row, reader.principal);
+    return among.filter((backend) => shown === undefined || shown.knowsOf(backend, name));
+  }
+
   /** The merged list, from what is kept and good; else every backend that has to be asked is asked, all at once. */
   merged(endpoint: Endpoint, row: MethodRow, reader: Reader): Merged | Promise<Merged> {
     const standing = this.#standingFor(endpoint, row, reader);

@@ -1,5 +1,4 @@
 /** Tokens of every issuer: which one a token is of, what it comes to, and for how long that is remembered. */
-import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Failure } from '../errors.ts';
 import type { Outside } from './documents.ts';
@@ -42,9 +41,8 @@ export class Tokens {
 
   /** At once where the token was seen lately. Never throws or rejects. */
   verify(token: string): Verified | Failure | Promise<Verified | Failure> {
-    const id = hashOf(token);
     const now = this.#outside.time.now();
-    return this.#good.get(id, now) ?? this.#bad.get(id, now) ?? this.#checking.get(id) ?? this.#check(id, token);
+    return this.#good.get(token, now) ?? this.#bad.get(token, now) ?? this.#checking.get(token) ?? this.#check(token);
   }
 
   /**
@@ -66,11 +64,11 @@ export class Tokens {
     return !this.#over.has(principal);
   }
 
-  #check(id: string, token: string): Verified | Failure | Promise<Verified | Failure> {
+  #check(token: string): Verified | Failure | Promise<Verified | Failure> {
     const verifier = this.#verifierOf(token);
     if (verifier instanceof Failure) return verifier;
-    const checked = this.#settle(id, token, verifier).finally(() => this.#checking.delete(id));
-    this.#checking.set(id, checked);
+    const checked = this.#settle(token, verifier).finally(() => this.#checking.delete(token));
+    this.#checking.set(token, checked);
     return checked;
   }
 
@@ -82,7 +80,7 @@ export class Tokens {
     return new Failure('token_invalid', { message });
   }
 
-  async #settle(id: string, token: string, verifier: Verifier): Promise<Verified | Failure> {
+  async #settle(token: string, verifier: Verifier): Promise<Verified | Failure> {
     let outcome: Verified | Failure;
     try {
       outcome = await verifier.verify(token);
@@ -92,19 +90,15 @@ export class Tokens {
     }
     const now = this.#outside.time.now();
     if (outcome instanceof Failure) {
-      if (outcome.reason !== 'issuer_unavailable') this.#bad.set(id, outcome, now + identityLimits.refusedMs);
+      if (outcome.reason !== 'issuer_unavailable') this.#bad.set(token, outcome, now + identityLimits.refusedMs);
       return outcome;
     }
     const asked = verifier instanceof IntrospectionVerifier;
     const keepMs = asked ? identityLimits.introspectedMs : identityLimits.verifiedMs;
-    this.#good.set(id, outcome, Math.min(now + keepMs, outcome.principal.expiresAt ?? Number.POSITIVE_INFINITY));
+    this.#good.set(token, outcome, Math.min(now + keepMs, outcome.principal.expiresAt ?? Number.POSITIVE_INFINITY));
     if (asked) this.#askedAbout.set(outcome.principal, token);
     return outcome;
   }
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64');
 }
 
 /** As the token says itself, unproven: it only chooses who is to prove it. Undefined where it cannot be read, or says nothing. */

@@ -448,7 +448,7 @@ bascule.yaml:15:11: \`path\` has a wrong value
 bascule.yaml:17:28: \`revisions\` has a wrong value
   17 |     profile: { revisions: [2025-6-18], batch: **** }
      |                            ^^^^^^^^^
-  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28, latest
+  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28
   did you mean \`2025-06-18\`?
 
 bascule.yaml:17:40: unknown key \`batch\`

@@ -259,8 +259,8 @@ describe('a profile', () => {
     return draft === undefined ? ['refused'] : from.problems.map(({ message }) => message);
   };
 
-  test('knows the latest revision, and the strictness of everything', () => {
-    expect(buildFullProfile({ revisions: ['latest'], toolNames: 'plain', jsonDepth: 20 })).toEqual({
+  test('has revisions, and the strictness of everything', () => {
+    expect(buildFullProfile({ revisions: ['2026-07-28'], toolNames: 'plain', jsonDepth: 20 })).toEqual({
       revisions: ['2026-07-28'],
       batches: 'deny',
       accept: 'lenient',
@@ -274,8 +274,13 @@ describe('a profile', () => {
   test('refuses dates that there are not, entries that are there twice, and contradictions', () => {
     expect(problemsOf("{ revisions: ['2025-01-01'] }")).toEqual(['refused']);
     expect(problemsOf("{ revisions: ['2025-11-25', '2025-11-25'] }")).toEqual(['`2025-11-25` is in this list already']);
-    expect(problemsOf("{ revisions: [latest, '2026-07-28'] }")).toEqual(['`2026-07-28` is in this list already']);
-    expect(problemsOf('{ revisions: [latest], batches: allow }')).toEqual(['`batches: allow` allows nothing here']);
+    expect(problemsOf("{ revisions: ['2026-07-28', '2026-07-28'] }")).toEqual(['`2026-07-28` is in this list already']);
+    expect(problemsOf("{ revisions: ['2026-07-28'], batches: allow }")).toEqual([
+      '`batches: allow` allows nothing here',
+    ]);
+    expect(problemsOf('{ revisions: [latest] }')).toEqual(['refused']);
+    expect(problemsOf("{ revisions: ['2026-07-29'] }")).toEqual(['refused']);
+    expect(problemsOf('{ revisions: [] }')).toEqual(['refused']);
     expect(problemsOf('{ bodyBytes: 8KiB }')).toEqual(['`bodyBytes` is higher than that of all endpoints']);
     expect(problemsOf('{ bodyBytes: 2KiB }')).toEqual([]);
   });

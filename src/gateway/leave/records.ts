@@ -4,7 +4,11 @@ import type { Ending } from '../../exchange/exchange.ts';
 import { type Audit, type AuditedArguments, type AuditRecord, auditedPrincipal } from '../../observe/audit.ts';
 import { type Recorded, recordArguments } from '../../observe/audit-redact.ts';
 import type { Ruling } from '../../policy/ruling.ts';
+import { methodRow } from '../../wire/methods.ts';
 import { argumentsOf, traceOf, type Wish } from './wish.ts';
+
+/** What was refused before it was known what is wanted, and of which backend. */
+export type Unasked = Pick<Wish, 'principal' | 'endpoint' | 'message'>;
 
 export interface RecordsOptions {
   readonly audit: Audit;
@@ -29,6 +33,23 @@ export class Records {
       decision: 'deny',
       reason,
       outcome: 'denied',
+    });
+  }
+
+  /** A form that the profile does not have. */
+  refused({ principal, endpoint, message }: Unasked, generation: number, reason: string): void {
+    const row = message !== undefined && 'method' in message ? methodRow(message.method) : undefined;
+    this.#options.audit.write({
+      time: new Date(this.#options.timeOfDay()).toISOString(),
+      decision: 'deny',
+      reason,
+      rules: [],
+      generation,
+      principal: auditedPrincipal(principal),
+      endpoint: endpoint.path,
+      action: row?.action,
+      outcome: 'denied',
+      traceId: traceOf(message),
     });
   }
 
