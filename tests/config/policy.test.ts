@@ -7,11 +7,13 @@ import {
   backendProfileShape,
   buildBackendProfile,
   buildFullProfile,
+  checkBackendProfile,
   checkFullProfile,
   profileShape,
 } from '../../src/config/policy-profile.ts';
 import { readRates } from '../../src/config/policy-rates.ts';
 import { ConfigError } from '../../src/config/problems.ts';
+import { revisions } from '../../src/wire/revisions.ts';
 import { settingsOf, world } from '../policy/setup.ts';
 import { errorOf } from './loading.ts';
 
@@ -285,8 +287,26 @@ describe('a profile', () => {
     expect(problemsOf('{ bodyBytes: 2KiB }')).toEqual([]);
   });
 
-  test('of a backend says what it may ask', () => {
-    expect(buildBackendProfile().asks).toEqual(['sampling', 'elicitation', 'roots']);
-    expect(buildBackendProfile(backendProfileShape.parse({ asks: [] }))).toEqual({ asks: [] });
+  test('of a backend says what it may ask, and in which revisions it is spoken to', () => {
+    expect(buildBackendProfile()).toEqual({ asks: ['sampling', 'elicitation', 'roots'], revisions });
+    expect(buildBackendProfile(backendProfileShape.parse({ asks: [] }))).toEqual({ asks: [], revisions });
+    expect(buildBackendProfile({ revisions: ['2025-06-18'] }).revisions).toEqual(['2025-06-18']);
+  });
+
+  test.each([
+    { name: 'a date that there is not', given: "['2025-06-19']", problems: ['refused'] },
+    { name: 'latest', given: '[latest]', problems: ['refused'] },
+    { name: 'no revision at all', given: '[]', problems: ['refused'] },
+    {
+      name: 'one that is there twice',
+      given: "['2025-06-18', '2025-06-18']",
+      problems: ['`2025-06-18` is in this list already'],
+    },
+    { name: 'nothing that is right', given: "['2025-06-18', '2026-07-28']", problems: [] },
+  ])('of a backend refuses $name', ({ given, problems }) => {
+    const from = document(`profile: { revisions: ${given} }\n`);
+    const draft = backendProfileShape.safeParse(from.read(['profile'])).data;
+    if (draft !== undefined) checkBackendProfile(from, ['profile'], draft);
+    expect(draft === undefined ? ['refused'] : from.problems.map(({ message }) => message)).toEqual(problems);
   });
 });
