@@ -48,6 +48,8 @@ export interface ListsOptions {
   readonly warn: Warn;
   /** What somebody is shown of a list; undefined where that is all of it. */
   readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => Shown | undefined;
+  /** A list was read of every backend behind the endpoint. */
+  readonly read?: ((endpoint: Endpoint, list: string | undefined, view: View) => void) | undefined;
 }
 
 export interface ListsLimits {
@@ -252,6 +254,7 @@ export class Lists {
         backends,
       });
     }
+    if (missing.length === 0) this.#options.read?.(endpoint, row.list, view);
     const merged = new Merged({
       endpoint: endpoint.path,
       row,
