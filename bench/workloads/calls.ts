@@ -27,10 +27,19 @@ export interface CallWorkload {
   readonly connections: number;
   /** After so many the compiler has done its work. Time is a poor measure for that on a busy machine. */
   readonly warmCalls: number;
-  /** It is about a small difference: each round becomes so many shorter ones, because only neighbours in time are alike. */
-  readonly shorter?: number;
+  /** It is about a small difference, which only neighbours in time show. */
+  readonly paired?: Paired;
   /** What is asked there. */
   asking(place: Place): Asking | Promise<Asking>;
+}
+
+export interface Paired {
+  /** Each round becomes so many shorter ones. */
+  readonly times: number;
+  /** They end after so many calls, not after a time: on a busy machine one contestant would be warm before the other. */
+  readonly calls: number;
+  /** Of the time that a round has otherwise, how much one may take until then. */
+  readonly patience: number;
 }
 
 /** What a connection asks, in turn, over and over. */
@@ -210,6 +219,8 @@ const merged: readonly CallWorkload[] = [
   },
 ];
 
+const paired: Paired = { times: 6, calls: 400, patience: 10 };
+
 const guarded: readonly CallWorkload[] = [
   {
     id: 'identity',
@@ -217,7 +228,7 @@ const guarded: readonly CallWorkload[] = [
     group: 'identity',
     target: 'modern',
     connections: MANY,
-    shorter: 4,
+    paired,
     ...small,
   },
   {
@@ -226,7 +237,7 @@ const guarded: readonly CallWorkload[] = [
     group: 'policy',
     target: 'modern',
     connections: MANY,
-    shorter: 4,
+    paired,
     ...small,
   },
 ];

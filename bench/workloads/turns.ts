@@ -29,12 +29,13 @@ export async function takeTurns(
 ): Promise<CallResult> {
   const turns: Turn[] = [];
   for (const entrant of entrants) turns.push(await prepare(workload, entrant));
-  for (const turn of turns) await turn.go({ seconds: sizes.warmSeconds, calls: workload.warmCalls });
-  const { shorter = 1 } = workload;
-  for (let round = 0; round < sizes.rounds * shorter; round += 1) {
+  const { times = 1, patience = 1, ...effort } = workload.paired ?? {};
+  const warm = { seconds: sizes.warmSeconds * patience, calls: workload.warmCalls };
+  for (const turn of turns) await turn.go(warm);
+  for (let round = 0; round < sizes.rounds * times; round += 1) {
     // Forth and back: whoever always came second would pay for what the first one left behind.
     for (const turn of round % 2 === 0 ? turns : turns.toReversed()) {
-      turn.samples.push(await turn.go({ seconds: sizes.seconds / shorter }));
+      turn.samples.push(await turn.go({ ...effort, seconds: sizes.seconds * patience }));
     }
   }
   const floor = turns.find((turn) => turn.contestant.isFloor);

@@ -3,6 +3,7 @@
  * or gone loses records: how many is counted, and written as a line of its own as soon as there is room.
  */
 import type { Audit, AuditRecord } from './audit.ts';
+import { auditLine } from './audit-line.ts';
 
 /** Where lines go in the end. Rejects where they did not get there. */
 export interface AuditSink {
@@ -44,7 +45,7 @@ export class AuditWriter implements Audit {
   }
 
   write(record: AuditRecord): void {
-    const line = `${JSON.stringify(record)}\n`;
+    const line = auditLine(record);
     // Close enough: what is not ASCII is rare in a record.
     if (this.#closed || this.#bytes + line.length > this.#queueBytes) {
       this.#lose(1, 'full');
