@@ -12,7 +12,7 @@ export const identityLimits = {
   introspectedMs: 30 * s,
   /** A client that repeats a bad token is told so without any work; a token that becomes good is not kept waiting. */
   refusedMs: 5 * s,
-  /** A token in use costs some 3 KB, itself included: 30 MB. The oldest one goes. */
+  /** A token in use costs some 2 KB: 20 MB. The oldest one goes. */
   verifiedTokens: 10_000,
   /** Apart from the good ones, so that garbage cannot push them out. */
   refusedTokens: 1_000,

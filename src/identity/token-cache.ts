@@ -1,8 +1,4 @@
-/**
- * What is known about tokens. They are looked up as they came: a hash of our own would cost more than all the rest of a request
- * that is known, and would hide nothing, since whoever presents a token has it, and to find one by how long a look-up takes,
- * one has to guess all of it. Never logged, and bounded in time and number.
- */
+/** What is known about tokens, by their hashes: the tokens themselves are not kept. Bounded in time and number. */
 
 interface Kept<Value> {
   readonly value: Value;

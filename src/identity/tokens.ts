@@ -1,4 +1,5 @@
 /** Tokens of every issuer: which one a token is of, what it comes to, and for how long that is remembered. */
+import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Failure } from '../errors.ts';
 import type { Outside } from './documents.ts';
@@ -41,8 +42,9 @@ export class Tokens {
 
   /** At once where the token was seen lately. Never throws or rejects. */
   verify(token: string): Verified | Failure | Promise<Verified | Failure> {
+    const id = hashOf(token);
     const now = this.#outside.time.now();
-    return this.#good.get(token, now) ?? this.#bad.get(token, now) ?? this.#checking.get(token) ?? this.#check(token);
+    return this.#good.get(id, now) ?? this.#bad.get(id, now) ?? this.#checking.get(id) ?? this.#check(id, token);
   }
 
   /**
@@ -64,11 +66,11 @@ export class Tokens {
     return !this.#over.has(principal);
   }
 
-  #check(token: string): Verified | Failure | Promise<Verified | Failure> {
+  #check(id: string, token: string): Verified | Failure | Promise<Verified | Failure> {
     const verifier = this.#verifierOf(token);
     if (verifier instanceof Failure) return verifier;
-    const checked = this.#settle(token, verifier).finally(() => this.#checking.delete(token));
-    this.#checking.set(token, checked);
+    const checked = this.#settle(id, token, verifier).finally(() => this.#checking.delete(id));
+    this.#checking.set(id, checked);
     return checked;
   }
 
@@ -80,7 +82,7 @@ export class Tokens {
     return new Failure('token_invalid', { message });
   }
 
-  async #settle(token: string, verifier: Verifier): Promise<Verified | Failure> {
+  async #settle(id: string, token: string, verifier: Verifier): Promise<Verified | Failure> {
     let outcome: Verified | Failure;
     try {
       outcome = await verifier.verify(token);
@@ -90,15 +92,20 @@ export class Tokens {
     }
     const now = this.#outside.time.now();
     if (outcome instanceof Failure) {
-      if (outcome.reason !== 'issuer_unavailable') this.#bad.set(token, outcome, now + identityLimits.refusedMs);
+      if (outcome.reason !== 'issuer_unavailable') this.#bad.set(id, outcome, now + identityLimits.refusedMs);
       return outcome;
     }
     const asked = verifier instanceof IntrospectionVerifier;
     const keepMs = asked ? identityLimits.introspectedMs : identityLimits.verifiedMs;
-    this.#good.set(token, outcome, Math.min(now + keepMs, outcome.principal.expiresAt ?? Number.POSITIVE_INFINITY));
+    this.#good.set(id, outcome, Math.min(now + keepMs, outcome.principal.expiresAt ?? Number.POSITIVE_INFINITY));
     if (asked) this.#askedAbout.set(outcome.principal, token);
     return outcome;
   }
+}
+
+function hashOf(token: string): string {
+  // In one step: for a text of this size it costs no more than to look up the text itself.
+  return hash('sha256', token, 'base64');
 }
 
 /** As the token says itself, unproven: it only chooses who is to prove it. Undefined where it cannot be read, or says nothing. */
