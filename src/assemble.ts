@@ -21,6 +21,7 @@ import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
 import { Hub } from './gateway/hub.ts';
 import { shownTo } from './gateway/leave/shown.ts';
+import { UnmatchedNames } from './gateway/leave/unmatched.ts';
 import { Lists, type ListsOptions } from './gateway/lists.ts';
 import type { Digest } from './gateway/merged.ts';
 import { outdating } from './gateway/reading.ts';
@@ -162,7 +163,10 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const shelf = new Shelf(limits, () => clock.now());
   const hub = new Hub(backends, shelf, clock);
   const watch = (backend: string) => hub.watch(backend);
-  const lists = new Lists({ backends, shelf, watch, cursors: createCursors(seal), clock, limits, digest, warn, shown });
+  const names = config.policy && new UnmatchedNames(config.policy, config.endpoints, warn);
+  const read = names?.read.bind(names);
+  const cursors = createCursors(seal);
+  const lists = new Lists({ backends, shelf, watch, cursors, clock, limits, digest, warn, shown, read });
   const gateway = new Spine({
     limits,
     backends,

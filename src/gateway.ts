@@ -71,7 +71,11 @@ export class Spine implements Gateway {
     const { endpoint, credentials } = request;
     const asked = (): Asked => (message === undefined ? { kind: 'unreadable' } : askedOf(message));
     const who = this.#rooms.door.identify(endpoint.path, credentials, asked);
-    const told = (found: Principal | Failure) => (found instanceof Failure ? found : failure);
+    const told = (found: Principal | Failure) => {
+      if (found instanceof Failure) return found;
+      this.#rooms.leave.refused({ principal: found, endpoint }, failure);
+      return failure;
+    };
     return who instanceof Promise ? who.then(told) : told(who);
   }
 
@@ -129,8 +133,11 @@ export class Spine implements Gateway {
 
   #take(era: Era, turn: Turn): void {
     const { message, reply } = turn;
-    const refuse = (error: unknown) =>
-      reply.refuse(this.#rooms.fault(error), era, message.kind === 'request' ? message.id.raw : undefined);
+    const refuse = (error: unknown) => {
+      const failure = this.#rooms.fault(error);
+      this.#rooms.leave.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
+      reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
+    };
     try {
       // What helps to finish the work in hand, an answer or a cancellation, is still taken.
       if (this.#draining && (message.kind === 'request' || message.kind === 'batch'))

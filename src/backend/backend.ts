@@ -7,7 +7,7 @@ import type { ClientFacts } from '../exchange/call.ts';
 import type { Backend, BackendState, Discovery, Lane, LaneSink } from '../exchange/lane.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Raw } from '../wire/compose.ts';
-import type { Era } from '../wire/revisions.ts';
+import type { Era, Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
@@ -40,6 +40,8 @@ export interface BackendOptions {
   readonly self: Raw;
   /** One legacy session for everybody. */
   readonly share: boolean;
+  /** Which may be spoken to it; absent: all. */
+  readonly revisions?: readonly Revision[] | undefined;
 }
 
 /** Doubts about what was found out a moment ago are not followed: whoever provokes errors must not provoke probes. */
@@ -151,7 +153,7 @@ export class LiveBackend implements Backend {
   }
 
   async #openLegacy(client: ClientFacts, sink: LaneSink): Promise<LegacyLane> {
-    const { clock, limits, notes, self } = this.#options;
+    const { clock, limits, notes, self, revisions } = this.#options;
     const line = await this.#legacyLine();
     let lane: LegacyLane;
     try {
@@ -161,6 +163,7 @@ export class LiveBackend implements Backend {
         limits,
         notes,
         self,
+        revisions,
         health: this.#keeper,
         ended: (gone) => void this.#lanes.delete(gone),
       });
@@ -265,8 +268,8 @@ export class LiveBackend implements Backend {
   }
 
   #probeOptions(): ProbeOptions {
-    const { connector, limits, clock, self } = this.#options;
-    return { connector, limits, clock, self };
+    const { connector, limits, clock, self, revisions } = this.#options;
+    return { connector, limits, clock, self, revisions };
   }
 
   #fresh(now: number): Knowledge | undefined {

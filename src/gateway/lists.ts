@@ -49,6 +49,8 @@ export interface ListsOptions {
   readonly warn: Warn;
   /** What somebody is shown of a list; undefined where that is all of it. */
   readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => Shown | undefined;
+  /** A list was read of every backend behind the endpoint. */
+  readonly read?: ((endpoint: Endpoint, list: string | undefined, view: View) => void) | undefined;
 }
 
 export interface ListsLimits {
@@ -103,6 +105,12 @@ export class Lists {
     const names = createNames(backends, this.#options.digest);
     this.#names.set(path, names);
     return names;
+  }
+
+  /** Those of the backends of which the reader may know that they have something of this name. */
+  knownToHave(endpoint: Endpoint, row: MethodRow, reader: Reader, name: string, among: readonly string[]): string[] {
+    const shown = this.#options.shown(endpoint, row, reader.principal);
+    return among.filter((backend) => shown === undefined || shown.knowsOf(backend, name));
   }
 
   /** The merged list, from what is kept and good; else every backend that has to be asked is asked, all at once. */
@@ -247,6 +255,7 @@ export class Lists {
         backends,
       });
     }
+    if (missing.length === 0) this.#options.read?.(endpoint, row.list, view);
     const merged = new Merged({
       endpoint: endpoint.path,
       row,

@@ -98,6 +98,11 @@ function ofHints(hints: Hints, inquiry: Inquiry): Outcome {
 
 function ofCondition(condition: Condition, inquiry: Inquiry): Outcome {
   const { reads } = condition;
+  // Whatever is not known yet, it cannot hold.
+  for (const need of condition.needs) {
+    const known = inquiry.known(need);
+    if (known !== undefined && known !== need.value) return 'no';
+  }
   if (!inquiry.complete && reads.has('arguments')) return 'maybe';
   if (inquiry.kind !== undefined && inquiry.name === undefined && (reads.has('name') || reads.has('annotations'))) {
     return 'maybe';

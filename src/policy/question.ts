@@ -6,7 +6,7 @@ import { askKind, type ThingKind } from './actions.ts';
 import { bounded, principalFacts, unseen } from './facts.ts';
 import { type FullHints, fullHints } from './hints.ts';
 import { readingsOf } from './names.ts';
-import type { FactName } from './rules.ts';
+import type { FactName, Need } from './rules.ts';
 
 export interface Thing {
   readonly kind: ThingKind;
@@ -72,6 +72,26 @@ export class Inquiry {
     this.complete = complete;
     this.#asked = asked;
     this.#looking = looking;
+  }
+
+  /** Undefined where it is not known, or could be one of two. */
+  known({ fact, member }: Pick<Need, 'fact' | 'member'>): string | undefined {
+    switch (fact) {
+      case 'principal': {
+        const { principal } = this;
+        return (member === 'key' ? principal.keyName : principal[member ?? 'kind']) ?? '';
+      }
+      case 'name':
+        return this.also === undefined && (this.kind === undefined || this.name !== undefined)
+          ? (this.name ?? '')
+          : undefined;
+      case 'backend':
+        return this.backend === '' ? undefined : this.backend;
+      case 'kind':
+        return this.kind ?? '';
+      default:
+        return this[fact];
+    }
   }
 
   get readings(): readonly string[] {

@@ -219,7 +219,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: protocol, command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, limits, disabled, profile
+  expected one of: protocol, command, args, env, cwd, share, maxProcesses, idleMs, url, headers, auth, transport, limits, disabled, profile
   did you mean \`maxProcesses\`?`,
     },
     {
@@ -452,7 +452,7 @@ bascule.yaml:15:11: \`path\` has a wrong value
 bascule.yaml:17:28: \`revisions\` has a wrong value
   17 |     profile: { revisions: [2025-6-18], batch: **** }
      |                            ^^^^^^^^^
-  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28, latest
+  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28
   did you mean \`2025-06-18\`?
 
 bascule.yaml:17:40: unknown key \`batch\`

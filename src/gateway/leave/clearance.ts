@@ -42,20 +42,31 @@ export function clear(
   const { leave, targets } = knowing;
   const { endpoint, row, message } = wanted;
   if (leave.isFree(endpoint)) return leave.free(wanted, target.backend);
-  const wish = { ...wanted, backend: target.backend };
   const named = namedThing(row, message);
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named
       : targets.thing(endpoint, named.kind, { backend: target.backend, name: target.name ?? '' }, reader());
   const ask = (found: Thing | undefined): Grant | Promise<Grant> => {
-    if (found === undefined || !leave.readsAnnotations(target.backend, row)) return granted({ ...wish, thing: found });
+    if (found === undefined || !leave.readsAnnotations(target.backend, row))
+      return granted(wishOf(wanted, target.backend, found));
     return annotationsOf(knowing, target, named?.name ?? '', reader()).then((annotations) =>
-      granted({ ...wish, thing: found, annotations: () => annotations }),
+      granted({ ...wishOf(wanted, target.backend, found), annotations: () => annotations }),
     );
   };
-  const granted = (whole: Wish): Grant => ({ ...leave.ask(whole), again: () => granted(whole) });
+  const granted = (whole: Wish): Grant => {
+    const { permit, over } = leave.ask(whole);
+    return { permit, over, again: () => granted(whole) };
+  };
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
+}
+
+function wishOf(
+  { principal, endpoint, row, message, revision }: Wanted,
+  backend: string,
+  thing: Thing | undefined,
+): Wish {
+  return { principal, endpoint, row, backend, revision, message, thing };
 }
 
 /**
