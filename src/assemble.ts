@@ -1,39 +1,40 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
 import { createHash, randomBytes } from 'node:crypto';
 import { about } from './about.ts';
-import { assembleLeave } from './assemble-leave.ts';
+import { AUDIT_CLOSE_MS, Leaves } from './assemble-leave.ts';
 import { createBackend } from './backend/create.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
-import type { Config } from './config/config.ts';
+import type { BackendConfig, Config } from './config/config.ts';
 import { Backends } from './exchange/backends.ts';
 import type { Warn } from './exchange/bridge/drive.ts';
 import { Parking } from './exchange/bridge/parking.ts';
 import type { Clock } from './exchange/clock.ts';
-import type { BackendState } from './exchange/lane.ts';
+import type { Backend, BackendState } from './exchange/lane.ts';
 import { Lanes } from './exchange/lanes.ts';
 import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
 import { Hub } from './gateway/hub.ts';
-import { shownTo } from './gateway/leave/shown.ts';
-import { Lists, type ListsOptions } from './gateway/lists.ts';
+import { InForce } from './gateway/in-force.ts';
+import { Lists } from './gateway/lists.ts';
 import type { Digest } from './gateway/merged.ts';
+import { Occupied } from './gateway/occupied.ts';
 import { outdating } from './gateway/reading.ts';
 import { Targets } from './gateway/targets.ts';
 import { Tenure } from './gateway/tenure.ts';
 import { Work } from './gateway/work.ts';
 import { Spine } from './gateway.ts';
-import { createIdentity } from './identity/create.ts';
+import { createIdentity, type IdentityRoom } from './identity/create.ts';
 import { Door } from './identity/door.ts';
 import type { Fetch } from './identity/ports.ts';
-import { pathsOf, routesOf } from './ingress/routes.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
 import type { Counters } from './observe/counters.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
+import { generationOf, Renewing } from './reload/renewing.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
 import type { EventLog } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
@@ -43,6 +44,10 @@ export interface Assembled {
   readonly door: Door;
   /** Lets people in, once it is known where we listen; nobody comes in before. */
   open(url: string): void;
+  /** In force at the moment. */
+  readonly config: Config;
+  /** Puts another config in force, all of it at once. What cannot change while the program runs is as it was in it. */
+  renew(next: Config): void;
   readonly backends: Backends;
   /** Lets work finish for so long, then ends everything, processes included. */
   close(drainMs: number): Promise<void>;
@@ -65,9 +70,6 @@ export interface AssembleOptions {
   readonly audit?: Audit;
 }
 
-/** For the last records to reach their place: a disk that takes longer has failed. */
-const AUDIT_CLOSE_MS = 2_000;
-
 /** 192 bits, in characters that may stand in a header. */
 const newId = () => randomBytes(24).toString('base64url');
 
@@ -87,43 +89,40 @@ const digest: Digest = (...parts) => {
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const backends = new Backends(
-    config.backends.map((backend) =>
-      createBackend(backend, {
-        limits,
-        clock,
-        version: about.version,
-        notes: backendNotes(backend.name, log, counters),
-      }),
-    ),
-  );
-  for (const backend of backends) {
+  const makeBackend = (settings: BackendConfig): Backend => {
+    const notes = backendNotes(settings.name, log, counters);
+    const backend = createBackend(settings, { limits, clock, version: about.version, notes });
     backend.onChange((state) => options.onBackendState?.(backend.name, state));
-  }
-  const room = createIdentity(config.identity, {
-    // Expiry is about the time of day, which the gateway's own clock need not know.
-    time: { now: options.timeOfDay ?? Date.now, after: (ms, action) => clock.after(ms, action) },
-    fetch: options.fetch ?? fetch,
-    keyFileAt,
-    warn: (text, facts) => log.warn(facts, text),
-  });
-  const door = new Door(room);
+    return backend;
+  };
+  const backends = new Backends(config.backends.map(makeBackend));
+  const makeRoom = (identity: Config['identity']): IdentityRoom =>
+    createIdentity(identity, {
+      // Expiry is about the time of day, which the gateway's own clock need not know.
+      time: { now: options.timeOfDay ?? Date.now, after: (ms, action) => clock.after(ms, action) },
+      fetch: options.fetch ?? fetch,
+      keyFileAt,
+      warn: (text, facts) => log.warn(facts, text),
+    });
+  const door = new Door(makeRoom(config.identity));
   const seal = createSeal(config.seal.key);
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const timeOfDay = options.timeOfDay ?? Date.now;
   const { stdoutIsProtocol = false } = options;
-  const { leave, audit } = assembleLeave(config, { ...options, log, counters, clock, timeOfDay, stdoutIsProtocol });
-  const shown: ListsOptions['shown'] = (endpoint, row, principal) => shownTo(leave, endpoint, row, principal);
+  const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay, stdoutIsProtocol });
+  const inForce = new InForce(generationOf(config, leaves.make(config)));
+  const occupied = new Occupied();
   const shelf = new Shelf(limits, () => clock.now());
   const hub = new Hub(backends, shelf, clock);
   const watch = (backend: string) => hub.watch(backend);
-  const lists = new Lists({ backends, shelf, watch, cursors: createCursors(seal), clock, limits, digest, warn, shown });
-  const gateway = new Spine({
+  const lists = new Lists({ backends, shelf, watch, cursors: createCursors(seal), clock, limits, digest, warn });
+  const gateway: Spine = new Spine({
     limits,
     backends,
     door,
     tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
-    leave,
+    inForce,
+    occupied,
     shelf,
     lists,
     targets: new Targets(backends, lists),
@@ -135,7 +134,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       seal,
       lease: new MemoryLease(() => clock.now()),
       newId,
-      roomAt: (name) => parkingRoom(config, name),
+      roomAt: (name) => parkingRoom(renewing.config, name),
     }),
     toolHeaders: new ToolHeaders(clock),
     events,
@@ -146,23 +145,24 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     count: (name) => counters.count(name),
   });
+  const renewing: Renewing = new Renewing(config, {
+    ...{ gateway, door, backends, occupied, inForce, leaves, clock },
+    ...{ makeBackend, makeRoom },
+  });
   return {
     gateway,
     door,
-    open: (url) => {
-      const routes = routesOf(config.endpoints);
-      const entrances = config.endpoints.map((endpoint) => ({
-        paths: pathsOf(routes, endpoint),
-        identity: endpoint.identity,
-      }));
-      door.open(config.identity, entrances, url);
+    open: (url) => renewing.open(url),
+    renew: (next) => renewing.renew(next),
+    get config() {
+      return renewing.config;
     },
     backends,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
       door.close();
-      await Promise.all([...backends].map((backend) => backend.close()));
-      await audit?.close(AUDIT_CLOSE_MS);
+      await Promise.all([renewing.close(), ...[...backends].map((backend) => backend.close())]);
+      await leaves.close(AUDIT_CLOSE_MS);
     },
   };
 }

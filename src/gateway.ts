@@ -16,6 +16,7 @@ import { askedOf } from './gateway/entry.ts';
 import { LegacyFront } from './gateway/legacy.ts';
 import { Lines } from './gateway/lines.ts';
 import { ModernFront } from './gateway/modern.ts';
+import { forgetGone, type Renewal } from './gateway/renewal.ts';
 import type { Rooms } from './gateway/rooms.ts';
 import type { Turn } from './gateway/turn.ts';
 import type { Asked } from './identity/door.ts';
@@ -42,13 +43,23 @@ export class Spine implements Gateway {
   }
 
   receive(arrival: Arrival): void {
-    const { endpoint, credentials, header, paramHeaders, message, reply } = arrival;
+    const { credentials, header, paramHeaders, message, reply } = arrival;
+    const { inForce, door } = this.#rooms;
+    const { path } = arrival.endpoint;
+    const asOf = inForce.now;
+    const { leave } = asOf;
+    const endpoint = asOf.endpoints.get(path);
     const era = eraOf(message, header('mcp-protocol-version'));
+    if (endpoint === undefined) {
+      reply.refuse(new Failure('path_not_found'), era);
+      return;
+    }
     const enter = (who: Principal | Failure) => {
       if (who instanceof Failure) reply.refuse(who, era);
       else
         this.#take(era, {
           endpoint,
+          leave,
           principal: who,
           credentials,
           message,
@@ -58,8 +69,9 @@ export class Spine implements Gateway {
           line: undefined,
         });
     };
-    const who = this.#rooms.door.identify(endpoint.path, credentials, () => askedOf(message));
-    if (who instanceof Promise) void who.then(enter);
+    const who = door.identify(path, credentials, () => askedOf(message));
+    // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
+    if (who instanceof Promise) void who.then((found) => (inForce.now === asOf ? enter(found) : this.receive(arrival)));
     else enter(who);
   }
 
@@ -119,6 +131,17 @@ export class Spine implements Gateway {
     tenure.close();
     parking.close();
     lanes.close();
+  }
+
+  /** Another config is in force: whoever is here goes on with it. */
+  renew(renewal: Renewal): void {
+    const { hub, sessions } = this.#rooms;
+    forgetGone(this.#rooms, renewal);
+    for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);
+    for (const session of this.#lines.bound) this.#legacy.renewed(session, renewal, true);
+    this.#lines.renewed(renewal);
+    this.#modern.renewed(renewal);
+    hub.renewed(renewal.lists);
   }
 
   #take(era: Era, turn: Turn): void {

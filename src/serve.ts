@@ -66,13 +66,14 @@ function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
 }
 
-function readiness({ backends }: Assembled) {
+function readiness({ backends, config }: Assembled) {
   const states = [...backends].map(({ name, state }) => ({
     name,
     state: state.state,
     ...(state.state === 'down' ? { reason: state.failure.reason } : {}),
   }));
   return {
+    generation: config.generation,
     ready: states.every(({ state }) => state !== 'starting'),
     backends: Object.fromEntries(states.map(({ name, ...rest }) => [name, rest])),
   };

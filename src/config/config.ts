@@ -22,6 +22,8 @@ export interface Config {
   readonly rates: readonly RateSettings[];
   /** Absent: nothing is recorded. */
   readonly audit?: AuditSettings;
+  /** Whether the files that it was read from are looked at, and read again when they change. */
+  readonly watch: boolean;
   /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
   readonly seal: { readonly key?: string };
 }

@@ -85,6 +85,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     ...(reading.audit && { audit: reading.audit }),
     limits: reading.limits ?? defaultLimits,
     log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
+    watch: reading.watch ?? true,
     seal: key === undefined ? {} : { key },
   };
   return { config: deepFreeze(config), notices: reading.notices };

@@ -55,6 +55,7 @@ const settings = {
   rates: z.unknown().optional(),
   audit: z.unknown().optional(),
   log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
+  watch: shape.flag.optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
     .optional(),
@@ -137,7 +138,18 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   // The same for where we listen: that it is open to others is told together with everything else.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
   const leave = { policy, rates, audit };
-  return { listen, backends, endpoints, limits, identity, ...leave, log: file?.log, seal: file?.seal, notices };
+  return {
+    listen,
+    backends,
+    endpoints,
+    limits,
+    identity,
+    ...leave,
+    log: file?.log,
+    watch: file?.watch,
+    seal: file?.seal,
+    notices,
+  };
 }
 
 function shallow(document: ConfigDocument, key: string): unknown {

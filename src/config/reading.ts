@@ -16,6 +16,7 @@ export interface Reading {
   readonly endpoints?: readonly EndpointConfig[] | undefined;
   readonly limits?: Limits | undefined;
   readonly log?: { readonly level?: LogLevel | undefined } | undefined;
+  readonly watch?: boolean | undefined;
   readonly seal?: { readonly key?: string | undefined } | undefined;
   /** Absent where it is wrong, and reported, or where the dialect has none. */
   readonly identity?: IdentityReading | undefined;

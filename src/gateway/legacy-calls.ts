@@ -2,6 +2,7 @@
 import { offers } from '../catalog/offers.ts';
 import { Failure } from '../errors.ts';
 import { admitLegacy, unknownMethod } from '../exchange/admit.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import type { StartCall } from '../exchange/bridge/drive.ts';
 import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
 import { subscribeRequest } from '../exchange/bridge/watching.ts';
@@ -15,6 +16,7 @@ import { PooledCall } from '../exchange/pooled-call.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
+import { notificationBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { textMember } from '../wire/values.ts';
@@ -26,6 +28,7 @@ import type { Grant } from './leave/wish.ts';
 import type { Reader } from './lists.ts';
 import { discoverAll, inClientNames, listCall } from './many.ts';
 import { readerForSession } from './reading.ts';
+import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
 import { SessionLinks } from './session-links.ts';
 import { isMerged, type Target } from './targets.ts';
@@ -35,6 +38,8 @@ import type { Turn } from './turn.ts';
 /** A request that may go on. */
 export interface Cleared {
   readonly principal: Principal;
+  /** As it was when the request came in. */
+  readonly endpoint: Endpoint;
   readonly grant: Grant;
   /** Absent where the gateway answers for all backends together. */
   readonly target: Target | undefined;
@@ -58,14 +63,14 @@ export class LegacyCalls {
    * only where lists have to be read first.
    */
   clear(turn: Turn, session: Session, message: Request): Cleared | Promise<Cleared> {
-    const { principal } = turn;
-    const { endpoint, client } = session;
+    const { principal, endpoint, leave } = turn;
+    const { client } = session;
     const row = admitLegacy(message, client.revision);
     // Nobody would hear what it is subscribed to.
     if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
-    const wanted = { principal, endpoint, row, message, revision: client.revision };
+    const wanted = { principal, endpoint, leave, row, message, revision: client.revision };
     const [only = ''] = endpoint.backends;
-    const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, grant, target });
+    const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, endpoint, grant, target });
     if (!isMerged(endpoint)) {
       const target = { backend: only, message };
       return after(
@@ -75,7 +80,7 @@ export class LegacyCalls {
     }
     if (row.method !== 'ping' && !this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
     if (row.ours === true || row.list !== undefined || row.method === setLevel.method)
-      return whole(undefined)(this.#rooms.leave.ask({ ...wanted, backend: '' }));
+      return whole(undefined)(leave.ask({ ...wanted, backend: '' }));
     const reader = this.#reader(session, principal);
     return after(this.#rooms.targets.find(endpoint, row, message, reader), (target) => {
       demandToolScopes(this.#rooms, turn, target);
@@ -99,22 +104,24 @@ export class LegacyCalls {
     const { endpoint } = session;
     const [only = ''] = endpoint.backends;
     if (!isMerged(endpoint)) return (await this.#lane(session, only, permit)).discovery;
-    this.#links.set(session, new SessionLinks(this.#rooms, session));
+    this.#link(session);
     return discoverAll(this.#rooms, endpoint, session.principal);
   }
 
   async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
     const { request: message, row } = exchange;
     const cleared = clearing instanceof Promise ? await clearing : clearing;
-    const { principal, grant, target } = cleared;
+    const { principal, endpoint, grant, target } = cleared;
     exchange.watch(grant.over);
     if (exchange.settled) return;
-    if (target !== undefined) return this.#serveOne(session, exchange, { principal, grant, target });
+    if (target !== undefined) return this.#serveOne(session, exchange, { principal, endpoint, grant, target });
     if (row.method === 'ping') exchange.respondResult('{}');
     else if (row.method === setLevel.method) this.#setLevels(session, exchange);
     else {
       const reader = this.#reader(session, principal);
-      const start = listCall(this.#rooms, session.endpoint, reader, () => unknownMethod(message, 'legacy'));
+      const start = listCall(this.#rooms, { endpoint, leave: grant.leave }, reader, () =>
+        unknownMethod(message, 'legacy'),
+      );
       new LegacyDrive({ ...this.#rooms, session }, exchange, callRequest(session, exchange, message), start).begin();
     }
   }
@@ -137,6 +144,41 @@ export class LegacyCalls {
       );
     }
     if (!isReady || !merged) return;
+    this.#hearAll(session);
+  }
+
+  /** The session goes on with what is in force now. False where it cannot: its other half is gone. */
+  renewed(session: Session, { gone, lists }: Renewal): boolean {
+    const { endpoint, lanes, listenings } = session;
+    const wasAlone = !this.#links.has(session);
+    const lost = [...lanes.keys()].filter((backend) => gone.has(backend));
+    const isStream = session.downstream instanceof StreamsDownstream;
+    if (wasAlone && !isMerged(endpoint) && isStream && lost.length > 0) return false;
+    for (const backend of lost) {
+      lanes.delete(backend);
+      listenings.get(backend)?.close();
+      listenings.delete(backend);
+      this.#links.get(session)?.gone(backend);
+    }
+    this.reshape(session);
+    if (session.initialized === undefined || !wasAlone || isMerged(endpoint)) return true;
+    for (const { method } of lists.get(endpoint.path) ?? [])
+      session.downstream.deliver(notificationBytes(method), 'keep', method);
+    return true;
+  }
+
+  /** Where one backend stood behind the endpoint there may be several now. */
+  reshape(session: Session): void {
+    if (!isMerged(session.endpoint)) return;
+    this.#link(session);
+    if (session.initialized !== undefined) this.#hearAll(session);
+  }
+
+  #link(session: Session): void {
+    if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#rooms, session));
+  }
+
+  #hearAll(session: Session): void {
     this.#links.get(session)?.begin((backend) => this.#openIfLegacy(session, backend));
     for (const backend of session.endpoint.backends) this.#openIfLegacy(session, backend);
   }
@@ -144,7 +186,8 @@ export class LegacyCalls {
   /** For what follows from something that was asked for: the lanes of a session, what they are told anew. */
   #may(session: Session, row: MethodRow, backend: string, principal = session.principal): Permit | undefined {
     const { endpoint, client } = session;
-    return this.#rooms.leave.may({ principal, endpoint, row, backend, revision: client.revision });
+    const { leave } = this.#rooms.inForce.now;
+    return leave.may({ principal, endpoint, row, backend, revision: client.revision });
   }
 
   async #serveOne(session: Session, exchange: Exchange, cleared: Bound): Promise<void> {
@@ -152,6 +195,7 @@ export class LegacyCalls {
     const { target, grant } = cleared;
     const { backend, message } = target;
     const { permit } = grant;
+    this.#rooms.occupied.enter(backend, exchange);
     const lane = await this.#laneFor(session, backend, permit, row);
     if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
     this.#remember(session, exchange, target);
@@ -170,14 +214,16 @@ export class LegacyCalls {
             )
         : undefined;
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
-    const start = eachRoundAnew(exchange, grant, this.#starter(session, lane, row, cleared));
+    const start = eachRoundAnew(exchange, grant, (given) =>
+      this.#starter(session, lane, row, { ...cleared, grant: given }),
+    );
     new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
   }
 
-  #starter(session: Session, lane: HeldLane, row: MethodRow, { principal, grant, target }: Bound): StartCall {
-    const { endpoint } = session;
-    const { permit } = grant;
-    const to = { leave: this.#rooms.leave, principal, endpoint, backend: target.backend, row };
+  #starter(session: Session, lane: HeldLane, row: MethodRow, cleared: Bound): StartCall {
+    const { principal, endpoint, grant, target } = cleared;
+    const { permit, leave } = grant;
+    const to = { leave, inForce: this.#rooms.inForce, principal, endpoint, backend: target.backend, row };
     if (!isMerged(endpoint)) return (next, sink) => lane.call(permit, next, guarded(sink, to));
     const links = this.#links.get(session);
     const said = links && ((notification: Notification) => links.translate(target.backend, notification));
@@ -242,6 +288,7 @@ export class LegacyCalls {
 
   #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
     const merged = isMerged(session.endpoint);
+    const isMergedNow = () => isMerged(session.endpoint);
     const isNew = !session.lanes.has(backend);
     // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
     // opened anew with the next request. So is one of several, or at once: its client listens to it.
@@ -249,9 +296,9 @@ export class LegacyCalls {
     const openedAt = clock.now();
     const opening = lanes.forSession(permit, session, backend, () => {
       this.#links.get(session)?.outdated(backend);
-      if (!merged && session.downstream instanceof StreamsDownstream)
+      if (!isMergedNow() && session.downstream instanceof StreamsDownstream)
         sessions.end(session, new Failure('session_not_found'));
-      if (merged && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
+      if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
         this.#openIfLegacy(session, backend);
     });
     if (merged && isNew) {

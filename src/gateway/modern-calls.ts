@@ -9,12 +9,12 @@ import type { CallRequest } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Permit } from '../policy/permit.ts';
 import { spliceMessage } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
-import { guarded, isGuarded } from './leave/guarded.ts';
+import { guarded } from './leave/guarded.ts';
+import type { Grant } from './leave/wish.ts';
 import { inClientNames } from './many.ts';
 import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
@@ -34,7 +34,7 @@ export interface Admitted {
 /** One that has leave to reach its backend, in that backend's names. */
 interface Bound extends Admitted {
   readonly target: Target;
-  readonly permit: Permit;
+  readonly grant: Grant;
   /** Rounds that the same request has had, where this is a retry that makes its call anew. */
   readonly rounds: number;
 }
@@ -46,19 +46,21 @@ export class ModernCalls {
     this.#rooms = rooms;
   }
 
-  begin(admitted: Admitted, target: Target, permit: Permit): void {
+  begin(admitted: Admitted, target: Target, grant: Grant): void {
     const { message } = target;
     const request = message === admitted.request.message ? admitted.request : { ...admitted.request, message };
     const { principal, endpoint, exchange, header } = admitted;
     // Written out: spreading costs every call more than all else here.
-    const bound: Bound = { principal, endpoint, exchange, request, header, target, permit, rounds: 0 };
+    const bound: Bound = { principal, endpoint, exchange, request, header, target, grant, rounds: 0 };
+    if (request.row.longLived !== true) this.#rooms.occupied.enter(target.backend, exchange);
     const lane = this.#rooms.lanes.stateless(target.backend, principal);
     if (lane !== undefined) this.#drive(bound, lane);
     else this.#findLane(bound).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
   }
 
   async #findLane(bound: Bound): Promise<void> {
-    const { target, endpoint, exchange, principal, permit, request } = bound;
+    const { target, endpoint, exchange, principal, grant, request } = bound;
+    const { permit } = grant;
     const { backend } = target;
     const { eras } = await this.#rooms.lanes.discover(backend, principal);
     const state = member(request.message.params, 'requestState');
@@ -120,16 +122,15 @@ export class ModernCalls {
     else this.#call(bound, lane);
   }
 
-  #call({ exchange, request, permit, principal, endpoint, rounds, target }: Bound, lane: HeldLane): void {
+  #call({ exchange, request, grant, principal, endpoint, rounds, target }: Bound, lane: HeldLane): void {
     const { serverInfo } = lane.discovery;
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
-    const { leave } = this.#rooms;
+    const { inForce } = this.#rooms;
     const { backend } = target;
     const { row } = request;
+    const { leave, permit } = grant;
     new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin((next, sink) => {
-      const heard = isGuarded(leave, endpoint, backend)
-        ? guarded(sink, { leave, principal, endpoint, backend, row })
-        : sink;
+      const heard = guarded(sink, { leave, inForce, principal, endpoint, backend, row });
       return lane.call(permit, next, inClientNames(heard, target));
     });
   }

@@ -23,8 +23,8 @@ export interface Entrance {
 }
 
 export class Door {
-  readonly #room: IdentityRoom;
-  readonly #guards = new Map<string, Guard>();
+  #room: IdentityRoom;
+  #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
 
   constructor(room: IdentityRoom) {
@@ -35,12 +35,35 @@ export class Door {
   open(settings: IdentitySettings, entrances: readonly Entrance[], listening: string): void {
     const bases = basesOf(settings, listening);
     const guarded: Guarded[] = [];
+    const guards = new Map<string, Guard>();
     for (const { paths, identity } of entrances) {
       const guard = this.#room.guardFor(identity, bases, paths);
-      this.#guards.set(paths[0] ?? '', guard);
+      guards.set(paths[0] ?? '', guard);
       if (guard.kind === 'guarded') guarded.push(guard);
     }
+    this.#guards = guards;
     this.#documents = metadataRoutes(guarded);
+  }
+
+  /** Other keys and issuers than before. To be followed by `open`. */
+  refit(room: IdentityRoom): void {
+    if (room === this.#room) return;
+    this.#room.close();
+    this.#room = room;
+  }
+
+  /** Whoever started us over stdio. */
+  get local(): Principal {
+    return this.#room.local;
+  }
+
+  /** Whether somebody who came in there could come in again. */
+  admits(path: string, principal: Principal): boolean {
+    const guard = this.#guards.get(path);
+    if (guard === undefined) return false;
+    if (guard.kind === 'open') return principal.kind === 'local';
+    const isTaken = (principal.kind === 'key' && guard.keys) || (principal.kind === 'token' && guard.tokens);
+    return isTaken && this.stillGood(principal) && guard.scopes.check(principal, {}) === undefined;
   }
 
   /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */

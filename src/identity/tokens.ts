@@ -53,7 +53,7 @@ export class Tokens {
    */
   stillGood(principal: Principal): boolean {
     if (principal.expiresAt !== undefined && principal.expiresAt <= this.#outside.time.now()) return false;
-    if (this.#over.has(principal)) return false;
+    if (this.#over.has(principal) || !this.#byIssuer.has(principal.issuer ?? '')) return false;
     const token = this.#askedAbout.get(principal);
     if (token === undefined) return true;
     const known = this.verify(token);
