@@ -6,11 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { about } from './about.ts';
 import { describeConfig } from './config/describe.ts';
-import { type Loaded, loadConfig } from './config/load.ts';
+import type { Loaded } from './config/load.ts';
 import { ConfigError } from './config/problems.ts';
 import { KeyFileError } from './identity/key-file.ts';
 import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
+import { ConfigSource } from './reload/source.ts';
 import { serve } from './serve.ts';
 import { serveOverStdio } from './stdio.ts';
 
@@ -139,25 +140,26 @@ function withFlags(command: Command): Command {
 async function withConfig(
   path: string | undefined,
   flags: Flags,
-  action: (loaded: Loaded) => Promise<void>,
+  action: (loaded: Loaded, source: ConfigSource) => Promise<void>,
 ): Promise<void> {
+  const source = new ConfigSource({
+    path,
+    cwd: process.cwd(),
+    env: process.env,
+    readFile,
+    overrides: flags,
+    demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
+  });
   let loaded: Loaded;
   try {
-    loaded = loadConfig({
-      path,
-      cwd: process.cwd(),
-      env: process.env,
-      readFile,
-      overrides: flags,
-      demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
-    });
+    loaded = source.load();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.format()}\n`);
     process.exitCode = 1;
     return;
   }
-  await action(loaded);
+  await action(loaded, source);
 }
 
 function readFile(path: string): string | undefined {

@@ -8,12 +8,15 @@ import { type HttpServer, startHttp } from './ingress/listener.ts';
 import { Counters } from './observe/counters.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
+import { Reloader } from './reload/reloader.ts';
+import { reloadOnSignal } from './reload/signal.ts';
+import type { ConfigSource } from './reload/source.ts';
 import { stopOnSignal } from './stop.ts';
 
 /** For answers that were settled last to reach their clients. */
 const FLUSH_MS = 1_000;
 
-export async function serve({ config, notices }: Loaded): Promise<void> {
+export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const log = createLog(config.log.level);
   const counters = new Counters();
   // Whoever started us may stop reading what we say; that is no reason to stop serving.
@@ -53,8 +56,19 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
   greeted = true;
   for (const line of early) say(line);
   probeAll(assembled);
+  const reloader = new Reloader({
+    ...{ source, log, counters, clock: systemClock },
+    current: () => assembled.config,
+    renew: (next) => {
+      assembled.renew(next);
+      server.renew(next);
+    },
+  });
+  reloader.watch();
+  reloadOnSignal(() => reloader.reload());
   stopOnSignal(config.limits, async () => {
     log.info({}, 'stopping');
+    reloader.close();
     await assembled.close(config.limits.drainMs);
     await server.close({ drainMs: FLUSH_MS });
     log.info({ counts: counters.snapshot() }, 'stopped');

@@ -17,6 +17,7 @@ import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
+import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { hosting } from './rows/hosting.ts';
 import { lifecycle } from './rows/lifecycle.ts';
@@ -49,6 +50,7 @@ export const groups = {
   gatewayCore,
   gatewayRun,
   gatewayLeave,
+  gatewayReload,
 };
 
 type Groups = typeof groups;
