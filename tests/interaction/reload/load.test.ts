@@ -28,7 +28,7 @@ const script: Script = {
 };
 
 interface Client {
-  ask(method: string, params: Json): Promise<Json>;
+  ask(method: string, params: Json, meta?: object): Promise<Json>;
   /** How the endpoint calls the tool. */
   named(half: Half): string;
 }
@@ -38,8 +38,11 @@ it('a thousand reloads decide each answer by one generation, and lose none', {
   timeout: 120_000,
 }, async () => {
   const [a, b] = await Promise.all([modernBackend(script), legacyBackend(script)]);
-  const records: AuditRecord[] = [];
-  const audit = { write: (record: AuditRecord) => void records.push(record), close: async () => undefined };
+  const records = new Map<string | undefined, AuditRecord>();
+  const audit = {
+    write: (record: AuditRecord) => void records.set(record.traceId, record),
+    close: async () => undefined,
+  };
   const configOf = (half: Half): ConfigValue => ({
     backends: { a: { url: a.url }, b: { url: b.url } },
     policy: { rules: [{ id: half, effect: 'allow', what: ['call'], on: { tools: [half, `*__${half}`] } }] },
@@ -56,11 +59,14 @@ it('a thousand reloads decide each answer by one generation, and lose none', {
     const legacy = await connectLegacy(url);
     clients.push({
       named,
-      ask: async (method, params) => (await legacy.post({ jsonrpc: '2.0', id: 1, method, params })).json(),
+      ask: async (method, params, _meta = {}) =>
+        (await legacy.post({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } })).json(),
     });
-    clients.push({ named, ask: async (method, params) => (await send(url, modern({ method, params }))).json() });
+    clients.push({
+      named,
+      ask: async (method, params, meta = {}) => (await send(url, modern({ method, params, meta }))).json(),
+    });
   }
-  records.length = 0;
 
   let reloading = true;
   let asked = 0;
@@ -71,13 +77,13 @@ it('a thousand reloads decide each answer by one generation, and lose none', {
       const half = halves[n % 2] as Half;
       // A mark that the record shows: the answer and the record are about the same request.
       const mark = `${asked++}`.padStart(32, '0');
-      const _meta = { traceparent: `00-${mark}-0000000000000001-01` };
-      const answer = await ask('tools/call', { ...call(named(half)).params, _meta });
+      const meta = { traceparent: `00-${mark}-0000000000000001-01` };
+      const answer = await ask('tools/call', call(named(half)).params, meta);
       const isDenied = answer.error?.data?.reason === 'policy_denied';
       const isAnswered = answer.result?.content[0].text === half;
       if (isDenied === isAnswered) wrong.push(answer);
       outcomes[isDenied ? 'denied' : 'answered'] += 1;
-      const record = records.find(({ traceId }) => traceId === mark);
+      const record = records.get(mark);
       const isRight = record !== undefined && (record.decision === 'allow') === isAnswered;
       if (!isRight || (halfOf(record.generation) === half) !== isAnswered) wrong.push({ answer, record });
       if (n % 5 !== 0) continue;
