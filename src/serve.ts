@@ -51,11 +51,6 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     process.exitCode = 1;
     return;
   }
-  assembled.open(server.url);
-  say(greeting(config, server.url, notices));
-  greeted = true;
-  for (const line of early) say(line);
-  probeAll(assembled);
   const reloader = new Reloader({
     ...{ source, log, counters, clock: systemClock },
     current: () => assembled.config,
@@ -66,6 +61,11 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   });
   reloader.watch();
   reloadOnSignal(() => reloader.reload());
+  assembled.open(server.url);
+  say(greeting(config, server.url, notices));
+  greeted = true;
+  for (const line of early) say(line);
+  probeAll(assembled);
   stopOnSignal(config.limits, async () => {
     log.info({}, 'stopping');
     reloader.close();
