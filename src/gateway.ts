@@ -135,13 +135,14 @@ export class Spine implements Gateway {
 
   /** Another config is in force: whoever is here goes on with it. */
   renew(renewal: Renewal): void {
-    const { hub, sessions } = this.#rooms;
+    const { hub, sessions, tenure } = this.#rooms;
     forgetGone(this.#rooms, renewal);
     for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);
     for (const session of this.#lines.bound) this.#legacy.renewed(session, renewal, true);
     this.#lines.renewed(renewal);
     this.#modern.renewed(renewal);
     hub.renewed(renewal.lists);
+    tenure.look();
   }
 
   #take(era: Era, turn: Turn): void {

@@ -31,6 +31,7 @@ describe('bascule.yaml', () => {
         identity: nobody,
         rates: [],
         log: { level: 'info' },
+        watch: true,
         seal: {},
       },
     });
@@ -76,6 +77,7 @@ limits:
   drainMs: 2.5 s
   rounds: 3
 log: { level: debug }
+watch: false
 seal: { key: 0123456789abcdef0123456789abcdef }
 `;
     const { config, notices } = load(text, 'bascule.yaml', { PORT: '9000', TOKEN: 'x' }, { generation: 7 });
@@ -153,6 +155,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       rates: [],
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug' },
+      watch: false,
       seal: { key: '0123456789abcdef0123456789abcdef' },
     });
   });
@@ -206,7 +209,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, log, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, log, watch, seal
   did you mean \`listen\`?`,
     },
     {
