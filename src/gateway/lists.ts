@@ -2,8 +2,8 @@
  * The lists of the backends behind one endpoint, as one client sees them: each read in full on the client's own lane, kept
  * while it is good, merged, and handed out page by page. A backend that is down or slow costs its own entries and no others.
  */
-import type { Bound, Cursors, Position } from '../catalog/cursors.ts';
-import { type Entry, readPage, type Scope } from '../catalog/entries.ts';
+import type { Cursors, Position } from '../catalog/cursors.ts';
+import { type Entry, readPage } from '../catalog/entries.ts';
 import { createNames, type Names } from '../catalog/names.ts';
 import { offers } from '../catalog/offers.ts';
 import { Recent } from '../catalog/recent.ts';
@@ -25,6 +25,7 @@ import type { ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { Shown } from './leave/shown.ts';
+import { boundTo, mergedKey, standingKey } from './list-keys.ts';
 import { type Digest, Merged, type Missing } from './merged.ts';
 
 /** Through whose eyes lists are read. */
@@ -387,26 +388,6 @@ export class Lists {
       scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
     };
   }
-}
-
-function mergedKey(
-  { path }: Endpoint,
-  { method }: MethodRow,
-  lists: readonly KeptList[],
-  missing: readonly Missing[] = [],
-): string {
-  const absent = missing.map(({ backend, reason, last }) => `${backend}:${reason}:${last?.version}`);
-  return [path, method, ...lists.map(({ version }) => version), ...absent].join('\n');
-}
-
-/** As many as there are lists of endpoints, for each era of clients. */
-function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers }: Reader): string {
-  return `${prefers} ${method} ${path}`;
-}
-
-/** A list that is one principal's own is nobody else's on its later pages either. */
-function boundTo({ path }: Endpoint, { method }: MethodRow, scope: Scope, { principal }: Reader): Bound {
-  return { endpoint: path, method, ...(scope === 'private' && { principal: principal.key }) };
 }
 
 function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {
