@@ -34,16 +34,24 @@ export interface ConnectionsOutside {
 }
 
 export class Connections {
-  readonly #config: Config;
+  #config: Config;
   readonly #outside: ConnectionsOutside;
   #credentials: Credentials | undefined;
   #ready: () => Promise<void> = async () => undefined;
   #mounted: Mounted | undefined;
   #document: string | undefined;
 
+  #consenting: Consenting | undefined;
+  /** Once there is something to begin again with. */
+  #again: (() => void) | undefined;
+  readonly #waiting: Consenting = {
+    waitFor: async (id, ms) => this.#credentials?.consents.waitFor(id, ms) ?? new Failure('shutting_down'),
+  };
+
   constructor(config: Config, outside: ConnectionsOutside) {
     this.#config = config;
     this.#outside = outside;
+    this.#consenting = this.isNeeded ? this.#waiting : undefined;
   }
 
   /** Whether any backend is presented anything but headers of the config. */
@@ -51,11 +59,16 @@ export class Connections {
     return this.#config.backends.some((backend) => authOf(backend) !== undefined);
   }
 
+  /** Asked for every call. */
   get consenting(): Consenting | undefined {
-    if (!this.isNeeded) return undefined;
-    return {
-      waitFor: async (id, ms) => this.#credentials?.consents.waitFor(id, ms) ?? new Failure('shutting_down'),
-    };
+    return this.#consenting;
+  }
+
+  /** Another config is in force, and with it perhaps other backends. */
+  renew(config: Config): void {
+    this.#config = config;
+    this.#consenting = this.isNeeded ? this.#waiting : undefined;
+    this.#again?.();
   }
 
   /** Nothing is served before it is open. */
@@ -82,7 +95,10 @@ export class Connections {
   async open(url: string, state: State): Promise<void> {
     let opening: Promise<void> | undefined;
     this.#ready = () => {
-      opening ??= state.open().then((opened) => this.#begin(url, opened));
+      opening ??= state.open().then((opened) => {
+        this.#again = () => this.#begin(url, opened);
+        this.#again();
+      });
       return opening;
     };
     const auths = this.#config.backends.flatMap((backend) => authOf(backend) ?? []);
@@ -108,6 +124,7 @@ export class Connections {
         warn,
       },
     );
+    this.#credentials?.close();
     this.#credentials = credentials;
     const { consents } = credentials;
     const ownSignIn = this.#ownSignIn(publicUrl);

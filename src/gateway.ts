@@ -17,6 +17,7 @@ import { RpcFront } from './gateway/json-rpc/front.ts';
 import { LegacyFront } from './gateway/legacy.ts';
 import { Lines } from './gateway/lines.ts';
 import { ModernFront } from './gateway/modern.ts';
+import { forgetGone, type Renewal } from './gateway/renewal.ts';
 import type { Rooms } from './gateway/rooms.ts';
 import type { Turn } from './gateway/turn.ts';
 import type { Asked } from './identity/door.ts';
@@ -46,13 +47,23 @@ export class Spine implements Gateway {
   }
 
   receive(arrival: Arrival): void {
-    const { endpoint, credentials, header, paramHeaders, message, reply } = arrival;
+    const { credentials, header, paramHeaders, message, reply } = arrival;
+    const { inForce, door } = this.#rooms;
+    const { path } = arrival.endpoint;
+    const asOf = inForce.now;
+    const { leave } = asOf;
+    const endpoint = asOf.endpoints.get(path);
     const era = eraOf(message, header('mcp-protocol-version'));
+    if (endpoint === undefined) {
+      reply.refuse(new Failure('path_not_found'), era);
+      return;
+    }
     const enter = (who: Principal | Failure) => {
       if (who instanceof Failure) reply.refuse(who, era);
       else
         this.#take(era, {
           endpoint,
+          leave,
           principal: who,
           credentials,
           message,
@@ -62,8 +73,9 @@ export class Spine implements Gateway {
           line: undefined,
         });
     };
-    const who = this.#rooms.door.identify(endpoint.path, credentials, () => askedOf(message));
-    if (who instanceof Promise) void who.then(enter);
+    const who = door.identify(path, credentials, () => askedOf(message));
+    // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
+    if (who instanceof Promise) void who.then((found) => (inForce.now === asOf ? enter(found) : this.receive(arrival)));
     else enter(who);
   }
 
@@ -73,7 +85,7 @@ export class Spine implements Gateway {
     const who = this.#rooms.door.identify(endpoint.path, credentials, asked);
     const told = (found: Principal | Failure) => {
       if (found instanceof Failure) return found;
-      this.#rooms.leave.refused({ principal: found, endpoint }, failure);
+      this.#rooms.inForce.now.leave.refused({ principal: found, endpoint }, failure);
       return failure;
     };
     return who instanceof Promise ? who.then(told) : told(who);
@@ -131,11 +143,23 @@ export class Spine implements Gateway {
     lanes.close();
   }
 
+  /** Another config is in force: whoever is here goes on with it. */
+  renew(renewal: Renewal): void {
+    const { hub, sessions, tenure } = this.#rooms;
+    forgetGone(this.#rooms, renewal);
+    for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);
+    for (const session of this.#lines.bound) this.#legacy.renewed(session, renewal, true);
+    this.#lines.renewed(renewal);
+    this.#modern.renewed(renewal);
+    hub.renewed(renewal.lists);
+    tenure.look();
+  }
+
   #take(era: Era, turn: Turn): void {
     const { message, reply } = turn;
     const refuse = (error: unknown) => {
       const failure = this.#rooms.fault(error);
-      this.#rooms.leave.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
+      turn.leave.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
       reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
     };
     try {

@@ -30,6 +30,8 @@ export interface Config {
   readonly authServer?: AuthServerSettings;
   /** Where what must outlive the process is kept. Made when something needs it. */
   readonly store: { readonly dir: string };
+  /** Whether the files that it was read from are looked at, and read again when they change. */
+  readonly watch: boolean;
   /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
   readonly seal: { readonly key?: string };
 }

@@ -97,6 +97,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     store: { dir: reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
     log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
+    watch: reading.watch ?? true,
     seal: key === undefined ? {} : { key },
   };
   return { config: deepFreeze(config), notices: reading.notices };

@@ -76,6 +76,7 @@ const settings = {
   audit: z.unknown().optional(),
   store: storeShape.optional(),
   log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
+  watch: shape.flag.optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
     .optional(),
@@ -177,6 +178,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     identity,
     ...leave,
     log: file?.log,
+    watch: file?.watch,
     seal: file?.seal,
     store: storeIn(file?.store, directory),
     notices,

@@ -17,6 +17,7 @@ export interface Reading {
   readonly endpoints?: readonly EndpointConfig[] | undefined;
   readonly limits?: Limits | undefined;
   readonly log?: { readonly level?: LogLevel | undefined } | undefined;
+  readonly watch?: boolean | undefined;
   readonly seal?: { readonly key?: string | undefined } | undefined;
   /** Absolute. */
   readonly store?: { readonly dir?: string | undefined } | undefined;

@@ -3,6 +3,7 @@
  * away and come back. What a legacy backend tells goes to the session that it was told to, and does not come this way.
  */
 import type { Shelf } from '../catalog/shelf.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backends } from '../exchange/backends.ts';
 import { Listening } from '../exchange/bridge/listening.ts';
 import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../exchange/bridge/subscriptions.ts';
@@ -12,7 +13,14 @@ import { ourselves } from '../exchange/own-call.ts';
 import { systemPermit } from '../policy/permit.ts';
 import { callStateless } from './reading.ts';
 
-export type HearChange = (backend: string, kind: ListKind) => void;
+/** `backend` is undefined where it is no single one: the endpoint, or what is shown of it, is another than before. */
+export type HearChange = (backend: string | undefined, kind: ListKind) => void;
+
+interface Hearer {
+  readonly place: Endpoint;
+  readonly hear: HearChange;
+  readonly gone: ((backend: string) => void) | undefined;
+}
 
 interface Watch {
   listening: Listening | undefined;
@@ -25,7 +33,7 @@ export class Hub {
   readonly #backends: Backends;
   readonly #shelf: Shelf;
   readonly #clock: Clock;
-  readonly #hearers = new Set<{ readonly backends: readonly string[]; readonly hear: HearChange }>();
+  readonly #hearers = new Set<Hearer>();
   readonly #watches = new Map<string, Watch>();
 
   constructor(backends: Backends, shelf: Shelf, clock: Clock) {
@@ -34,10 +42,10 @@ export class Hub {
     this.#clock = clock;
   }
 
-  /** Tells of changes at these backends from now on. Returns how to stop. */
-  hear(backends: readonly string[], hear: HearChange): () => void {
-    for (const name of backends) this.watch(name);
-    const hearer = { backends, hear };
+  /** Tells of changes at the backends of a place from now on, and of backends that are gone. Returns how to stop. */
+  hear(place: Endpoint, hear: HearChange, gone?: (backend: string) => void): () => void {
+    for (const name of place.backends) this.watch(name);
+    const hearer = { place, hear, gone };
     this.#hearers.add(hearer);
     return () => this.#hearers.delete(hearer);
   }
@@ -53,6 +61,23 @@ export class Hub {
     };
     this.#watches.set(name, watch);
     if (backend.state.state === 'ready') this.#listen(backend, watch, backend.state.discovery);
+  }
+
+  /** It is no longer there, or another one under the same name. */
+  retire(name: string): void {
+    const watch = this.#watches.get(name);
+    watch?.stop();
+    watch?.listening?.close();
+    this.#watches.delete(name);
+    for (const { gone } of [...this.#hearers]) gone?.(name);
+  }
+
+  /** Places may have other backends than before. */
+  renewed(lists: ReadonlyMap<string, readonly ListKind[]>): void {
+    for (const { place, hear } of [...this.#hearers]) {
+      for (const name of place.backends) this.watch(name);
+      for (const kind of lists.get(place.path) ?? []) hear(undefined, kind);
+    }
   }
 
   close(): void {
@@ -97,6 +122,6 @@ export class Hub {
 
   #changed(backend: string, kind: ListKind): void {
     this.#shelf.changed(backend, kind.lists);
-    for (const { backends, hear } of [...this.#hearers]) if (backends.includes(backend)) hear(backend, kind);
+    for (const { place, hear } of [...this.#hearers]) if (place.backends.includes(backend)) hear(backend, kind);
   }
 }

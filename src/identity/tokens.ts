@@ -45,6 +45,7 @@ export class Tokens {
 
   /** One more, whose address was not known before. */
   trust(issuer: IssuerSettings): void {
+    if (this.#byIssuer.has(issuer.issuer)) return;
     this.#byIssuer.set(issuer.issuer, new JwtVerifier(issuer, this.#outside, this.#warn));
   }
 
@@ -61,7 +62,7 @@ export class Tokens {
    */
   stillGood(principal: Principal): boolean {
     if (principal.expiresAt !== undefined && principal.expiresAt <= this.#outside.time.now()) return false;
-    if (this.#over.has(principal)) return false;
+    if (this.#over.has(principal) || !this.#byIssuer.has(principal.issuer ?? '')) return false;
     const token = this.#askedAbout.get(principal);
     if (token === undefined) return true;
     const known = this.verify(token);

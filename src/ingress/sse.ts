@@ -100,7 +100,7 @@ export class HttpSse {
     const request = messageRequest(req, route);
     // Whether there is such a line is known to its owner alone: whatever else is wrong is told after that.
     const failure =
-      open?.endpoint === route.endpoint
+      open?.endpoint.path === route.endpoint.path
         ? ((await open.line.admits(request.credentials, message)) ?? (await this.#refusal(request, message)))
         : await this.#shared.gateway.unread(request, unknownLine(sessionId), message);
     if (failure !== undefined) {

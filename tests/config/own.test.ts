@@ -33,6 +33,7 @@ describe('bascule.yaml', () => {
         rates: [],
         log: { level: 'info' },
         store: { dir: '/project/.bascule' },
+        watch: true,
         seal: {},
       },
     });
@@ -78,6 +79,7 @@ limits:
   drainMs: 2.5 s
   rounds: 3
 log: { level: debug }
+watch: false
 seal: { key: 0123456789abcdef0123456789abcdef }
 `;
     const { config, notices } = load(text, 'bascule.yaml', { PORT: '9000', TOKEN: 'x' }, { generation: 7 });
@@ -157,6 +159,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug' },
       store: { dir: '/project/.bascule' },
+      watch: false,
       seal: { key: '0123456789abcdef0123456789abcdef' },
     });
   });
@@ -210,7 +213,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, store, log, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, store, log, watch, seal
   did you mean \`listen\`?`,
     },
     {

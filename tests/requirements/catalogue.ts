@@ -21,6 +21,7 @@ import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
+import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { gatewayStore } from './rows/gateway-store.ts';
 import { hosting } from './rows/hosting.ts';
@@ -59,6 +60,7 @@ export const groups = {
   gatewayStore,
   gatewayJsonRpc,
   gatewayCredentials,
+  gatewayReload,
 };
 
 type Groups = typeof groups;

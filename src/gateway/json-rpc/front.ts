@@ -16,7 +16,7 @@ import type { Rooms } from '../rooms.ts';
 import { decideAll } from './deciding.ts';
 import { Relay, refuseAll } from './relay.ts';
 
-export type RpcRooms = Pick<Rooms, 'limits' | 'services' | 'door' | 'leave' | 'work' | 'fault'>;
+export type RpcRooms = Pick<Rooms, 'limits' | 'services' | 'door' | 'inForce' | 'work' | 'fault'>;
 
 export class RpcFront implements RpcGate {
   readonly #rooms: RpcRooms;
@@ -29,8 +29,12 @@ export class RpcFront implements RpcGate {
 
   receive(arrival: RpcArrival): void {
     const { endpoint, credentials, message } = arrival;
-    const who = this.#rooms.door.identify(endpoint.path, credentials, () => askedOf(message));
-    if (who instanceof Promise) void who.then((found) => this.#enter(arrival, found));
+    const { door, inForce } = this.#rooms;
+    const asOf = inForce.now;
+    const who = door.identify(endpoint.path, credentials, () => askedOf(message));
+    // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
+    if (who instanceof Promise)
+      void who.then((found) => (inForce.now === asOf ? this.#enter(arrival, found) : this.receive(arrival)));
     else this.#enter(arrival, who);
   }
 
@@ -73,7 +77,7 @@ export class RpcFront implements RpcGate {
     principal: Principal,
     given: readonly RpcMessage[],
   ): void {
-    const { door, leave, services, work, fault } = this.#rooms;
+    const { door, inForce, services, work, fault } = this.#rooms;
     // An answer helps to finish what is in hand.
     if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
@@ -88,7 +92,7 @@ export class RpcFront implements RpcGate {
     const [backend = ''] = endpoint.backends;
     const service = services.get(backend);
     if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
-    const cleared = decideAll(leave, { principal, endpoint, backend }, given);
+    const cleared = decideAll(inForce.now.leave, { principal, endpoint, backend }, given);
     const isBatch = message.kind === 'batch';
     const expects = given.some(({ kind }) => kind === 'request') ? (isBatch ? 'many' : 'one') : 'nothing';
     const outgoing: RpcOutgoing = { bytes: message.bytes, expects };

@@ -1,6 +1,7 @@
 /**
  * The one place where leave is given. Every way in comes here before a backend hears anything: first what the profile does not
- * admit, which no mode and no rule changes, then the rules, then the rates; and every decision is recorded.
+ * admit, which no mode and no rule changes, then the rules, then the rates; and every decision is recorded. One of these
+ * belongs to one generation of the config, and never changes.
  */
 
 import type { Failure } from '../../errors.ts';
@@ -57,7 +58,7 @@ export class Leave {
 
   /** For what `isFree` says that nobody looks at. */
   free({ principal, row, endpoint }: Pick<Wish, 'principal' | 'row' | 'endpoint'>, backend: string): Grant {
-    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }) };
+    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }), leave: this };
   }
 
   /** Throws a Failure where it is a no. */
@@ -80,9 +81,10 @@ export class Leave {
     const admission = rates?.admit(question);
     if (admission instanceof Excess) throw this.#refused(wish, ruling, limited(admission));
     const recorded = records?.allowed(wish, ruling);
-    if (admission === undefined && recorded === undefined) return { permit: verdict };
+    if (admission === undefined && recorded === undefined) return { permit: verdict, leave: this };
     return {
       permit: verdict,
+      leave: this,
       over: (ending) => {
         admission?.release();
         recorded?.(ending);

@@ -9,6 +9,7 @@ import type { Deed, Question, Thing } from '../../policy/question.ts';
 import type { Message, Request } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { member, stringAt, valueAt } from '../../wire/values.ts';
+import type { Leave } from './leave.ts';
 
 export interface Wish {
   /** Of this very message: a refreshed token may say something else than the one that opened the session. */
@@ -27,10 +28,12 @@ export interface Wish {
 
 export interface Grant {
   readonly permit: Permit;
+  /** Whose it is: what is shown of the answer is decided by the same rules. */
+  readonly leave: Leave;
   /** To be called once, when what was allowed is over. Absent where nobody wants to know. */
   readonly over?: ((ending: Ending) => void) | undefined;
-  /** The same wish in another round of the call, decided anew. Throws a Failure where it is a no. */
-  readonly again?: (() => Grant) | undefined;
+  /** The same wish in another round of the call, decided anew by the rules of that moment. Throws, or rejects with, a Failure where it is a no. */
+  readonly again?: (() => Grant | Promise<Grant>) | undefined;
 }
 
 export function questionOf(wish: Wish): Question {
