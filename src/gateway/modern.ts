@@ -273,7 +273,7 @@ export class ModernFront {
       client,
       clock,
       limits,
-      hear: (hear, gone) => hub.hear(place, hear, gone),
+      hear: (hear, gone) => hub.hear(place, principal, hear, gone),
       locate: async (uri) => targets.locate(endpoint, uri, reader),
       isModern: async (backend) => (await lanes.discover(backend, principal)).eras.includes('modern'),
       watch: (backend) => lanes.watch(permit, backend, principal, client),

@@ -36,7 +36,7 @@ export class SessionLinks {
 
   /** The client is ready to hear. `back` is called for a backend that may have been away. */
   begin(back: (backend: string) => void): void {
-    this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint, (backend, kind) => {
+    this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint, this.#session.principal, (backend, kind) => {
       if (backend !== undefined) back(backend);
       this.#changes.changed(kind);
     });
