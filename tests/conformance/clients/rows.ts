@@ -20,6 +20,33 @@ const both = [
   'json-schema-2020-12-preservation',
 ] as const;
 
+const legacyHalf =
+  'a modern server may have a legacy half and say nothing of it (the official SDK’s does not): the gateway asks for it once, by the only request that tells, and `initialize` is none of this revision’s';
+const initializes = [
+  'FAILURE sep-2575-http-client-sends-version-header',
+  'FAILURE sep-2575-client-populates-meta',
+  'WARNING sep-2575-client-sends-client-info',
+  'WARNING sep-2575-client-retry-supported-version',
+];
+
+const dpop = 'an extension that is not offered: tokens are bearer tokens';
+const workload = 'an extension that is not offered: what the gateway shows in place of a secret it signs itself';
+const notOffered: readonly Excuse[] = [
+  ...['token-request-proof', 'dpop-auth-scheme', 'fresh-proof'].flatMap((check) =>
+    ['auth/dpop', 'auth/dpop-nonce'].map((scenario) => ({
+      scenario,
+      message: `FAILURE sep-1932-client-${check}`,
+      why: dpop,
+    })),
+  ),
+  ...['as-nonce', 'rs-nonce'].map((check) => ({
+    scenario: 'auth/dpop-nonce',
+    message: `FAILURE sep-1932-client-${check}`,
+    why: dpop,
+  })),
+  { scenario: 'auth/wif-jwt-bearer', message: 'FAILURE wif-assertion-verified', why: workload },
+];
+
 export interface ClientRow {
   readonly id: string;
   readonly spec: SpecVersion;
@@ -58,6 +85,25 @@ export const ROWS: readonly ClientRow[] = [
       'http-invalid-tool-headers',
       'json-schema-ref-no-deref',
     ],
+    excuses: initializes.map((message) => ({ scenario: 'request-metadata', message, why: legacyHalf })),
+  },
+  {
+    id: 'extensions',
+    spec: '2026-07-28',
+    scenarios: [
+      'auth/client-credentials-basic',
+      'auth/client-credentials-jwt',
+      'auth/enterprise-managed-authorization',
+      'auth/dpop',
+      'auth/dpop-nonce',
+      'auth/wif-jwt-bearer',
+    ],
+    excuses: notOffered,
+  },
+  {
+    id: 'older-servers',
+    spec: '2025-11-25',
+    scenarios: ['auth/2025-03-26-oauth-metadata-backcompat', 'auth/2025-03-26-oauth-endpoint-fallback'],
     excuses: [],
   },
 ];

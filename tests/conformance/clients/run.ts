@@ -42,7 +42,8 @@ async function play({ id, spec }: ClientRow, scenario: string): Promise<Played> 
   const folder = join(RESULTS, id, scenario.replace('/', '-'));
   await mkdir(folder, { recursive: true });
   const client = [process.execPath, '--import', 'tsx', 'tests/conformance/clients/client.ts', join(folder, 'gateway')];
-  const args = ['client', '--command', client.join(' '), '--scenario', scenario, '--spec-version', spec];
+  const args = ['client', '--command', client.join(' '), '--scenario', scenario, '--spec-version', spec, '--force'];
+  // Extensions are of no revision.
   const kit = [...args, '--timeout', String(SCENARIO_LIMIT_MS), '-o', join(folder, 'kit')];
   const child = spawn(process.execPath, ['--import', PRELOAD, KIT, ...kit], {
     cwd: ROOT,
