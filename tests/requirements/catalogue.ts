@@ -14,6 +14,7 @@ import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
+import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
@@ -53,6 +54,7 @@ export const groups = {
   gatewayRun,
   gatewayLeave,
   gatewayConsent,
+  gatewayCredentials,
   gatewayAuthServer,
   gatewayStore,
 };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Browser } from '../../interaction/authserver/browser.ts';
 import { startGateway } from '../processes.ts';
-import { enterprise, type Enterprise } from './enterprise.ts';
+import { type Enterprise, enterprise } from './enterprise.ts';
 import { type Context, sceneOf } from './scenes.ts';
 
 const [folder = '', address = ''] = process.argv.slice(2);
