@@ -18,6 +18,8 @@ export interface Introduction {
   readonly revision: Revision;
   readonly info: Raw;
   readonly capabilities: Raw;
+  /** This era has none of its own at this point. */
+  readonly headers?: Headers;
 }
 
 /** What came of it. */
@@ -50,7 +52,7 @@ export function askInitialize(
   introduction: Introduction,
   heard: (message: Notification | Request) => void,
 ): Question {
-  const { revision, info, capabilities } = introduction;
+  const { revision, info, capabilities, headers = {} } = introduction;
   const id = ids.next();
   const params = concat([
     `{"protocolVersion":"${revision}","capabilities":`,
@@ -59,7 +61,7 @@ export function askInitialize(
     info,
     '}',
   ]);
-  return new Question(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers: {} }, heard);
+  return new Question(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers }, heard);
 }
 
 /** What the answer says about whether the backend can be reached. A refusal over HTTP says nothing: it may be ours to mend. */

@@ -14,7 +14,7 @@ import { METHOD_NOT_FOUND } from './codes.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { ownMeta } from './envelope.ts';
-import { type Agreement, askInitialize, newestLegacy, readAgreement } from './handshake.ts';
+import { type Agreement, askInitialize, type Headers, newestLegacy, readAgreement } from './handshake.ts';
 import { type Line, openLine } from './line.ts';
 import { type Answer, Question } from './question.ts';
 import { keyOf } from './running.ts';
@@ -99,7 +99,7 @@ async function withLegacyHalf(discovery: Discovery, visit: Visit, options: Probe
   const mayBoth = newest(options.revisions ?? revisions, 'legacy') !== undefined;
   if (!mayBoth || connector.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
   const hurried = { ...options, limits: { ...limits, firstByteMs: limits.probeMs } };
-  if ('failure' in (await initialize(visit, hurried, undefined))) return discovery;
+  if ('failure' in (await initialize(visit, hurried, undefined, asModernServersWant))) return discovery;
   visit.endSession();
   return { ...discovery, eras: [...discovery.eras, 'legacy'] };
 }
@@ -107,6 +107,8 @@ async function withLegacyHalf(discovery: Discovery, visit: Visit, options: Probe
 function newestModern({ revisions: spoken = revisions }: ProbeOptions): Revision | undefined {
   return newest(spoken, 'modern');
 }
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers */
+const asModernServersWant = { 'mcp-method': 'initialize' };
 
 /** A fresh way to the backend: a new process, or the same address. */
 function openWay(way: Way, patienceMs?: number): Promise<Line> {
@@ -221,10 +223,15 @@ type Initialized = { readonly discovery: Discovery } | { readonly failure: Failu
  * `unanswered`: the probe that a process was silent on. Should it be a modern one that was merely slow to start, its answer
  * comes before that to `initialize`, and counts.
  */
-async function initialize(visit: Visit, options: ProbeOptions, unanswered: Question | undefined): Promise<Initialized> {
+async function initialize(
+  visit: Visit,
+  options: ProbeOptions,
+  unanswered: Question | undefined,
+  headers: Headers = {},
+): Promise<Initialized> {
   const { line } = visit;
   const { clock, limits, self, connector } = options;
-  const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}' };
+  const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}', headers };
   const question = askInitialize(line.channel, line.ids, introduction, (message) =>
     answerKindly(line.channel, message),
   );

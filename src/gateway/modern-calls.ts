@@ -115,11 +115,11 @@ export class ModernCalls {
     const { target, endpoint, exchange, principal, grant, request } = bound;
     const { permit } = grant;
     const { backend } = target;
-    const { parking } = this.#rooms;
+    const { parking, consenting } = this.#rooms;
     const state = member(request.message.params, 'requestState');
     const text = (state && stringAt(request.message.bytes, state)) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const waiting = state !== undefined && parking.isOurs(text, claim);
+    const waiting = consenting !== undefined && state !== undefined && parking.isOurs(text, claim);
     // What waits for consent must be found before the backend is: it lets nobody look at it until then.
     const eras = waiting ? [] : (await this.#rooms.lanes.discover(backend, principal)).eras;
     let rounds = 0;

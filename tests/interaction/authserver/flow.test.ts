@@ -110,7 +110,13 @@ describe('the answer to the client', verifies('gateway:authserver:flow', 'hostin
   });
 });
 
-describe('the documents', verifies('gateway:authserver:metadata'), () => {
+const documents = verifies(
+  'gateway:authserver:metadata',
+  'hosting:auth:as-router',
+  'client-auth:identity-assertion:metadata-advertised',
+);
+
+describe('the documents', documents, () => {
   it('name the issuer and what there is', async () => {
     const setting = await Setting.launch();
     const { origin } = setting;
@@ -187,4 +193,18 @@ it('is not there unless it is configured', verifies('gateway:authserver:off'), a
   for (const path of ['/oauth/token', '/oauth/authorize', '/oauth/jwks', '/.well-known/oauth-authorization-server']) {
     expect((await fetch(`${gateway.origin}${path}`)).status, path).toBe(404);
   }
+});
+
+describe('an assertion', verifies('client-auth:identity-assertion:disabled-rejected'), () => {
+  it('is no grant that the server has', async () => {
+    const setting = await Setting.launch();
+    const client = await setting.register();
+    const form = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      client_id: client.client_id,
+      assertion: 'e30.e30.e30',
+    };
+    const { status, json } = await setting.post('/oauth/token', new URLSearchParams(form));
+    expect({ status, error: json.error }).toEqual({ status: 400, error: 'unsupported_grant_type' });
+  });
 });

@@ -3,6 +3,7 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-for-oauth-flows
  */
 import { describe, expect, it } from 'vitest';
+import { verifies } from '../../requirements/verifies.ts';
 import type { Json } from '../harness/client.ts';
 import { done, Office, rows } from './office.ts';
 
@@ -23,72 +24,96 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
     return data.url;
   };
 
-  it('is asked to open the page, and gets its result once the person has agreed', async () => {
-    const { office, ada } = await open();
-    const client = await office.client(row, ada);
-    expect(await client.call(tool)).toMatchObject(done);
-    expect(await client.call(tool)).toMatchObject(done);
-    expect(client.asked).toEqual([expect.stringMatching(`^${office.gateway.origin}/connect/[\\w-]{16,}$`)]);
-    expect(office.backend.issuer.tokenRequests('authorization_code')).toHaveLength(1);
-    const calls = office.backend.inner.of('tools/call');
-    expect(calls.map((call) => office.backend.ownerOf(call))).toEqual(['ada', 'ada']);
-    for (const { text } of calls) expect(text).not.toMatch(/requestState|inputResponses/);
-  });
+  it(
+    'is asked to open the page, and gets its result once the person has agreed',
+    verifies('gateway:credentials:asked', 'client-auth:401-triggers-flow'),
+    async () => {
+      const { office, ada } = await open();
+      const client = await office.client(row, ada);
+      expect(await client.call(tool)).toMatchObject(done);
+      expect(await client.call(tool)).toMatchObject(done);
+      expect(client.asked).toEqual([expect.stringMatching(`^${office.gateway.origin}/connect/[\\w-]{16,}$`)]);
+      expect(office.backend.issuer.tokenRequests('authorization_code')).toHaveLength(1);
+      const calls = office.backend.inner.of('tools/call');
+      expect(calls.map((call) => office.backend.ownerOf(call))).toEqual(['ada', 'ada']);
+      for (const { text } of calls) expect(text).not.toMatch(/requestState|inputResponses/);
+    },
+  );
 
-  it('gets its result, too, where the person takes longer than the client', async () => {
-    const { office, ada } = await open();
-    let page: Promise<unknown> = Promise.resolve();
-    const client = await office.client(row, ada, async (link) => {
-      page = new Promise((resolve) => setTimeout(resolve, 100)).then(() => ada.person.agree(link, office.backend));
-      return 'accept';
-    });
-    expect(await client.call(tool)).toMatchObject(done);
-    await page;
-    expect(client.asked).toHaveLength(1);
-  });
+  it(
+    'gets its result, too, where the person takes longer than the client',
+    verifies('gateway:credentials:asked'),
+    async () => {
+      const { office, ada } = await open();
+      let page: Promise<unknown> = Promise.resolve();
+      const client = await office.client(row, ada, async (link) => {
+        page = new Promise((resolve) => setTimeout(resolve, 100)).then(() => ada.person.agree(link, office.backend));
+        return 'accept';
+      });
+      expect(await client.call(tool)).toMatchObject(done);
+      await page;
+      expect(client.asked).toHaveLength(1);
+    },
+  );
 
-  it('is told where the page is where it cannot be asked, and is served once the person was there', async () => {
-    const { office, ada } = await open();
-    const client = await office.client(row, ada, 'never');
-    const link = linkIn(await client.call(tool));
-    // The same page as long as it is good.
-    expect(linkIn(await client.call(tool))).toBe(link);
-    expect((await ada.person.agree(link, office.backend)).status).toBe(200);
-    expect(await client.call(tool)).toMatchObject(done);
-  });
+  it(
+    'is told where the page is where it cannot be asked, and is served once the person was there',
+    verifies('gateway:credentials:told'),
+    async () => {
+      const { office, ada } = await open();
+      const client = await office.client(row, ada, 'never');
+      const link = linkIn(await client.call(tool));
+      // The same page as long as it is good.
+      expect(linkIn(await client.call(tool))).toBe(link);
+      expect((await ada.person.agree(link, office.backend)).status).toBe(200);
+      expect(await client.call(tool)).toMatchObject(done);
+    },
+  );
 
-  it.each(['decline', 'cancel'] as const)('is told so where it answers with %s', async (action) => {
-    const { office, ada } = await open();
-    const client = await office.client(row, ada, async () => action);
-    const { error } = await client.call(tool);
-    expect(error.data.reason).toBe('ask_declined');
-    expect(client.asked).toHaveLength(1);
-    expect(office.backend.inner.of('tools/call')).toEqual([]);
-  });
+  it.each(['decline', 'cancel'] as const)(
+    'is told so where it answers with %s',
+    verifies('gateway:credentials:refused'),
+    async (action) => {
+      const { office, ada } = await open();
+      const client = await office.client(row, ada, async () => action);
+      const { error } = await client.call(tool);
+      expect(error.data.reason).toBe('ask_declined');
+      expect(client.asked).toHaveLength(1);
+      expect(office.backend.inner.of('tools/call')).toEqual([]);
+    },
+  );
 
-  it('is told so where the person says no at the authorization server', async () => {
-    const { office, ada } = await open();
-    const client = await office.client(row, ada, async (link) => {
-      const page = await ada.person.refuse(link, office.backend);
-      expect(page.status).toBe(400);
-      return 'accept';
-    });
-    const { error } = await client.call(tool);
-    expect(error.data.reason).toBe('consent_refused');
-    expect(office.backend.inner.of('tools/call')).toEqual([]);
-  });
+  it(
+    'is told so where the person says no at the authorization server',
+    verifies('gateway:credentials:refused'),
+    async () => {
+      const { office, ada } = await open();
+      const client = await office.client(row, ada, async (link) => {
+        const page = await ada.person.refuse(link, office.backend);
+        expect(page.status).toBe(400);
+        return 'accept';
+      });
+      const { error } = await client.call(tool);
+      expect(error.data.reason).toBe('consent_refused');
+      expect(office.backend.inner.of('tools/call')).toEqual([]);
+    },
+  );
 
-  it('is told so where nobody goes through with it in time, and the page is good afterwards', async () => {
-    const { office, ada } = await open({ limits: { askMs: 300 } });
-    let link = '';
-    const client = await office.client(row, ada, async (shown) => {
-      link = shown;
-      return 'accept';
-    });
-    const { error } = await client.call(tool);
-    expect(error.data).toMatchObject({ reason: 'consent_pending', url: link });
-    expect((await ada.person.agree(link, office.backend)).status).toBe(200);
-    expect(await client.call(tool)).toMatchObject(done);
-    expect(client.asked).toHaveLength(1);
-  });
+  it(
+    'is told so where nobody goes through with it in time, and the page is good afterwards',
+    verifies('gateway:credentials:refused'),
+    async () => {
+      const { office, ada } = await open({ limits: { askMs: 300 } });
+      let link = '';
+      const client = await office.client(row, ada, async (shown) => {
+        link = shown;
+        return 'accept';
+      });
+      const { error } = await client.call(tool);
+      expect(error.data).toMatchObject({ reason: 'consent_pending', url: link });
+      expect((await ada.person.agree(link, office.backend)).status).toBe(200);
+      expect(await client.call(tool)).toMatchObject(done);
+      expect(client.asked).toHaveLength(1);
+    },
+  );
 });

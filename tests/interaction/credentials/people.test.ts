@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TestTime } from '../../credentials/support.ts';
+import { verifies } from '../../requirements/verifies.ts';
 import { Browser } from '../authserver/browser.ts';
 import { open } from '../harness/client.ts';
 import { bearer } from '../harness/credentials.ts';
@@ -20,7 +21,7 @@ async function linkFor(office: Office, name: (typeof staff)[number]): Promise<st
   return (await client.call('work')).error.data.url;
 }
 
-describe('the page', () => {
+describe('the page', verifies('gateway:consent:principal-alone', 'gateway:consent:browser-bound'), () => {
   it('is for nobody but the one who was told of it, whoever opens the link', async () => {
     const office = await Office.open({ backend: 'modern' });
     const ada = office.employee('ada');
@@ -57,7 +58,7 @@ describe('the page', () => {
   });
 });
 
-describe('one who has not agreed', () => {
+describe('one who has not agreed', verifies('gateway:credentials:others-unaffected'), () => {
   it.each(eras)('has everything else behind the endpoint (a %s client)', async (client) => {
     const office = await Office.open({ backend: 'modern' });
     const bob = await office.client({ client, door: 'merged' }, office.employee('bob'), 'never');
@@ -80,7 +81,7 @@ describe('one who has not agreed', () => {
   });
 });
 
-describe('lists', () => {
+describe('lists', verifies('gateway:credentials:list-changes'), () => {
   it.each([
     { backend: 'legacy', door: 'single', has: ['work'] },
     { backend: 'modern', door: 'single', has: ['work'] },
@@ -117,7 +118,7 @@ describe('lists', () => {
   });
 });
 
-describe('the tokens of several people', () => {
+describe('the tokens of several people', verifies('gateway:credentials:one-principal'), () => {
   it('never serve anybody else, whatever happens in which order', async () => {
     const step = fc.record({
       who: fc.constantFrom(...staff),

@@ -1,6 +1,7 @@
 /** Everything that the gateway says while it comes by tokens, uses and loses them is looked through for them. */
 import { describe, expect, it } from 'vitest';
 import { TestTime } from '../../credentials/support.ts';
+import { verifies } from '../../requirements/verifies.ts';
 import { eras } from '../harness/eras.ts';
 import { Office } from './office.ts';
 
@@ -15,7 +16,7 @@ function secretsOf({ backend }: Office): readonly string[] {
   return [...new Set(known)].filter((secret) => secret.length > 8);
 }
 
-describe('tokens, codes and secrets', () => {
+describe('tokens, codes and secrets', verifies('gateway:credentials:secrets', 'client-auth:token-provenance'), () => {
   it.each(eras)('stand in no answer, no log and no page (%s)', async (era) => {
     const time = new TestTime();
     const office = await Office.open({ backend: era, ports: { timeOfDay: time.now } });

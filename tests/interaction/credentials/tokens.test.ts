@@ -1,7 +1,8 @@
 /** How tokens for a backend are come by, kept and renewed, seen from outside. */
-import { generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { TestTime } from '../../credentials/support.ts';
+import { verifies } from '../../requirements/verifies.ts';
 import type { Call, Json } from '../harness/client.ts';
 import { bearer, tokenIssuer } from '../harness/credentials.ts';
 import { eras, modern } from '../harness/eras.ts';
@@ -18,7 +19,7 @@ const posted = ({ headers, body }: Call): RequestInit => ({
 
 const single = { client: 'modern', door: 'single' } as const;
 
-describe('a backend that wants more', () => {
+describe('a backend that wants more', verifies('client-auth:403-scope-union', 'client-auth:403-scope-upgrade'), () => {
   it.each(eras)('has the person asked for all of it together (%s)', async (era) => {
     const office = await Office.open({ backend: era });
     const { backend } = office;
@@ -49,7 +50,7 @@ describe('a backend that wants more', () => {
   });
 });
 
-describe('a token that is over', () => {
+describe('a token that is over', verifies('client-auth:refresh:transparent'), () => {
   it('is renewed once for a thousand calls, of which none notices', async () => {
     const time = new TestTime();
     const office = await Office.open({
@@ -100,7 +101,7 @@ describe('a token that is over', () => {
   });
 });
 
-describe('after a restart', () => {
+describe('after a restart', verifies('gateway:credentials:restart'), () => {
   it.each(eras)('nobody is asked again (%s)', async (era) => {
     const office = await Office.open({ backend: era });
     const row = { client: era, door: 'single' } as const;
@@ -125,7 +126,7 @@ describe('after a restart', () => {
   });
 });
 
-describe('a machine account', () => {
+describe('a machine account', verifies('client-auth:client-credentials'), () => {
   const secret = { grant: 'client_credentials', clientId: 'gateway', clientSecret: 'open-sesame' };
 
   it.each([
@@ -173,7 +174,7 @@ describe('a machine account', () => {
   });
 });
 
-describe('a token of the caller’s own issuer', () => {
+describe('a token of the caller’s own issuer', verifies('gateway:credentials:token-exchange'), () => {
   it.each(eras)('is exchanged for one of the backend’s, for each caller alone (%s)', async (era) => {
     const issuer = await tokenIssuer();
     const office = await Office.open({
@@ -200,4 +201,34 @@ describe('a token of the caller’s own issuer', () => {
     const client = await office.client(single, office.employee('ada'), 'never');
     expect((await client.call('work')).error.data.reason).toBe('exchange_impossible');
   });
+});
+
+describe('what authorization server and backend are sent', () => {
+  const asked = verifies('client-auth:resource-parameter', 'client-auth:pkce:s256');
+  it('names the backend as the resource, and proves by S256 who asked', asked, async () => {
+    const office = await Office.open({ backend: 'modern' });
+    const { url, issuer } = office.backend;
+    const client = await office.client(single, office.employee('ada'));
+    expect(await client.call('work')).toMatchObject(done);
+    const [{ query } = { query: new URLSearchParams() }] = issuer.site.asked('/authorize');
+    const [{ form } = { form: new URLSearchParams() }] = issuer.tokenRequests('authorization_code');
+    expect([query.get('resource'), form.get('resource')]).toEqual([url, url]);
+    expect(query.get('code_challenge_method')).toBe('S256');
+    const verifier = form.get('code_verifier') ?? '';
+    expect(query.get('code_challenge')).toBe(createHash('sha256').update(verifier).digest('base64url'));
+  });
+
+  it.each(eras)(
+    'has the token in the header of every request (%s)',
+    verifies('client-auth:bearer-header:every-request'),
+    async (era) => {
+      const office = await Office.open({ backend: era });
+      const client = await office.client({ client: era, door: 'single' }, office.employee('ada'));
+      for (let calls = 0; calls < 3; calls += 1) expect(await client.call('work')).toMatchObject(done);
+      expect(await client.tools()).toEqual(['work']);
+      const { received } = office.backend.inner;
+      expect(received.length).toBeGreaterThan(4);
+      for (const one of received) expect(office.backend.ownerOf(one)).toBe('ada');
+    },
+  );
 });

@@ -36,7 +36,7 @@ export const auth = {
     spec: 'sdk',
     behaviour: 'Where `offline_access` is on offer it is asked for, with consent.',
   }),
-  'client-auth:bearer-header:every-request': deferred('oauth', {
+  'client-auth:bearer-header:every-request': held({
     spec: '2025-11-25/basic/authorization#token-requirements',
     behaviour: 'The token for a backend is in the header of every request to it, never in a URL.',
   }),
@@ -140,7 +140,7 @@ export const auth = {
     spec: 'sdk',
     behaviour: 'With assertions the issuer is configured, and secrets go out only after its metadata is checked.',
   }),
-  'client-auth:identity-assertion:disabled-rejected': deferred('oauth', {
+  'client-auth:identity-assertion:disabled-rejected': held({
     spec: 'sdk',
     behaviour: 'The bundled authorization server refuses assertions where they are switched off.',
   }),
@@ -148,11 +148,11 @@ export const auth = {
     spec: 'sdk',
     behaviour: 'A refused assertion is reported as what it is, and the backend stays unavailable.',
   }),
-  'client-auth:identity-assertion:metadata-advertised': deferred('oauth', {
+  'client-auth:identity-assertion:metadata-advertised': held({
     spec: 'sdk',
     behaviour: 'The bundled authorization server advertises the grants that it has.',
   }),
-  'hosting:auth:as-router': deferred('oauth', {
+  'hosting:auth:as-router': held({
     spec: 'sdk',
     behaviour:
       'The bundled authorization server has its endpoints for authorization, tokens, registration and revocation.',
