@@ -40,6 +40,10 @@ export const gatewayCredentials = {
     spec: '2025-11-25/basic/authorization#token-theft',
     behaviour: 'Tokens, codes and secrets stand in no answer, no log and no page.',
   }),
+  'gateway:credentials:recipes': held({
+    spec: 'gateway',
+    behaviour: 'The recipes of docs/oauth-to-backends.md do what they say.',
+  }),
   'gateway:credentials:kit': held({
     spec: 'gateway',
     behaviour:
