@@ -46,7 +46,7 @@ module.exports = {
       name: 'ingress-and-backend-never-meet',
       severity: 'error',
       from: { path: '^src/ingress/' },
-      to: { path: '^src/(backend|credentials|gateway)' },
+      to: { path: '^src/(backend|credentials|gateway|authserver)' },
     },
     {
       name: 'backend-and-ingress-never-meet',
@@ -67,6 +67,13 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/pages/' },
     },
     {
+      name: 'one-file-loads-the-oauth-library',
+      comment: 'Nothing of it is loaded unless an authorization server is configured.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/authserver/provider\\.ts$' },
+      to: { path: 'oidc-provider', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'the-demo-is-a-program-of-its-own',
       severity: 'error',
       from: { path: '^src/demo/' },
@@ -78,7 +85,7 @@ module.exports = {
       from: { path: '^src/(outward|store)/' },
       to: { path: '^src/', pathNot: '^src/$1/' },
     },
-    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/(main|demo/main)\\.ts$' }, to: {} },
+    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/(main|demo/main)\\.ts$|\\.d\\.ts$' }, to: {} },
     {
       name: 'no-dev-dependencies-at-run-time',
       severity: 'error',

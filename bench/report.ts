@@ -19,16 +19,26 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function callTable({ title, connections, floor, rows, workload }: CallResult): string {
-  const cells = ({ contestant, ratio, gatewayCpu, backendCpu, callsPerSecond, p50, p99 }: CallRow) => [
+  const cells = ({ contestant, ratio, more, gatewayCpu, backendCpu, callsPerSecond, p50, p99 }: CallRow) => [
     contestant,
     ratio === undefined ? '' : range(ratio, 2),
+    more === undefined || contestant === floor ? '' : micros(more.median),
     micros(gatewayCpu.median),
     contestant === 'direct' ? '' : micros(backendCpu.median),
     grouped(callsPerSecond),
     digits(p50, 2),
     digits(p99, 2),
   ];
-  const head = ['', `CPU, ${floor || 'floor'} = 1`, 'CPU µs/call', 'backend CPU µs', 'calls/s', 'p50 ms', 'p99 ms'];
+  const head = [
+    '',
+    `CPU, ${floor || 'floor'} = 1`,
+    'µs more',
+    'CPU µs/call',
+    'backend CPU µs',
+    'calls/s',
+    'p50 ms',
+    'p99 ms',
+  ];
   const at = connections === 1 ? 'one connection' : `${connections} connections`;
   return `### ${title}\n\`${workload}\`, ${at}.\n\n${table(head, rows.map(cells))}`;
 }
@@ -67,7 +77,7 @@ function targetTable(results: Results): string | undefined {
   const rows = verdicts.map(({ title, floor, most, unit, measured, isMet }) => [
     title,
     floor,
-    unit === 'micros' ? `at most ${most} µs more` : `at most ${digits(most, 1)}`,
+    unit === 'micros' ? `at most ${most} µs more` : `at most ${most}`,
     measured === undefined ? 'not measured' : digits(measured, unit === 'micros' ? 1 : 2),
     isMet ? 'met' : 'MISSED',
   ]);
@@ -78,7 +88,7 @@ function preface({ node, cores, load, date, rounds, seconds, profiled, absent }:
   const lines = [
     '# Benchmarks',
     `Written by \`npm run bench\` on ${date.slice(0, 10)}: Node ${node}, ${cores} cores, ${rounds} rounds of ${seconds} s for each contestant, in turn; medians, with the least and the most in brackets. Ratios are taken within a round. Read those: the absolute figures move with the machine.`,
-    '`direct` is the backend by itself. `pass-through` is the least that a gateway can do in Node: `node:http` in, `undici` out, bodies gathered, nothing parsed. `bare bridge` is the same in front of a stdio backend. `mcp-proxy` fronts stdio backends only. `from memory` is a bare `node:http` server that has the same bytes already; `one backend` is Bascule itself with one backend at `/mcp` instead of twenty; `nobody is asked` is Bascule without identity. CPU is what the system counted for the process, all threads; every answer was checked.',
+    '`direct` is the backend by itself. `pass-through` is the least that a gateway can do in Node: `node:http` in, `undici` out, bodies gathered, nothing parsed. `bare bridge` is the same in front of a stdio backend. `mcp-proxy` fronts stdio backends only. `from memory` is a bare `node:http` server that has the same bytes already; `one backend` is Bascule itself with one backend at `/mcp` instead of twenty; `nobody is asked` is Bascule without identity; `no rules` is Bascule without policy and audit. There the rounds are shorter and more, and what counts is the median of the differences between neighbours. CPU is what the system counted for the process, all threads; every answer was checked.',
   ];
   if (load > cores / 2) lines.push(`**The machine was busy with other things (load ${digits(load, 1)}).**`);
   if (profiled !== undefined) lines.push(`**${profiled} ran under the profiler: its figures are too high.**`);

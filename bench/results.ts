@@ -9,7 +9,9 @@ export interface CallRow {
   readonly gatewayCpu: Spread;
   readonly backendCpu: Spread;
   /** CPU against that of the group's floor in the same round. */
-  readonly ratio: Spread | undefined;
+  readonly ratio?: Spread;
+  /** And how many microseconds it is more. */
+  readonly more?: Spread;
   readonly callsPerSecond: number;
   /** Milliseconds. */
   readonly p50: number;

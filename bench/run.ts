@@ -13,6 +13,7 @@ import { askingForKeys, askingForTokens, askingNobody } from './contestants/iden
 import { basculeAmong, basculeLists, fromMemory, oneBackend } from './contestants/many.ts';
 import { mcpProxy } from './contestants/mcp-proxy.ts';
 import { bridge, passThrough } from './contestants/pass-through.ts';
+import { withNoRules, withRules } from './contestants/policy.ts';
 import { type Options, readOptions, usage } from './options.ts';
 import { writeReport } from './report.ts';
 import type { Absent, CallResult, IdleRow, Results } from './results.ts';
@@ -36,8 +37,10 @@ const contestants: readonly Contestant[] = [
   askingNobody,
   askingForKeys,
   askingForTokens,
+  withNoRules,
+  withRules,
 ];
-const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity'];
+const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy'];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);

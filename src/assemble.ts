@@ -1,36 +1,39 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
 import { createHash, randomBytes } from 'node:crypto';
 import { about } from './about.ts';
-import { assembleLeave } from './assemble-leave.ts';
+import { AUDIT_CLOSE_MS, Leaves } from './assemble-leave.ts';
 import { Authority } from './authority.ts';
 import { createBackend } from './backend/create.ts';
+import { HttpRpcService } from './backend/rpc/service.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
-import type { Config } from './config/config.ts';
+import type { BackendConfig, Config, ServiceConfig } from './config/config.ts';
 import { Connections } from './connections.ts';
 import { Backends } from './exchange/backends.ts';
 import type { Warn } from './exchange/bridge/drive.ts';
 import { Parking } from './exchange/bridge/parking.ts';
 import type { Clock } from './exchange/clock.ts';
-import type { BackendState } from './exchange/lane.ts';
+import type { Backend, BackendState } from './exchange/lane.ts';
 import { Lanes } from './exchange/lanes.ts';
+import type { RpcService } from './exchange/rpc.ts';
 import { Sessions } from './exchange/sessions.ts';
 import { ToolHeaders } from './exchange/tool-headers.ts';
 import { Hub } from './gateway/hub.ts';
+import { InForce } from './gateway/in-force.ts';
 import { shownTo } from './gateway/leave/shown.ts';
 import { Lists, type ListsOptions } from './gateway/lists.ts';
 import type { Digest } from './gateway/merged.ts';
+import { Occupied } from './gateway/occupied.ts';
 import { outdating } from './gateway/reading.ts';
 import { Targets } from './gateway/targets.ts';
 import { Tenure } from './gateway/tenure.ts';
 import { Work } from './gateway/work.ts';
 import { Spine } from './gateway.ts';
-import { createIdentity } from './identity/create.ts';
+import { createIdentity, type IdentityRoom } from './identity/create.ts';
 import { Door } from './identity/door.ts';
 import type { Fetch } from './identity/ports.ts';
 import type { Pages } from './ingress/pages.ts';
-import { pathsOf, routesOf } from './ingress/routes.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
 import type { Counters } from './observe/counters.ts';
@@ -38,6 +41,7 @@ import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
 import type { OutwardFetch } from './outward/fetch.ts';
+import { entrancesOf, generationOf, Renewing } from './reload/renewing.ts';
 import { State } from './state.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
 import type { EventLog, Records } from './store/ports.ts';
@@ -46,7 +50,12 @@ import { createSeal } from './store/seal.ts';
 export interface Assembled {
   readonly gateway: Spine;
   readonly door: Door;
+  /** In force at the moment. */
+  readonly config: Config;
+  /** Puts another config in force, all of it at once. What cannot change while the program runs is as it was in it. */
+  renew(next: Config): void;
   readonly backends: Backends;
+  readonly services: ReadonlyMap<string, RpcService>;
   /** What is served besides the endpoints. */
   readonly pages: readonly Pages[];
   /**
@@ -80,9 +89,6 @@ export interface AssembleOptions {
   readonly overHttp?: boolean;
 }
 
-/** For the last records to reach their place: a disk that takes longer has failed. */
-const AUDIT_CLOSE_MS = 2_000;
-
 /** 192 bits, in characters that may stand in a header. */
 const newId = () => randomBytes(24).toString('base64url');
 
@@ -105,13 +111,25 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const now = options.timeOfDay ?? Date.now;
   // Expiry is about the time of day, which the gateway's own clock need not know.
   const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
-  const room = createIdentity(config.identity, {
-    time,
-    fetch: options.fetch ?? fetch,
-    keyFileAt,
-    warn: (text, facts) => log.warn(facts, text),
-  });
-  const door = new Door(room);
+  const makeService = (settings: ServiceConfig): RpcService =>
+    new HttpRpcService(settings, {
+      limits,
+      clock,
+      turned: (down) =>
+        log.info(
+          { service: settings.name, ...(down && { reason: down.reason }) },
+          down ? 'a service is down' : 'a service is back',
+        ),
+    });
+  const services = new Map(config.services.map((settings) => [settings.name, makeService(settings)]));
+  const makeRoom = (identity: Config['identity']): IdentityRoom =>
+    createIdentity(identity, {
+      time,
+      fetch: options.fetch ?? fetch,
+      keyFileAt,
+      warn: (text, facts) => log.warn(facts, text),
+    });
+  const door = new Door(makeRoom(config.identity));
   const seal = createSeal(config.seal.key);
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const authority = new Authority();
@@ -123,35 +141,37 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
   });
-  const backends = new Backends(
-    config.backends.map((backend) => {
-      const presented = connections.presentedTo(backend);
-      return createBackend(backend, {
-        limits,
-        clock,
-        version: about.version,
-        notes: backendNotes(backend.name, log, counters),
-        ...(presented && { presented }),
-      });
-    }),
-  );
-  for (const backend of backends) {
+  const makeBackend = (settings: BackendConfig): Backend => {
+    const notes = backendNotes(settings.name, log, counters);
+    const presented = connections.presentedTo(settings);
+    const backend = createBackend(settings, {
+      ...{ limits, clock, version: about.version, notes },
+      ...(presented && { presented }),
+    });
     backend.onChange((state) => options.onBackendState?.(backend.name, state));
-  }
-  const timeOfDay = options.timeOfDay ?? Date.now;
+    return backend;
+  };
+  const backends: Backends = new Backends(config.backends.map(makeBackend));
   const { stdoutIsProtocol = false } = options;
-  const { leave, audit } = assembleLeave(config, { ...options, log, counters, clock, timeOfDay, stdoutIsProtocol });
-  const shown: ListsOptions['shown'] = (endpoint, row, principal) => shownTo(leave, endpoint, row, principal);
+  const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay: now, stdoutIsProtocol });
+  const inForce = new InForce(generationOf(config, leaves.make(config)));
+  const occupied = new Occupied();
   const shelf = new Shelf(limits, () => clock.now());
   const hub = new Hub(backends, shelf, clock);
   const watch = (backend: string) => hub.watch(backend);
-  const lists = new Lists({ backends, shelf, watch, cursors: createCursors(seal), clock, limits, digest, warn, shown });
-  const gateway = new Spine({
+  const shown: ListsOptions['shown'] = (endpoint, row, principal) =>
+    shownTo(inForce.now.leave, endpoint, row, principal);
+  const read: ListsOptions['read'] = (endpoint, list, view) => leaves.read(endpoint, list, view);
+  const cursors = createCursors(seal);
+  const lists = new Lists({ backends, shelf, watch, cursors, clock, limits, digest, warn, shown, read });
+  const gateway: Spine = new Spine({
     limits,
     backends,
+    services,
     door,
     tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
-    leave,
+    inForce,
+    occupied,
     shelf,
     lists,
     targets: new Targets(backends, lists),
@@ -163,10 +183,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       seal,
       lease: new MemoryLease(() => clock.now()),
       newId,
-      roomAt: (name) => parkingRoom(config, name),
+      roomAt: (name) => parkingRoom(renewing.config, name),
     }),
     toolHeaders: new ToolHeaders(clock),
-    consenting: connections.consenting,
+    get consenting() {
+      return connections.consenting;
+    },
     events,
     work: new Work(),
     clock,
@@ -176,31 +198,40 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     count: (name) => counters.count(name),
   });
   const state = new State(config, { now, warn, ...options });
+  const renewing: Renewing = new Renewing(config, {
+    ...{ gateway, door, backends, occupied, inForce, leaves, clock },
+    ...{ services, connections, makeBackend, makeService, makeRoom },
+  });
   return {
     gateway,
     door,
     pages: [authority.pages, connections.pages],
     open: async (url) => {
-      const routes = routesOf(config.endpoints);
-      const entrances = config.endpoints.map((endpoint) => ({
-        paths: pathsOf(routes, endpoint),
-        identity: endpoint.identity,
-      }));
       const isAuthority = config.authServer !== undefined && options.overHttp !== false;
       const own = isAuthority
-        ? await authority.open(config, entrances, url, { ...(await state.open()), time, warn, userFileAt: keyFileAt })
+        ? await authority.open(config, entrancesOf(config), url, {
+            ...(await state.open()),
+            time,
+            warn,
+            userFileAt: keyFileAt,
+          })
         : undefined;
-      if (connections.isNeeded) connections.open(url, await state.open());
-      door.open(config.identity, entrances, url, own);
+      await connections.open(url, state);
+      renewing.open(url, own);
+    },
+    renew: (next) => renewing.renew(next),
+    get config() {
+      return renewing.config;
     },
     backends,
+    services,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
       door.close();
       authority.close();
       connections.close();
-      await Promise.all([...backends].map((backend) => backend.close()));
-      await audit?.close(AUDIT_CLOSE_MS);
+      await Promise.all([renewing.close(), ...[...backends, ...services.values()].map((backend) => backend.close())]);
+      await leaves.close(AUDIT_CLOSE_MS);
       await state.close();
     },
   };

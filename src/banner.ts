@@ -1,30 +1,47 @@
 /** What a person sees when the gateway starts. */
 import { about } from './about.ts';
 import type { Config } from './config/config.ts';
+import type { Failure } from './errors.ts';
 import type { BackendState } from './exchange/lane.ts';
 
 export function greeting(config: Config, url: string, notices: readonly string[]): string {
-  const address = `${url}${mainPath(config)}`;
+  const path = mainPath(config);
+  const address = `${url}${path ?? ''}`;
   const lines = [
     `Bascule ${about.version}  ${address}`,
     '',
     ...notices.map((notice) => `  note: ${notice}`),
     ...config.endpoints.flatMap((endpoint) => endpoint.deviations.map((text) => `  note: ${endpoint.path}: ${text}`)),
     ...(config.backends.length > 1 ? severalBackends(config, url) : []),
+    ...services(config, url),
+    ...(path === undefined ? [] : clients(address)),
+    'Backends:',
+  ];
+  return lines.join('\n');
+}
+
+function clients(address: string): string[] {
+  return [
     'Connect a client:',
     `  Claude Code   claude mcp add --transport http bascule ${address}`,
     `  VS Code       code --add-mcp '{"name":"bascule","type":"http","url":"${address}"}'`,
     `  Cursor        ~/.cursor/mcp.json: {"mcpServers":{"bascule":{"url":"${address}"}}}`,
     `  curl          curl -s ${address} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}'`,
     '',
-    'Backends:',
   ];
-  return lines.join('\n');
+}
+
+/** They speak JSON-RPC, and no MCP client has any use for them. */
+function services({ endpoints }: Config, url: string): string[] {
+  const own = endpoints.filter(({ protocol }) => protocol === 'json-rpc');
+  if (own.length === 0) return [];
+  return ['JSON-RPC services:', ...own.map(({ path, backends }) => `  ${backends.join()}  ${url}${path}`), ''];
 }
 
 export function backendLine(name: string, state: BackendState): string {
   if (state.state === 'starting') return `  ${name}  starting`;
   if (state.state === 'personal') return `  ${name}  each of its users connects with an account of their own`;
+  if (state.state === 'refused') return `  ${name}  ${refusal(state.failure)}`;
   if (state.state === 'down') return `  ${name}  down: ${state.failure.message} (${state.failure.reason})`;
   const { eras, revision, serverInfo } = state.discovery;
   const who =
@@ -32,13 +49,18 @@ export function backendLine(name: string, state: BackendState): string {
   return `  ${name}  ready: ${eras.join(' and ')}, ${revision},${who}`.replace(/,$/, '');
 }
 
-/** Where clients are sent: the first endpoint, which is the one with everything unless the config says otherwise. */
-function mainPath(config: Config): string {
-  return config.endpoints[0]?.path ?? '/mcp';
+function refusal({ reason, message, data }: Failure): string {
+  if (reason === 'consent_needed') return `needs your consent: open ${String(data?.url)}`;
+  return `refuses us: ${message} (${reason})`;
+}
+
+/** Where clients are sent: the first endpoint of MCP, which is the one with everything unless the config says otherwise. */
+function mainPath(config: Config): string | undefined {
+  return config.endpoints.find(({ protocol }) => protocol === undefined)?.path;
 }
 
 function severalBackends(config: Config, url: string): string[] {
-  const own = config.endpoints.filter((endpoint) => endpoint.backends.length === 1);
+  const own = config.endpoints.filter(({ backends, protocol }) => backends.length === 1 && protocol === undefined);
   if (own.length === 0) return [];
   return [
     'Everything is there under one address; each backend also has one of its own:',

@@ -8,7 +8,7 @@ import { type Credentials, createCredentials } from './credentials/create.ts';
 import { mountConnectPages } from './credentials/pages/create.ts';
 import { openIdSignIn } from './credentials/pages/openid.ts';
 import type { OwnSignIn } from './credentials/pages/ports.ts';
-import type { Presenter } from './credentials/presenter.ts';
+import type { HeaderRecord, Presenter } from './credentials/presenter.ts';
 import { type BackendAuth, clientDocumentPath } from './credentials/settings.ts';
 import { Failure } from './errors.ts';
 import type { Consenting } from './exchange/bridge/consent.ts';
@@ -18,7 +18,7 @@ import type { Time, Warn } from './identity/ports.ts';
 import { localPrincipal, type Principal } from './identity/principal.ts';
 import type { Pages } from './ingress/pages.ts';
 import type { Mounted } from './pages/mount.ts';
-import type { OpenState } from './state.ts';
+import type { OpenState, State } from './state.ts';
 import { MemoryBus } from './store/memory.ts';
 import type { Seal } from './store/ports.ts';
 import { RecordLease } from './store/record-lease.ts';
@@ -34,15 +34,24 @@ export interface ConnectionsOutside {
 }
 
 export class Connections {
-  readonly #config: Config;
+  #config: Config;
   readonly #outside: ConnectionsOutside;
   #credentials: Credentials | undefined;
+  #ready: () => Promise<void> = async () => undefined;
   #mounted: Mounted | undefined;
   #document: string | undefined;
+
+  #consenting: Consenting | undefined;
+  /** Once there is something to begin again with. */
+  #again: (() => void) | undefined;
+  readonly #waiting: Consenting = {
+    waitFor: async (id, ms) => this.#credentials?.consents.waitFor(id, ms) ?? new Failure('shutting_down'),
+  };
 
   constructor(config: Config, outside: ConnectionsOutside) {
     this.#config = config;
     this.#outside = outside;
+    this.#consenting = this.isNeeded ? this.#waiting : undefined;
   }
 
   /** Whether any backend is presented anything but headers of the config. */
@@ -50,11 +59,16 @@ export class Connections {
     return this.#config.backends.some((backend) => authOf(backend) !== undefined);
   }
 
+  /** Asked for every call. */
   get consenting(): Consenting | undefined {
-    if (!this.isNeeded) return undefined;
-    return {
-      waitFor: async (id, ms) => this.#credentials?.consents.waitFor(id, ms) ?? new Failure('shutting_down'),
-    };
+    return this.#consenting;
+  }
+
+  /** Another config is in force, and with it perhaps other backends. */
+  renew(config: Config): void {
+    this.#config = config;
+    this.#consenting = this.isNeeded ? this.#waiting : undefined;
+    this.#again?.();
   }
 
   /** Nothing is served before it is open. */
@@ -77,8 +91,21 @@ export class Connections {
     return { kind: 'personal', presenterFor: (current) => this.#presenter(name, current) };
   }
 
-  /** Once it is known where we listen, and before any backend is asked anything. */
-  open(url: string, { records, outwardFetch }: OpenState): void {
+  /** Once it is known where we listen, and before any backend is asked anything. Rejects with a StoreError. */
+  async open(url: string, state: State): Promise<void> {
+    let opening: Promise<void> | undefined;
+    this.#ready = () => {
+      opening ??= state.open().then((opened) => {
+        this.#again = () => this.#begin(url, opened);
+        this.#again();
+      });
+      return opening;
+    };
+    const auths = this.#config.backends.flatMap((backend) => authOf(backend) ?? []);
+    if (auths.some(({ implied }) => implied !== true) || (auths.length > 0 && state.isThere)) await this.#ready();
+  }
+
+  #begin(url: string, { records, outwardFetch }: OpenState): void {
     const { time, warn, seal, door, consented } = this.#outside;
     const [publicUrl = url] = basesOf(this.#config.identity, url);
     const backends = this.#config.backends.flatMap((backend) => {
@@ -97,6 +124,7 @@ export class Connections {
         warn,
       },
     );
+    this.#credentials?.close();
     this.#credentials = credentials;
     const { consents } = credentials;
     const ownSignIn = this.#ownSignIn(publicUrl);
@@ -142,22 +170,26 @@ export class Connections {
     };
   }
 
-  /** For whoever `of` gives; found anew each time, since there is none before we listen. */
+  /** For whoever `of` gives, with what that one has in hand at the moment. */
   #presenter(backend: string, of: () => Principal): Presenter {
-    const presenter = (): Presenter => {
+    const presenter = (): Presenter | undefined => {
       const principal = of();
-      const token = this.#outside.door.tokenOf(principal);
-      const found = this.#credentials?.presenterFor(backend, principal, token);
-      if (found === undefined) throw new Failure('backend_unavailable', { message: 'Not ready yet' });
-      return found;
+      return this.#credentials?.presenterFor(backend, principal, this.#outside.door.tokenOf(principal));
     };
     return {
-      headers: () => presenter().headers(),
-      refused: async (refusal) => presenter().refused(refusal),
+      headers: () => presenter()?.headers() ?? nothing,
+      refused: async (refusal) => {
+        await this.#ready();
+        const found = presenter();
+        if (found === undefined) throw new Failure('backend_unauthorized');
+        return found.refused(refusal);
+      },
     };
   }
 }
 
+/** Until somebody demands something, nobody looks whether there is anything. */
+const nothing: HeaderRecord = {};
 /** What is the same for all is agreed to by whoever sits at the machine. */
 const whoeverRunsUs = localPrincipal();
 

@@ -6,6 +6,7 @@ import { asks } from './errors/asks.ts';
 import { backends } from './errors/backends.ts';
 import { credentials } from './errors/credentials.ts';
 import { incoming } from './errors/incoming.ts';
+import { jsonRpc } from './errors/json-rpc.ts';
 import { leave } from './errors/leave.ts';
 import { offers } from './errors/offers.ts';
 import type { FailureRow } from './errors/row.ts';
@@ -15,6 +16,7 @@ export type { Blame, FailureRow } from './errors/row.ts';
 
 export const failures = {
   ...incoming,
+  ...jsonRpc,
   ...sessions,
   ...offers,
   ...asks,

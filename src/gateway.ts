@@ -13,9 +13,11 @@ import { StreamsDownstream } from './exchange/downstream.ts';
 import type { Connection } from './exchange/outlet.ts';
 import type { Session } from './exchange/session.ts';
 import { askedOf } from './gateway/entry.ts';
+import { RpcFront } from './gateway/json-rpc/front.ts';
 import { LegacyFront } from './gateway/legacy.ts';
 import { Lines } from './gateway/lines.ts';
 import { ModernFront } from './gateway/modern.ts';
+import { forgetGone, type Renewal } from './gateway/renewal.ts';
 import type { Rooms } from './gateway/rooms.ts';
 import type { Turn } from './gateway/turn.ts';
 import type { Asked } from './identity/door.ts';
@@ -24,6 +26,8 @@ import type { Batch, Message } from './wire/message.ts';
 import type { Era } from './wire/revisions.ts';
 
 export class Spine implements Gateway {
+  /** What is not MCP has a front of its own: gateway/json-rpc/front.ts. */
+  readonly rpc: RpcFront;
   readonly #rooms: Rooms;
   readonly #legacy: LegacyFront;
   readonly #modern: ModernFront;
@@ -32,6 +36,7 @@ export class Spine implements Gateway {
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
+    this.rpc = new RpcFront(rooms);
     this.#legacy = new LegacyFront(rooms);
     this.#modern = new ModernFront(rooms);
     this.#lines = new Lines(rooms, (era, turn) => this.#take(era, turn));
@@ -42,13 +47,23 @@ export class Spine implements Gateway {
   }
 
   receive(arrival: Arrival): void {
-    const { endpoint, credentials, header, paramHeaders, message, reply } = arrival;
+    const { credentials, header, paramHeaders, message, reply } = arrival;
+    const { inForce, door } = this.#rooms;
+    const { path } = arrival.endpoint;
+    const asOf = inForce.now;
+    const { leave } = asOf;
+    const endpoint = asOf.endpoints.get(path);
     const era = eraOf(message, header('mcp-protocol-version'));
+    if (endpoint === undefined) {
+      reply.refuse(new Failure('path_not_found'), era);
+      return;
+    }
     const enter = (who: Principal | Failure) => {
       if (who instanceof Failure) reply.refuse(who, era);
       else
         this.#take(era, {
           endpoint,
+          leave,
           principal: who,
           credentials,
           message,
@@ -58,8 +73,9 @@ export class Spine implements Gateway {
           line: undefined,
         });
     };
-    const who = this.#rooms.door.identify(endpoint.path, credentials, () => askedOf(message));
-    if (who instanceof Promise) void who.then(enter);
+    const who = door.identify(path, credentials, () => askedOf(message));
+    // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
+    if (who instanceof Promise) void who.then((found) => (inForce.now === asOf ? enter(found) : this.receive(arrival)));
     else enter(who);
   }
 
@@ -67,7 +83,11 @@ export class Spine implements Gateway {
     const { endpoint, credentials } = request;
     const asked = (): Asked => (message === undefined ? { kind: 'unreadable' } : askedOf(message));
     const who = this.#rooms.door.identify(endpoint.path, credentials, asked);
-    const told = (found: Principal | Failure) => (found instanceof Failure ? found : failure);
+    const told = (found: Principal | Failure) => {
+      if (found instanceof Failure) return found;
+      this.#rooms.inForce.now.leave.refused({ principal: found, endpoint }, failure);
+      return failure;
+    };
     return who instanceof Promise ? who.then(told) : told(who);
   }
 
@@ -108,6 +128,7 @@ export class Spine implements Gateway {
   async drain(withinMs: number): Promise<void> {
     const { work, clock, sessions, parking, lanes, hub, tenure } = this.#rooms;
     this.#draining = true;
+    this.rpc.drain();
     this.#modern.endSubscriptions();
     await work.finished(withinMs, clock);
     const message = 'The gateway is shutting down';
@@ -115,16 +136,32 @@ export class Spine implements Gateway {
     this.#lines.end(new Failure('session_ended', { message }));
     // Modern clients know nothing of sessions.
     this.#modern.abort(new Failure('shutting_down', { message }));
+    this.rpc.abort(new Failure('shutting_down', { message }));
     hub.close();
     tenure.close();
     parking.close();
     lanes.close();
   }
 
+  /** Another config is in force: whoever is here goes on with it. */
+  renew(renewal: Renewal): void {
+    const { hub, sessions, tenure } = this.#rooms;
+    forgetGone(this.#rooms, renewal);
+    for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);
+    for (const session of this.#lines.bound) this.#legacy.renewed(session, renewal, true);
+    this.#lines.renewed(renewal);
+    this.#modern.renewed(renewal);
+    hub.renewed(renewal.lists);
+    tenure.look();
+  }
+
   #take(era: Era, turn: Turn): void {
     const { message, reply } = turn;
-    const refuse = (error: unknown) =>
-      reply.refuse(this.#rooms.fault(error), era, message.kind === 'request' ? message.id.raw : undefined);
+    const refuse = (error: unknown) => {
+      const failure = this.#rooms.fault(error);
+      turn.leave.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
+      reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
+    };
     try {
       // What helps to finish the work in hand, an answer or a cancellation, is still taken.
       if (this.#draining && (message.kind === 'request' || message.kind === 'batch'))

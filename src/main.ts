@@ -8,11 +8,12 @@ import { about } from './about.ts';
 import { askTwice, fromPipe } from './ask-password.ts';
 import { UserFileError } from './authserver/user-file.ts';
 import { describeConfig } from './config/describe.ts';
-import { type Loaded, loadConfig } from './config/load.ts';
+import type { Loaded } from './config/load.ts';
 import { ConfigError } from './config/problems.ts';
 import { KeyFileError } from './identity/key-file.ts';
 import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
+import { ConfigSource } from './reload/source.ts';
 import { serve } from './serve.ts';
 import { serveOverStdio } from './stdio.ts';
 import { dropUser, listUsers, newPassword, newUser, type UserCommand } from './user-command.ts';
@@ -200,25 +201,26 @@ function withFlags(command: Command): Command {
 async function withConfig(
   path: string | undefined,
   flags: Flags,
-  action: (loaded: Loaded) => Promise<void>,
+  action: (loaded: Loaded, source: ConfigSource) => Promise<void>,
 ): Promise<void> {
+  const source = new ConfigSource({
+    path,
+    cwd: process.cwd(),
+    env: process.env,
+    readFile,
+    overrides: flags,
+    demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
+  });
   let loaded: Loaded;
   try {
-    loaded = loadConfig({
-      path,
-      cwd: process.cwd(),
-      env: process.env,
-      readFile,
-      overrides: flags,
-      demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
-    });
+    loaded = source.load();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.format()}\n`);
     process.exitCode = 1;
     return;
   }
-  await action(loaded);
+  await action(loaded, source);
 }
 
 function readFile(path: string): string | undefined {

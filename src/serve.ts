@@ -8,13 +8,16 @@ import { type HttpServer, startHttp } from './ingress/listener.ts';
 import { Counters } from './observe/counters.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
+import { Reloader } from './reload/reloader.ts';
+import { reloadOnSignal } from './reload/signal.ts';
+import type { ConfigSource } from './reload/source.ts';
 import { stopOnSignal } from './stop.ts';
 import { StoreError } from './store/errors.ts';
 
 /** For answers that were settled last to reach their clients. */
 const FLUSH_MS = 1_000;
 
-export async function serve({ config, notices }: Loaded): Promise<void> {
+export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const log = createLog(config.log.level);
   const counters = new Counters();
   // Whoever started us may stop reading what we say; that is no reason to stop serving.
@@ -50,6 +53,16 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
     process.exitCode = 1;
     return;
   }
+  const reloader = new Reloader({
+    ...{ source, log, counters, clock: systemClock },
+    current: () => assembled.config,
+    renew: (next) => {
+      assembled.renew(next);
+      server.renew(next);
+    },
+  });
+  reloader.watch();
+  reloadOnSignal(() => reloader.reload());
   try {
     await assembled.open(server.url);
   } catch (error) {
@@ -66,6 +79,7 @@ export async function serve({ config, notices }: Loaded): Promise<void> {
   probeAll(assembled);
   stopOnSignal(config.limits, async () => {
     log.info({}, 'stopping');
+    reloader.close();
     await assembled.close(config.limits.drainMs);
     await server.close({ drainMs: FLUSH_MS });
     log.info({ counts: counters.snapshot() }, 'stopped');
@@ -77,13 +91,14 @@ function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
 }
 
-function readiness({ backends }: Assembled) {
-  const states = [...backends].map(({ name, state }) => ({
+function readiness({ backends, services, config }: Assembled) {
+  const states = [...backends, ...services.values()].map(({ name, state }) => ({
     name,
     state: state.state,
-    ...(state.state === 'down' ? { reason: state.failure.reason } : {}),
+    ...('failure' in state ? { reason: state.failure.reason } : {}),
   }));
   return {
+    generation: config.generation,
     ready: states.every(({ state }) => state !== 'starting'),
     backends: Object.fromEntries(states.map(({ name, ...rest }) => [name, rest])),
   };

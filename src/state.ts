@@ -1,4 +1,6 @@
 /** What outlives the process, and the way to addresses that others named: opened when something needs it, and once. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from './config/config.ts';
 import { createOutwardFetch, type Outward, type OutwardFetch } from './outward/fetch.ts';
 import { openFileStore } from './store/file/open.ts';
@@ -28,6 +30,11 @@ export class State {
   constructor(config: Config, options: StateOptions) {
     this.#config = config;
     this.#options = options;
+  }
+
+  /** Whether something was kept before. */
+  get isThere(): boolean {
+    return this.#options.records !== undefined || existsSync(join(this.#config.store.dir, 'records.mdb'));
   }
 
   /** Rejects with a StoreError. */

@@ -1,19 +1,23 @@
 /** `bascule stdio`: the client that started us has our standard streams. Stdout carries protocol alone. */
 import { assemble } from './assemble.ts';
+import { systemClock } from './clock.ts';
 import type { Loaded } from './config/load.ts';
 import { serveStdio } from './ingress/stdio.ts';
 import { Counters } from './observe/counters.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
+import { Reloader } from './reload/reloader.ts';
+import { reloadOnSignal } from './reload/signal.ts';
+import type { ConfigSource } from './reload/source.ts';
 import { stopOnSignal } from './stop.ts';
 
-export async function serveOverStdio({ config, notices }: Loaded): Promise<void> {
+export async function serveOverStdio({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const log = createLog(config.log.level);
   const counters = new Counters();
   for (const notice of notices) log.info({}, notice);
-  const [endpoint] = config.endpoints;
+  const endpoint = config.endpoints.find(({ protocol }) => protocol === undefined);
   if (endpoint === undefined) {
-    log.error({}, 'the config has no endpoint');
+    log.error({}, 'the config has no endpoint of MCP');
     process.exitCode = 1;
     return;
   }
@@ -30,8 +34,22 @@ export async function serveOverStdio({ config, notices }: Loaded): Promise<void>
     notes: ingressNotes(log, counters),
     signal: stop.signal,
   });
+  const { path } = endpoint;
+  const reloader = new Reloader({
+    ...{ source, log, counters, clock: systemClock },
+    current: () => assembled.config,
+    renew: (next) => assembled.renew(next),
+    // The client that started us can go nowhere else.
+    refuses: ({ endpoints }) =>
+      endpoints.some((other) => other.path === path) ? undefined : `its client is at ${path}, which is gone`,
+  });
+  reloader.watch();
+  reloadOnSignal(() => reloader.reload());
   // When the client is gone, nobody is left to finish anything for; children are ended in order all the same.
-  const ended = served.finally(() => assembled.close(0));
+  const ended = served.finally(() => {
+    reloader.close();
+    return assembled.close(0);
+  });
   stopOnSignal(config.limits, async () => {
     await assembled.gateway.drain(0);
     stop.abort();

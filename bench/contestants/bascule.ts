@@ -36,10 +36,23 @@ export async function serve(config: object, file: string, nodeArgs: readonly str
   };
 }
 
-async function overHttp({ targets, nodeArgs }: StartOptions): Promise<Running> {
+async function overHttp(options: StartOptions): Promise<Running> {
+  return behind('mcp.json', (servers) => ({ mcpServers: servers }), options);
+}
+
+/** `settings` stand beside the backends in the config. */
+export function overHttpWith(settings: object, options: StartOptions): Promise<Running> {
+  return behind('bascule.yaml', (backends) => ({ backends, ...settings }), options);
+}
+
+async function behind(
+  file: string,
+  configOf: (servers: object) => object,
+  { targets, nodeArgs }: StartOptions,
+): Promise<Running> {
   const backend = await startBackend();
   const entries = targets.map((target) => [target, { url: new URL(backendPaths[target], backend.said).href }]);
-  const gateway = await serve({ mcpServers: Object.fromEntries(entries) }, 'mcp.json', nodeArgs);
+  const gateway = await serve(configOf(Object.fromEntries(entries)), file, nodeArgs);
   return {
     at: (target) => ({
       ...gateway.place(target),

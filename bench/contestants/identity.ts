@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { addKey } from '../../src/identity/key-book.ts';
 import { writeKeyFile } from '../../src/identity/key-file.ts';
-import { missing, serve } from './bascule.ts';
+import { missing, overHttpWith } from './bascule.ts';
 import type { Contestant, Running, StartOptions } from './contestant.ts';
-import { backendPaths, startBackend } from './direct.ts';
 
 interface Asked {
   /** Of the config. */
@@ -65,17 +64,13 @@ async function byToken(): Promise<Asked> {
   };
 }
 
-async function guarded(ask: () => Promise<Asked>, { targets, nodeArgs }: StartOptions): Promise<Running> {
+async function guarded(ask: () => Promise<Asked>, options: StartOptions): Promise<Running> {
   const { identity, headers, stop } = await ask();
-  const backend = await startBackend();
-  const entries = targets.map((target) => [target, { url: new URL(backendPaths[target], backend.said).href }]);
-  const config = { backends: Object.fromEntries(entries), ...(identity && { identity }) };
-  const gateway = await serve(config, 'bascule.yaml', nodeArgs);
+  const running = await overHttpWith({ ...(identity && { identity }) }, options);
   return {
-    at: (target) => ({ ...gateway.place(target), backendPids: () => [backend.pid], headers }),
+    at: (target) => ({ ...running.at(target), headers }),
     stop: async () => {
-      await gateway.stop();
-      await backend.stop();
+      await running.stop();
       await stop();
     },
   };

@@ -27,8 +27,19 @@ export interface CallWorkload {
   readonly connections: number;
   /** After so many the compiler has done its work. Time is a poor measure for that on a busy machine. */
   readonly warmCalls: number;
+  /** It is about a small difference, which only neighbours in time show. */
+  readonly paired?: Paired;
   /** What is asked there. */
   asking(place: Place): Asking | Promise<Asking>;
+}
+
+export interface Paired {
+  /** Each round becomes so many shorter ones. */
+  readonly times: number;
+  /** They end after so many calls, not after a time: on a busy machine one contestant would be warm before the other. */
+  readonly calls: number;
+  /** Of the time that a round has otherwise, how much one may take until then. */
+  readonly patience: number;
 }
 
 /** What a connection asks, in turn, over and over. */
@@ -208,6 +219,8 @@ const merged: readonly CallWorkload[] = [
   },
 ];
 
+const paired: Paired = { times: 6, calls: 400, patience: 10 };
+
 const guarded: readonly CallWorkload[] = [
   {
     id: 'identity',
@@ -215,6 +228,16 @@ const guarded: readonly CallWorkload[] = [
     group: 'identity',
     target: 'modern',
     connections: MANY,
+    paired,
+    ...small,
+  },
+  {
+    id: 'policy',
+    title: 'Small `tools/call`, 2026-07-28, decided by 1,000 rules and recorded',
+    group: 'policy',
+    target: 'modern',
+    connections: MANY,
+    paired,
     ...small,
   },
 ];

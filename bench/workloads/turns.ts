@@ -29,9 +29,14 @@ export async function takeTurns(
 ): Promise<CallResult> {
   const turns: Turn[] = [];
   for (const entrant of entrants) turns.push(await prepare(workload, entrant));
-  for (const turn of turns) await turn.go({ seconds: sizes.warmSeconds, calls: workload.warmCalls });
-  for (let round = 0; round < sizes.rounds; round += 1) {
-    for (const turn of turns) turn.samples.push(await turn.go(sizes));
+  const { times = 1, patience = 1, ...effort } = workload.paired ?? {};
+  const warm = { seconds: sizes.warmSeconds * patience, calls: workload.warmCalls };
+  for (const turn of turns) await turn.go(warm);
+  for (let round = 0; round < sizes.rounds * times; round += 1) {
+    // Forth and back: whoever always came second would pay for what the first one left behind.
+    for (const turn of round % 2 === 0 ? turns : turns.toReversed()) {
+      turn.samples.push(await turn.go({ ...effort, seconds: sizes.seconds * patience }));
+    }
   }
   const floor = turns.find((turn) => turn.contestant.isFloor);
   const { id, title, group, connections } = workload;
@@ -93,15 +98,18 @@ async function newSession(url: URL): Promise<string> {
 }
 
 function rowOf({ contestant, samples }: Turn, floor: Turn | undefined): CallRow {
-  const ratios = samples.flatMap((sample, round) => {
+  const pairs = samples.flatMap((sample, round) => {
     const against = floor?.samples[round];
-    return against === undefined ? [] : [sample.gatewayCpu / against.gatewayCpu];
+    return against === undefined ? [] : [{ own: sample.gatewayCpu, floor: against.gatewayCpu }];
   });
   return {
     contestant: contestant.name,
     gatewayCpu: spread(samples.map((sample) => sample.gatewayCpu)),
     backendCpu: spread(samples.map((sample) => sample.backendCpu)),
-    ratio: ratios.length === 0 ? undefined : spread(ratios),
+    ...(pairs.length > 0 && {
+      ratio: spread(pairs.map(({ own, floor: least }) => own / least)),
+      more: spread(pairs.map(({ own, floor: least }) => own - least)),
+    }),
     callsPerSecond: median(samples.map((sample) => sample.callsPerSecond)),
     p50: median(samples.map((sample) => sample.p50)),
     p99: median(samples.map((sample) => sample.p99)),

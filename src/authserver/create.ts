@@ -13,12 +13,12 @@ import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { show, tell } from './pages/answers.ts';
-import { type Trouble, troublePage } from './pages/others.ts';
+import { ended, type Trouble, troublePage } from './pages/others.ts';
 import { paths, type Route, routeOf } from './paths.ts';
 import type { AuthServerOutside } from './ports.ts';
 import { createProvider } from './provider.ts';
 import { Registrations } from './registrations.ts';
-import { addressOf, atHome, withUsualScope } from './requests.ts';
+import { addressOf, atHome, isForeignForm, withUsualScope } from './requests.ts';
 import { Resources } from './resources.ts';
 import { ScopeBook } from './scopes.ts';
 import type { AuthServerSettings, Resource } from './settings.ts';
@@ -154,6 +154,7 @@ class Server {
     // In a form that the library's own reading of it cannot differ from ours.
     req.url = `${path}${(req.url ?? '').replace(/^[^?]*/, '')}`;
     if (route.kind === 'page') {
+      if (isForeignForm(req)) return show(res, ended);
       if (route.id !== undefined) return interactions.handle(req, res, route.id);
       return path === paths.signIn ? accounts.signIn(req, res) : accounts.signOut(req, res);
     }

@@ -44,8 +44,7 @@ export class Interactions {
     const { provider, tokens } = this.#parts;
     const form = req.method === 'POST' ? await readForm(req) : undefined;
     const interaction = await provider.interactionDetails(req, res).catch(() => undefined);
-    const client =
-      interaction === undefined ? undefined : await provider.Client.find(textOf(interaction, 'client_id') ?? '');
+    const client = interaction && (await this.#clientOf(interaction));
     const redirectUri = interaction && (textOf(interaction, 'redirect_uri') ?? client?.redirectUris[0]);
     const isOurs = interaction?.uid === id && client !== undefined && redirectUri !== undefined;
     if (!isOurs) return show(res, ended);
@@ -53,6 +52,12 @@ export class Interactions {
     if (req.method !== 'POST') return this.#ask(turn);
     if (form === undefined || !tokens.isRight(form.get('token'), id, interaction.prompt.name)) return show(res, ended);
     await this.#answer({ ...turn, form });
+  }
+
+  /** A client that is a document may be gone by now; then there is nobody left to answer. */
+  async #clientOf(interaction: Interaction): Promise<Client | undefined> {
+    const id = textOf(interaction, 'client_id') ?? '';
+    return this.#parts.provider.Client.find(id).catch(() => undefined);
   }
 
   #ask(turn: Turn): void {

@@ -76,7 +76,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Li
       jwks: paths.jwks,
       end_session: paths.endSession,
     },
-    scopes: ['offline_access', ...scopes.all],
+    scopes: scopes.requestable,
     responseTypes: ['code'],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     clientDefaults: {
@@ -96,7 +96,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Li
       properties: [hook],
       validator: (_context: unknown, _key: string, _value: unknown, metadata: ClientMetadata) => {
         delete metadata[hook];
-        const fault = settleMetadata(metadata, ['offline_access', ...scopes.all]);
+        const fault = settleMetadata(metadata, scopes.requestable);
         if (fault !== undefined) throw new errors.InvalidClientMetadata(fault);
       },
     },

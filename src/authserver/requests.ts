@@ -33,7 +33,16 @@ export function withUsualScope(url: string, { scopes, resources }: AuthorizePart
   return `${paths.authorize}?${query}`;
 }
 
-/** Undefined where it is not known. */
+/**
+ * Whether a page of another site posted it. Browsers say so where the connection can be trusted, which is wherever we serve;
+ * somebody else's page must not even sign a person in, as somebody else.
+ */
+export function isForeignForm(req: IncomingMessage): boolean {
+  const site = req.headers['sec-fetch-site'];
+  return req.method === 'POST' && site !== undefined && site !== 'same-origin';
+}
+
+/** Empty where the connection is gone. */
 export function addressOf(req: IncomingMessage): string {
   return req.socket.remoteAddress ?? '';
 }

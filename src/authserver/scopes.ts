@@ -4,12 +4,15 @@ import { basicScope, type Resource } from './settings.ts';
 export class ScopeBook {
   /** All that a token of ours can have. */
   readonly all: readonly string[];
+  /** Those and what is between client and server. */
+  readonly requestable: readonly string[];
   readonly #words: Readonly<Record<string, string>>;
 
   constructor(resources: readonly Resource[], words: Readonly<Record<string, string>>) {
     this.#words = words;
     const known = resources.flatMap(({ scopes, required }) => [...required, ...scopes]);
     this.all = [...new Set([basicScope, ...known, ...Object.keys(words)])];
+    this.requestable = [...standard, ...this.all];
   }
 
   /**

@@ -2,12 +2,12 @@
  * One backend: what it is, how it fares, and the lanes to it. A modern backend has one lane for everybody; a legacy one has a
  * lane, and over stdio a process, for each client session.
  */
-import { Failure } from '../errors.ts';
+import { Failure, isAboutCredentials } from '../errors.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Backend, BackendState, Discovery, Lane, LaneSink } from '../exchange/lane.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Raw } from '../wire/compose.ts';
-import type { Era } from '../wire/revisions.ts';
+import type { Era, Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
@@ -40,6 +40,8 @@ export interface BackendOptions {
   readonly self: Raw;
   /** One legacy session for everybody. */
   readonly share: boolean;
+  /** Which may be spoken to it; absent: all. */
+  readonly revisions?: readonly Revision[] | undefined;
 }
 
 /** Doubts about what was found out a moment ago are not followed: whoever provokes errors must not provoke probes. */
@@ -131,6 +133,10 @@ export class LiveBackend implements Backend {
     return this.#sharedLegacy.join(sink, (audience) => this.#openLegacy(client, audience));
   }
 
+  lookAgain(): void {
+    this.discover().catch(() => undefined);
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -152,7 +158,7 @@ export class LiveBackend implements Backend {
   }
 
   async #openLegacy(client: ClientFacts, sink: LaneSink): Promise<LegacyLane> {
-    const { clock, limits, notes, self } = this.#options;
+    const { clock, limits, notes, self, revisions } = this.#options;
     const line = await this.#legacyLine();
     let lane: LegacyLane;
     try {
@@ -162,6 +168,7 @@ export class LiveBackend implements Backend {
         limits,
         notes,
         self,
+        revisions,
         health: this.#keeper,
         ended: (gone) => void this.#lanes.delete(gone),
       });
@@ -209,6 +216,7 @@ export class LiveBackend implements Backend {
     } catch (cause) {
       const failure = asFailure(cause);
       this.#keeper.lookFailed(failure);
+      if (isAboutCredentials(failure)) this.#become({ state: 'refused', failure });
       throw failure;
     }
   }
@@ -265,8 +273,8 @@ export class LiveBackend implements Backend {
   }
 
   #probeOptions(): ProbeOptions {
-    const { connector, limits, clock, self } = this.#options;
-    return { connector, limits, clock, self };
+    const { connector, limits, clock, self, revisions } = this.#options;
+    return { connector, limits, clock, self, revisions };
   }
 
   #fresh(now: number): Knowledge | undefined {
@@ -321,8 +329,10 @@ export class LiveBackend implements Backend {
 
 function isSame(a: BackendState, b: BackendState): boolean {
   if (a.state === 'ready' && b.state === 'ready') return JSON.stringify(a.discovery) === JSON.stringify(b.discovery);
-  if (a.state === 'down' && b.state === 'down') {
-    return a.failure.reason === b.failure.reason && a.failure.message === b.failure.message;
+  if ((a.state === 'down' && b.state === 'down') || (a.state === 'refused' && b.state === 'refused')) {
+    const isToldAlike = a.failure.reason === b.failure.reason && a.failure.message === b.failure.message;
+    // A page that has ended is of no use to anybody: the new one is told.
+    return isToldAlike && a.failure.data?.url === b.failure.data?.url;
   }
   return a.state === b.state;
 }

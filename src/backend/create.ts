@@ -81,6 +81,7 @@ function live(config: BackendConfig, options: CreateOptions, pace: Pace, connect
     notes,
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
+    revisions: config.profile?.revisions,
   });
 }
 

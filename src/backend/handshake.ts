@@ -30,11 +30,20 @@ export interface Agreement {
   readonly headers: Headers;
 }
 
-export const newestLegacy = newest(revisions, 'legacy') as Revision;
+/** Throws where no legacy revision may be spoken. */
+export function newestLegacy(spoken: readonly Revision[] = revisions): Revision {
+  const revision = newest(spoken, 'legacy');
+  if (revision !== undefined) return revision;
+  throw new Failure('backend_invalid', { message: 'The backend has no revision that its profile has' });
+}
 
-/** The client's own revision where it is a legacy one, so that the backend speaks as the client expects. */
-export function revisionFor(client: Revision): Revision {
-  return era(client) === 'legacy' ? client : newestLegacy;
+/**
+ * The client's own revision where it is a legacy one that may be spoken, or else the nearest before it, so that the backend
+ * speaks as the client expects.
+ */
+export function revisionFor(client: Revision, spoken: readonly Revision[] = revisions): Revision {
+  const older = spoken.filter((revision) => era(client) === 'modern' || revision <= client);
+  return newest(older, 'legacy') ?? newestLegacy(spoken);
 }
 
 export function askInitialize(
@@ -63,12 +72,12 @@ export function bearWitness(answer: Answer, began: number, health: Witness): voi
 }
 
 /** Throws a Failure where no session came of it. */
-export function readAgreement(answer: Answer): Agreement {
+export function readAgreement(answer: Answer, spoken?: readonly Revision[]): Agreement {
   if (answer.kind === 'silent') throw unanswered();
   if (answer.kind === 'failed') throw answer.failure;
   const { message, http } = answer;
   if (message.kind === 'error') throw refused(message.bytes, member(message.error, 'message'));
-  const discovery = readInitialize(message);
+  const discovery = readInitialize(message, spoken);
   const sessionId = checkedSession(http?.sessionId);
   return { discovery, sessionId, headers: headersOf(discovery.revision, sessionId) };
 }

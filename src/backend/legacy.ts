@@ -11,7 +11,7 @@ import { mayBeAsked } from '../wire/capabilities.ts';
 import { errorBytes, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
 import type { Id, Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
-import { era } from '../wire/revisions.ts';
+import { era, type Revision } from '../wire/revisions.ts';
 import { idAt, member } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { AskBook } from './asks.ts';
@@ -39,6 +39,8 @@ export interface LegacyOptions {
   readonly notes: BackendNotes;
   /** Who we are, for clients that do not say who they are: a raw `Implementation`. */
   readonly self: Raw;
+  /** Which may be spoken; absent: all. */
+  readonly revisions?: readonly Revision[] | undefined;
   readonly health: Witness;
   /** The lane is closed or lost, and its channel is gone. */
   ended(lane: LegacyLane): void;
@@ -332,9 +334,9 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   }
 
   async #initialize(client: ClientFacts): Promise<void> {
-    const { self, clock, limits } = this.#options;
+    const { self, clock, limits, revisions } = this.#options;
     const introduction = {
-      revision: revisionFor(client.revision),
+      revision: revisionFor(client.revision, revisions),
       info: client.info ?? self,
       capabilities: capabilitiesText(client.capabilities.raw),
     };
@@ -343,7 +345,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     const answer = await question.within(limits.firstByteMs, clock);
     question.drop();
     bearWitness(answer, began, this.health);
-    const agreement = readAgreement(answer);
+    const agreement = readAgreement(answer, revisions);
     if (this.#over !== undefined) throw this.#over;
     this.#agreement = agreement;
     this.#forModern = era(client.revision) === 'modern';

@@ -32,6 +32,8 @@ export interface ProbeOptions {
   };
   readonly clock: Clock;
   readonly self: Raw;
+  /** Which may be spoken to it; absent: all. */
+  readonly revisions?: readonly Revision[] | undefined;
 }
 
 export interface Probed {
@@ -45,8 +47,6 @@ export interface Probed {
 /** A server that refuses a revision and names another is asked once more, in that one. */
 const ATTEMPTS = 2;
 
-const newestModern = newest(revisions, 'modern') as Revision;
-
 type Asked = Pick<Line, 'channel' | 'ids'>;
 
 interface Finding {
@@ -58,8 +58,10 @@ interface Finding {
 /** Rejects with a Failure where there is no verdict. */
 export async function probe(options: ProbeOptions): Promise<Probed> {
   const way = options.connector;
-  // It is older than the modern era: there is nothing to discover.
-  if (way.transport === 'sse') return initializeAfresh(way, await openWay(way), options);
+  // It is older than the modern era, or is to be spoken to as if it were: there is nothing to discover.
+  if (way.transport === 'sse' || newestModern(options) === undefined) {
+    return initializeAfresh(way, await openWay(way), options);
+  }
   const visit = new Visit(await openWay(way));
   let kept = false;
   try {
@@ -94,13 +96,17 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
  */
 async function withLegacyHalf(discovery: Discovery, visit: Visit, options: ProbeOptions): Promise<Discovery> {
   const { connector, limits } = options;
-  if (connector.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
+  const mayBoth = newest(options.revisions ?? revisions, 'legacy') !== undefined;
+  if (!mayBoth || connector.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
   const hurried = { ...options, limits: { ...limits, firstByteMs: limits.probeMs } };
   if ('failure' in (await initialize(visit, hurried, undefined, asModernServersWant))) return discovery;
   visit.endSession();
   return { ...discovery, eras: [...discovery.eras, 'legacy'] };
 }
 
+function newestModern({ revisions: spoken = revisions }: ProbeOptions): Revision | undefined {
+  return newest(spoken, 'modern');
+}
 /** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers */
 const asModernServersWant = { 'mcp-method': 'initialize' };
 
@@ -173,11 +179,11 @@ export async function probeAgain(known: Asked, options: ProbeOptions): Promise<V
 
 async function discover(line: Asked, transport: Transport, options: ProbeOptions): Promise<Finding> {
   const { limits, clock } = options;
-  let revision = newestModern;
+  let revision = newestModern(options) as Revision;
   for (let attempt = 1; ; attempt += 1) {
     const question = askDiscover(line, revision, options.self);
     const answer = await question.within(limits.probeMs, clock);
-    const verdict = judge(answer, transport);
+    const verdict = judge(answer, transport, options.revisions);
     if (verdict.kind !== 'retry') return { verdict, answer, question };
     if (attempt === ATTEMPTS) {
       const failure = new Failure('backend_invalid', { message: 'The backend refuses a revision that it says it has' });
@@ -225,26 +231,30 @@ async function initialize(
 ): Promise<Initialized> {
   const { line } = visit;
   const { clock, limits, self, connector } = options;
-  const introduction = { revision: newestLegacy, info: self, capabilities: '{}', headers };
+  const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}', headers };
   const question = askInitialize(line.channel, line.ids, introduction, (message) =>
     answerKindly(line.channel, message),
   );
   try {
     const answers: Promise<Answer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
-    if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport));
+    if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));
     const first = await Promise.race(answers);
-    return 'kind' in first ? readInitialized(visit, first) : { discovery: first };
+    return 'kind' in first ? readInitialized(visit, first, options.revisions) : { discovery: first };
   } finally {
     question.drop();
     unanswered?.drop();
   }
 }
 
-function lateDiscovery(question: Question, transport: Transport): Promise<Discovery> {
+function lateDiscovery(
+  question: Question,
+  transport: Transport,
+  spoken: readonly Revision[] | undefined,
+): Promise<Discovery> {
   return new Promise((resolve) => {
     question.answer
       .then((answer) => {
-        const verdict = judge(answer, transport);
+        const verdict = judge(answer, transport, spoken);
         if (verdict.kind === 'modern') resolve(verdict.discovery);
       })
       // What cannot be read decides nothing; `initialize` does.
@@ -252,9 +262,9 @@ function lateDiscovery(question: Question, transport: Transport): Promise<Discov
   });
 }
 
-function readInitialized(visit: Visit, answer: Answer): Initialized {
+function readInitialized(visit: Visit, answer: Answer, spoken: readonly Revision[] | undefined): Initialized {
   try {
-    const agreement = readAgreement(answer);
+    const agreement = readAgreement(answer, spoken);
     visit.agreed(agreement);
     return { discovery: agreement.discovery };
   } catch (cause) {

@@ -6,7 +6,7 @@
 import { Failure } from '../errors.ts';
 import type { Discovery } from '../exchange/lane.ts';
 import type { ErrorResponse } from '../wire/message.ts';
-import { era, isRevision, newest, type Revision } from '../wire/revisions.ts';
+import { era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { member, valueAt } from '../wire/values.ts';
 import { codeOf, METHOD_NOT_FOUND, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
 import { readDiscover } from './discovery.ts';
@@ -25,7 +25,8 @@ export type Verdict =
 
 const legacy: Verdict = { kind: 'legacy' };
 
-export function judge(answer: Answer, transport: Transport): Verdict {
+/** `spoken`: the revisions that may be spoken to it. */
+export function judge(answer: Answer, transport: Transport, spoken: readonly Revision[] = revisions): Verdict {
   switch (answer.kind) {
     case 'silent':
       // A pipe has nobody else on it, so silence there is the server's own. Behind HTTP stands who knows what.
@@ -35,14 +36,14 @@ export function judge(answer: Answer, transport: Transport): Verdict {
     case 'answered': {
       const { message, http } = answer;
       if (message.kind === 'result') {
-        const discovered = readDiscover(message);
+        const discovered = readDiscover(message, spoken);
         if (discovered === undefined) return legacy;
         return discovered.discovery === undefined
-          ? choose(discovered.versions)
+          ? choose(discovered.versions, spoken)
           : { kind: 'modern', discovery: discovered.discovery };
       }
       const code = codeOf(message);
-      if (code === UNSUPPORTED_VERSION) return choose(supportedBy(message));
+      if (code === UNSUPPORTED_VERSION) return choose(supportedBy(message), spoken);
       if (onlyModern(code))
         return none(new Failure('backend_invalid', { message: 'The backend refused server/discover' }));
       return saysNothing(http?.status, transport, true)
@@ -78,17 +79,23 @@ function saysNothing(status: number | undefined, transport: Transport, jsonRpc: 
 }
 
 /** A server that names its versions is taken at its word: a modern one that both have, else a legacy one. */
-function choose(versions: readonly string[]): Verdict {
-  const known = versions.filter(isRevision);
+function choose(versions: readonly string[], spoken: readonly Revision[]): Verdict {
+  const known = versions.filter(isRevision).filter((version) => spoken.includes(version));
   const revision = newest(known, 'modern');
   if (revision !== undefined) return { kind: 'retry', revision };
   if (known.some((one) => era(one) === 'legacy')) return legacy;
   return none(
     new Failure('backend_invalid', {
-      message: 'The backend has no revision that is known here',
+      message: isNarrowed(spoken)
+        ? 'The backend has no revision that its profile has'
+        : 'The backend has no revision that is known here',
       data: { supported: versions },
     }),
   );
+}
+
+function isNarrowed(spoken: readonly Revision[]): boolean {
+  return revisions.some((revision) => !spoken.includes(revision));
 }
 
 function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {

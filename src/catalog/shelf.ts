@@ -117,6 +117,18 @@ export class Shelf {
     }
   }
 
+  /** Nothing of it is shown any more, not even as what was known last. */
+  forget(backend: string): void {
+    this.#changes++;
+    const mark = markOf(backend);
+    for (const name of [...this.#kept.keys()]) if (name.startsWith(mark)) this.#drop(name);
+    for (const [name, reading] of this.#reading) {
+      if (!name.startsWith(mark)) continue;
+      reading.changed = true;
+      this.#reading.delete(name);
+    }
+  }
+
   #find(key: ListKey) {
     const prefix = prefixOf(key);
     return this.#use(prefix + everybody) ?? this.#use(prefix + key.owner);
@@ -161,5 +173,9 @@ function nameOf(key: ListKey, owner: string): string {
 
 /** With its length before it, no name of a backend can be taken for another and something more. */
 function prefixOf({ backend, method }: Pick<ListKey, 'backend' | 'method'>): string {
-  return `${backend.length}:${backend}:${method}:`;
+  return `${markOf(backend)}${method}:`;
+}
+
+function markOf(backend: string): string {
+  return `${backend.length}:${backend}:`;
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { BackendAuth } from '../credentials/settings.ts';
 import type { BackendConfig, HttpBackendConfig, HttpTransport, StdioBackendConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
-import { type CallLimitName, type CallLimits, callLimitNames, type Limits } from './limits.ts';
+import { type CallLimitsDraft, type Limits, ownLimits } from './limits.ts';
 import { nearest } from './nearest.ts';
 import { type BackendProfileDraft, buildBackendProfile } from './policy-profile.ts';
 
@@ -21,7 +21,7 @@ export interface BackendDraft {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly transport?: HttpTransport | undefined;
   readonly auth?: BackendAuth | undefined;
-  readonly limits?: { readonly [Name in CallLimitName]?: number | undefined } | undefined;
+  readonly limits?: CallLimitsDraft | undefined;
   readonly profile?: BackendProfileDraft | undefined;
 }
 
@@ -105,12 +105,6 @@ function stdioBackend(draft: BackendDraft, command: string, directory: string, l
     ...ownLimits(draft),
     ...ownProfile(draft),
   };
-}
-
-function ownLimits({ limits }: BackendDraft): { readonly limits?: CallLimits } {
-  if (limits === undefined) return {};
-  const set = callLimitNames.filter((name) => limits[name] !== undefined);
-  return { limits: Object.fromEntries(set.map((name) => [name, limits[name]])) };
 }
 
 function ownProfile({ profile }: BackendDraft): Pick<BackendConfig, 'profile'> {

@@ -15,6 +15,8 @@ export interface Config {
   readonly source: string;
   readonly listen: ListenConfig;
   readonly backends: readonly BackendConfig[];
+  /** What is no MCP server and stands behind endpoints of its own kind. Their names and those of backends differ. */
+  readonly services: readonly ServiceConfig[];
   readonly endpoints: readonly EndpointConfig[];
   readonly limits: Limits;
   readonly log: { readonly level: LogLevel };
@@ -28,6 +30,8 @@ export interface Config {
   readonly authServer?: AuthServerSettings;
   /** Where what must outlive the process is kept. Made when something needs it. */
   readonly store: { readonly dir: string };
+  /** Whether the files that it was read from are looked at, and read again when they change. */
+  readonly watch: boolean;
   /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
   readonly seal: { readonly key?: string };
 }
@@ -83,7 +87,18 @@ export interface HttpBackendConfig {
 export const httpTransports = ['auto', 'streamable-http', 'sse'] as const;
 export type HttpTransport = (typeof httpTransports)[number];
 
+/** A service that speaks JSON-RPC 2.0 over HTTP. */
+export interface ServiceConfig {
+  readonly name: string;
+  /** Where it departs from the limits of all. */
+  readonly limits?: CallLimits;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface EndpointConfig {
+  /** Absent: MCP. */
+  readonly protocol?: 'json-rpc';
   /** Percent-encoded, as it stands in a request line. */
   readonly path: string;
   /** Names of `backends`, in the order in which they were given. */

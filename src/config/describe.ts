@@ -1,5 +1,5 @@
 /** What a config was understood to say, for people. Values that may be secrets are counted, never shown. */
-import type { BackendConfig, Config, EndpointConfig } from './config.ts';
+import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { isLoopback } from './listen.ts';
 import { printable } from './problems.ts';
@@ -14,7 +14,10 @@ export function describeConfig(config: Config): string {
   const sections = [
     section('source', [config.source]),
     section('listening', listening(config)),
-    section(`backends (${config.backends.length})`, config.backends.flatMap(backend)),
+    section(`backends (${config.backends.length + config.services.length})`, [
+      ...config.backends.flatMap(backend),
+      ...config.services.map(service),
+    ]),
     section(
       `endpoints (${config.endpoints.length})`,
       config.endpoints.flatMap((it) => endpoint(it, config)),
@@ -25,6 +28,7 @@ export function describeConfig(config: Config): string {
         ? ['all as by default']
         : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
     ),
+    ...authServer(config),
     section('log', [`level ${config.log.level}`]),
     section('seal', [config.seal.key === undefined ? 'a key made at start' : 'the key of the config']),
   ];
@@ -47,6 +51,17 @@ function listening({ listen, endpoints }: Config): string[] {
   return lines;
 }
 
+function authServer({ authServer: it, identity, store }: Config): string[] {
+  if (it === undefined) return [];
+  const clients = it.registration === 'open' ? 'clients register themselves' : 'clients do not register';
+  const times = [it.tokenTtlMs, it.refreshTtlMs].map((ms) => writeQuantity(ms, 'ms'));
+  const lines = [
+    `issuer ${identity.publicUrl ?? 'the address that it listens on'}; users in ${it.userFile}`,
+    `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${store.dir}`,
+  ];
+  return [section('authorization server', lines)];
+}
+
 function backend(it: BackendConfig): string[] {
   if (it.kind === 'http') {
     const how = it.transport === 'auto' ? 'transport found by asking' : it.transport;
@@ -56,6 +71,10 @@ function backend(it: BackendConfig): string[] {
   const details = [...counted(it.args, 'argument'), ...counted(it.env, 'environment variable'), processes];
   const where = it.cwd === undefined ? '' : ` in ${it.cwd}`;
   return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
+}
+
+function service({ name, url, headers }: ServiceConfig): string {
+  return `${name}: ${shownUrl(url)} (${['JSON-RPC', ...counted(headers, 'header')].join(', ')})`;
 }
 
 function counted(things: object, what: string): string[] {
@@ -81,6 +100,8 @@ function endpoint(it: EndpointConfig, config: Config): string[] {
   const all = it.backends.length > 1 && it.backends.length === config.backends.length;
   const backends = all ? `all ${it.backends.length} backends` : it.backends.join(', ') || 'no backend';
   const { revisions, batches, accept } = it.profile;
+  if (it.protocol === 'json-rpc')
+    return [`${it.path}: ${backends}`, `  ${guard(it)}`, `  JSON-RPC; batches: ${batches}`];
   return [
     `${it.path}: ${backends}`,
     `  ${guard(it)}`,

@@ -20,7 +20,7 @@ const harmless: readonly { readonly at: readonly string[]; readonly keys: readon
     at: ['endpoints', 'profile'],
     keys: ['revisions', 'batches', 'accept', 'elicitation', 'toolNames', 'bodyBytes', 'jsonDepth'],
   },
-  { at: ['backends', '*', 'profile'], keys: ['asks'] },
+  { at: ['backends', '*', 'profile'], keys: ['asks', 'revisions'] },
   { at: ['policy'], keys: ['mode', 'open'] },
   { at: ['policy', 'rules'], keys: ['id', 'effect', 'mode', 'what'] },
   { at: ['limits'], keys: ['*'] },

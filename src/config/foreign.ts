@@ -4,6 +4,7 @@
  * Inside an entry, the keys of the list below are known and not used; any other unknown key is refused.
  */
 import { basename, dirname, sep } from 'node:path';
+import type { BackendAuth } from '../credentials/settings.ts';
 import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
 import type { BackendConfig, HttpTransport } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
@@ -179,8 +180,13 @@ function readEntry(
   // VS Code's `http` and Gemini CLI's `httpUrl`: the one falls back to SSE, the other never does.
   const vscode = path[0] === 'servers' && said === 'streamable-http' && entry.type === 'http';
   const transport = vscode ? 'auto' : (said ?? (addressKey === 'httpUrl' ? 'streamable-http' : 'auto'));
-  return { name, url, headers: withoutGateways(entry.headers ?? {}, name, notices), transport };
+  const headers = withoutGateways(entry.headers ?? {}, name, notices);
+  const isProven = Object.keys(headers).some((header) => header.toLowerCase() === 'authorization');
+  return { name, url, headers, transport, ...(!isProven && { auth: ifDemanded }) };
 }
+
+/** Clients that keep such files ask for consent when a server demands it. One person uses it, whoever that is. */
+const ifDemanded: BackendAuth = { grant: 'authorization_code', shared: true, implied: true };
 
 /** The transport that an entry names, where it fits what the entry is. */
 function saidKind(

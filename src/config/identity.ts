@@ -105,6 +105,7 @@ export function readGuard(
   path: Path,
   value: unknown,
   identity: IdentityReading | undefined,
+  protocol: 'mcp' | 'json-rpc' = 'mcp',
 ): GuardSettings {
   const usual = (identity ?? withoutIdentity).guard;
   if (value === undefined) return usual;
@@ -116,6 +117,8 @@ export function readGuard(
     document.reportKey(path, { message: 'there is no identity for this endpoint to depart from', expected });
     return usual;
   }
+  // A service has methods of its own, and nobody here knows them.
+  if (protocol === 'mcp') checkMethods(document, [...path, 'scopes', 'methods'], draft.scopes?.methods ?? {});
   return departing(document, path, draft, usual);
 }
 
@@ -131,7 +134,6 @@ function departing(
     const expected = `\`${kind === 'keys' ? 'keys' : 'issuers'}\` under \`identity\` at the top of the file`;
     document.report([...path, 'accept', at], { message: `there are no ${kind} to accept`, expected });
   });
-  checkMethods(document, [...path, 'scopes', 'methods'], draft.scopes?.methods ?? {});
   const { header = usual.keyHeader, query = usual.keyQuery } = draft.keys ?? {};
   const style = draft.style ?? usual.style;
   const tokens = accept.includes('tokens');

@@ -41,6 +41,8 @@ export const limitTable = {
   headerBytes: bytes(16 * KiB, 1 * KiB),
   /** Real messages nest ten deep. Readers that recurse overflow at some thousands. */
   jsonDepth: count(128, 8, 1000),
+  /** Members of one batch at a JSON-RPC endpoint: each is a decision and a record. A client that gathers its calls has hundreds. */
+  batchMembers: count(1000, 1, 100_000),
   /** A client that needs longer for its headers is holding a socket, not sending a request. */
   headersMs: time(10 * s, 100),
   /** 4 MiB in 30 s is a slow mobile line. */
@@ -164,6 +166,15 @@ export type Limits = { readonly [Name in LimitName]: number };
 export const callLimitNames = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs'] as const satisfies readonly LimitName[];
 export type CallLimitName = (typeof callLimitNames)[number];
 export type CallLimits = { readonly [Name in CallLimitName]?: number };
+export type CallLimitsDraft = { readonly [Name in CallLimitName]?: number | undefined };
+
+export function ownLimits({ limits }: { readonly limits?: CallLimitsDraft | undefined }): {
+  readonly limits?: CallLimits;
+} {
+  if (limits === undefined) return {};
+  const set = callLimitNames.filter((name) => limits[name] !== undefined);
+  return { limits: Object.fromEntries(set.map((name) => [name, limits[name]])) };
+}
 
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
 

@@ -50,7 +50,8 @@ export function loadConfig(options: LoadOptions): Loaded {
       ? readForeign(document, workspaceOf(file), { env: options.env, readFile })
       : readOwn(document, directory, { env: options.env, predefined: {}, readFile });
   const notices = [...found.notices, ...reading.notices];
-  if (reading.backends.length === 0) notices.push('there is no backend: nothing will be offered');
+  if (reading.backends.length + (reading.services ?? []).length === 0)
+    notices.push('there is no backend: nothing will be offered');
   return settle(options, found.file, { ...reading, notices }, document);
 }
 
@@ -86,6 +87,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     source,
     listen,
     backends: reading.backends,
+    services: reading.services ?? [],
     endpoints,
     identity: identity.settings,
     ...(reading.policy && { policy: reading.policy }),
@@ -95,6 +97,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     store: { dir: reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
     log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
+    watch: reading.watch ?? true,
     seal: key === undefined ? {} : { key },
   };
   return { config: deepFreeze(config), notices: reading.notices };

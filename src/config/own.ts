@@ -1,13 +1,31 @@
 /** `bascule.yaml`: a closed list of settings. What is not in it is refused, and so is what contradicts itself. */
 import * as z from 'zod';
 import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
-import { type BackendConfig, denialStyles, type EndpointConfig, httpTransports, logLevels, namings } from './config.ts';
+import {
+  type BackendConfig,
+  denialStyles,
+  type EndpointConfig,
+  httpTransports,
+  logLevels,
+  namings,
+  type ServiceConfig,
+} from './config.ts';
 import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { aPath, buildEndpoint, canonicalPath, defaultEndpoints } from './endpoints.ts';
 import type { Variables } from './expand.ts';
 import { type IdentityReading, readGuard, readIdentity, withoutIdentity } from './identity.ts';
 import { check } from './issues.ts';
+import {
+  buildRpcEndpoint,
+  buildService,
+  checkRpcEndpoint,
+  checkService,
+  protocols,
+  refuseServices,
+  type Services,
+  unreachedServices,
+} from './json-rpc.ts';
 import {
   callLimitNames,
   type LimitName,
@@ -58,6 +76,7 @@ const settings = {
   audit: z.unknown().optional(),
   store: storeShape.optional(),
   log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
+  watch: shape.flag.optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
     .optional(),
@@ -65,6 +84,7 @@ const settings = {
 const fileShape = shape.closed('a map of settings', settings, ['mcpServers']);
 
 const backendShape = shape.closed('a map of settings with `command` or `url`', {
+  protocol: shape.choice(protocols).optional(),
   command: shape.oneLine.optional(),
   args: shape.argumentList.optional(),
   env: shape.environment.optional(),
@@ -84,6 +104,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
 const aName = z.string({ error: 'the name of a backend' });
 
 const endpointShape = shape.closed('a map with `path`', {
+  protocol: shape.choice(protocols).optional(),
   path: z.string({ error: aPath }).refine((path) => canonicalPath(path) !== undefined, { error: aPath }),
   backends: z.array(aName, { error: 'a list of names' }).min(1, { error: 'at least one name' }).optional(),
   profile: profileShape.optional(),
@@ -111,6 +132,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
 
   const notices: string[] = [];
   const names = document.keys(['backends']) ?? [];
+  const services: ServiceConfig[] = [];
   const backends = names.flatMap((name): BackendConfig[] => {
     const path = ['backends', name];
     const isNamed = backendName.test(name);
@@ -123,18 +145,24 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
       return [];
     }
     const draft = readBackend(document, path, name, variables);
-    return draft === undefined || !isNamed ? [] : [buildBackend(draft, { directory, limits })];
+    if (draft === undefined || !isNamed) return [];
+    if (!isService(document, path, variables)) return [buildBackend(draft, { directory, limits })];
+    services.push(buildService(draft));
+    return [];
   });
 
   const built = new Set(backends.map(({ name }) => name));
+  const served = new Set(services.map(({ name }) => name));
+  const rpc = { names, services: names.filter((name) => isService(document, ['backends', name], variables)), served };
   // From the file again, since a mistake elsewhere must not hide the mistakes in here.
   const items = document.read(['endpoints'], variables);
   const endpoints = Array.isArray(items)
-    ? readEndpoints(document, items, { names, built, identity, limits })
+    ? readEndpoints(document, items, { names, built, rpc, identity, limits })
     : undefined;
   const guard = (identity ?? withoutIdentity).guard;
   const places = endpoints ?? defaultEndpoints([...built], guard);
-  const world = { endpoints: places.map(({ path }) => path), backends: [...built] };
+  const world = { endpoints: places.map(({ path }) => path), backends: [...built, ...served] };
+  notices.push(...unreachedServices(served, places));
   const policy = readPolicy(document, variables, world);
   const rates = readRates(document, variables, world);
   const audit = readAudit(document, directory, variables);
@@ -144,15 +172,21 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   return {
     listen,
     backends,
+    services,
     endpoints,
     limits,
     identity,
     ...leave,
     log: file?.log,
+    watch: file?.watch,
     seal: file?.seal,
     store: storeIn(file?.store, directory),
     notices,
   };
+}
+
+function isService(document: ConfigDocument, path: Path, variables: Variables): boolean {
+  return document.read([...path, 'protocol'], variables) === 'json-rpc';
 }
 
 function shallow(document: ConfigDocument, key: string): unknown {
@@ -169,7 +203,9 @@ function readBackend(
   const entry = check(document, path, document.read(path, variables), backendShape);
   const keys = document.keys(path);
   if (keys === undefined) return undefined;
-  const kind = kindOf(document, path, keys);
+  const service = isService(document, path, variables);
+  if (service) checkService(document, path);
+  const kind = service ? 'http' : kindOf(document, path, keys);
   if (entry === undefined || kind === undefined) return undefined;
   checkHeaders(document, [...path, 'headers'], entry.headers ?? {});
   for (const header of Object.keys(entry.headers ?? {})) {
@@ -214,6 +250,7 @@ interface Surroundings {
   /** All backends of the file, and those that are not disabled. */
   readonly names: readonly string[];
   readonly built: ReadonlySet<string>;
+  readonly rpc: Services;
   readonly identity: IdentityReading | undefined;
   readonly limits: Limits;
 }
@@ -221,7 +258,7 @@ interface Surroundings {
 function readEndpoints(
   document: ConfigDocument,
   items: readonly unknown[],
-  { names, built, identity, limits }: Surroundings,
+  { names, built, rpc, identity, limits }: Surroundings,
 ): EndpointConfig[] {
   const paths = new Set<string>();
   return items.flatMap((item, at): EndpointConfig[] => {
@@ -236,8 +273,13 @@ function readEndpoints(
     paths.add(path);
     checkNames(document, [...here, 'backends'], endpoint.backends ?? [], names);
     checkFullProfile(document, [...here, 'profile'], endpoint.profile ?? {}, limits);
+    const guard = readGuard(document, [...here, 'identity'], endpoint.identity, identity, endpoint.protocol);
+    if (endpoint.protocol === 'json-rpc') {
+      checkRpcEndpoint(document, here, endpoint, rpc);
+      return [buildRpcEndpoint(path, guard, endpoint, rpc)];
+    }
+    refuseServices(document, [...here, 'backends'], endpoint.backends ?? [], rpc);
     const backends = (endpoint.backends ?? names).filter((name) => built.has(name));
-    const guard = readGuard(document, [...here, 'identity'], endpoint.identity, identity);
     return [buildEndpoint(path, backends, buildFullProfile(endpoint.profile), guard, endpoint)];
   });
 }

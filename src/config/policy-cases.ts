@@ -1,10 +1,10 @@
 /** Cases for `bascule policy test`: who does what, and what ought to come of it. */
 import * as z from 'zod';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../identity/principal.ts';
-import { actions, askKinds, type ThingKind, thingsOf } from '../policy/actions.ts';
+import { actions, askKinds, RPC, type ThingKind, thingsOf } from '../policy/actions.ts';
 import type { World } from '../policy/match.ts';
-import type { Question } from '../policy/question.ts';
-import { type MethodRow, methods } from '../wire/methods.ts';
+import type { Deed, Question } from '../policy/question.ts';
+import { methods } from '../wire/methods.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { check } from './issues.ts';
 import * as shape from './shapes.ts';
@@ -47,7 +47,10 @@ const caseShape = shape.closed('a map with `action` and `expect`', {
   prompt: text.optional(),
   uri: text.optional(),
   ask: shape.choice(askKinds).optional(),
-  arguments: z.record(z.string(), z.unknown(), { error: 'a map of arguments' }).optional(),
+  method: text.optional(),
+  arguments: z
+    .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: 'a map of arguments' })
+    .optional(),
   annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).optional(),
   expect: shape.choice(['allow', 'deny']),
   rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).optional(),
@@ -74,7 +77,7 @@ function caseOf(document: ConfigDocument, path: Path, draft: CaseDraft, world: W
     });
   if (!world.endpoints.includes(endpoint)) wrong('endpoint', world.endpoints, endpoint);
   if (backend !== '' && !world.backends.includes(backend)) wrong('backend', world.backends, backend);
-  const named = (['tool', 'prompt', 'uri', 'ask'] as const).filter((key) => draft[key] !== undefined);
+  const named = (['tool', 'prompt', 'uri', 'ask', 'method'] as const).filter((key) => draft[key] !== undefined);
   const [key] = named;
   const kind = key && kinds[key];
   if (named.length > 1 || (kind !== undefined && !thingsOf(action).includes(kind))) {
@@ -97,11 +100,12 @@ function caseOf(document: ConfigDocument, path: Path, draft: CaseDraft, world: W
   };
 }
 
-const kinds: Readonly<Record<'tool' | 'prompt' | 'uri' | 'ask', ThingKind>> = {
+const kinds: Readonly<Record<'tool' | 'prompt' | 'uri' | 'ask' | 'method', ThingKind>> = {
   tool: 'tool',
   prompt: 'prompt',
   uri: 'resource',
   ask: 'ask',
+  method: 'method',
 };
 
 /** Where there is but one, it need not be said. */
@@ -109,7 +113,8 @@ function soleBackend({ backends }: World): string {
   return backends.length === 1 ? (backends[0] ?? '') : '';
 }
 
-function rowOf(action: string, ask: string | undefined): MethodRow {
+function rowOf(action: string, ask: string | undefined): Deed {
+  if (action === RPC) return { method: '', kind: 'request', action };
   const rows = methods.filter((row) => row.action === action);
   return rows.find(({ method }) => ask !== undefined && method.startsWith(ask)) ?? rows[0]!;
 }

@@ -6,6 +6,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { compileGlob } from '../policy/glob.ts';
 import { type Condition, type FactName, factNames } from '../policy/rules.ts';
+import { needsOf } from './policy-needs.ts';
 
 /** What a person writes into a rule fits ten times; each bounds the work of one evaluation. */
 const limits = { maxAstNodes: 500, maxDepth: 32, maxListElements: 256, maxMapEntries: 64, maxCallArguments: 8 };
@@ -60,6 +61,7 @@ export function compileCondition(text: string): Condition | NoCondition {
     return {
       text,
       reads,
+      needs: needsOf(expression.ast),
       evaluate: (fact) => {
         try {
           const facts = new Map<string, unknown>();

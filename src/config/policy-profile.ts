@@ -2,15 +2,14 @@
 import * as z from 'zod';
 import { type AskKind, askKinds } from '../policy/actions.ts';
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
-import { newest, type Revision, revisions } from '../wire/revisions.ts';
+import { revisions } from '../wire/revisions.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { batchRevision, buildProfile } from './endpoints.ts';
 import { limitTable } from './limits.ts';
 import * as shape from './shapes.ts';
 
-/** The newest that there is when the file is read. */
-const LATEST = 'latest';
-const revision = shape.choice([...revisions, LATEST]);
+/** Dates alone: what a word such as `latest` means would change with the program, and what is admitted with it. */
+const revision = shape.choice(revisions);
 const revisionList = z
   .array(revision, { error: 'a list of revisions' })
   .min(1, { error: 'at least one revision' })
@@ -30,6 +29,7 @@ export type FullProfileDraft = z.infer<typeof profileShape>;
 export const backendProfileShape = shape.closed('a map of settings', {
   // An empty list is meant: such a backend asks nothing.
   asks: z.array(shape.choice(askKinds), { error: 'a list of sampling, elicitation and roots' }).optional(),
+  revisions: revisionList,
 });
 export type BackendProfileDraft = z.infer<typeof backendProfileShape>;
 
@@ -45,7 +45,7 @@ export function checkFullProfile(
   profile: FullProfileDraft,
   limits: CommonLimits,
 ): void {
-  const given = dated(profile.revisions ?? []);
+  const given = profile.revisions ?? [];
   checkTwice(document, [...path, 'revisions'], given);
   if (profile.batches === 'allow' && given.length > 0 && !given.includes(batchRevision)) {
     const expected = `\`${batchRevision}\` among the \`revisions\`: no other revision has batches`;
@@ -61,13 +61,13 @@ export function checkFullProfile(
 
 export function checkBackendProfile(document: ConfigDocument, path: Path, profile: BackendProfileDraft): void {
   checkTwice(document, [...path, 'asks'], profile.asks ?? []);
+  checkTwice(document, [...path, 'revisions'], profile.revisions ?? []);
 }
 
 export function buildFullProfile(draft: FullProfileDraft = {}): FullProfile {
   const { elicitation = 'any', toolNames = 'any', bodyBytes, jsonDepth, batches, accept } = draft;
-  const given = draft.revisions && dated(draft.revisions);
   return {
-    ...buildProfile({ revisions: given, batches, accept }),
+    ...buildProfile({ revisions: draft.revisions, batches, accept }),
     elicitation,
     toolNames,
     ...(bodyBytes !== undefined && { bodyBytes }),
@@ -77,11 +77,7 @@ export function buildFullProfile(draft: FullProfileDraft = {}): FullProfile {
 
 export function buildBackendProfile(draft: BackendProfileDraft = {}): BackendProfile {
   const asks: readonly AskKind[] = draft.asks ?? askKinds;
-  return { asks };
-}
-
-function dated(given: readonly (Revision | typeof LATEST)[]): readonly Revision[] {
-  return given.map((one) => (one === LATEST ? newest(revisions)! : one));
+  return { asks, revisions: draft.revisions ?? revisions };
 }
 
 function checkTwice(document: ConfigDocument, path: Path, given: readonly string[]): void {

@@ -58,6 +58,7 @@ export const onShape = shape.closed('a map with what is meant', {
   prompts: names('names of prompts'),
   uris: paths('URIs'),
   asks: listOf(shape.choice(askKinds), 'asks').optional(),
+  methods: names('methods of JSON-RPC services'),
   annotations: shape
     .closed('a map of annotations', hints)
     .refine((given) => Object.keys(given).length > 0, { error: 'at least one annotation' })

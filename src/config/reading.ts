@@ -2,7 +2,7 @@
 import type { AuditSettings } from '../observe/audit.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { PolicySettings } from '../policy/rules.ts';
-import type { BackendConfig, EndpointConfig, LogLevel } from './config.ts';
+import type { BackendConfig, EndpointConfig, LogLevel, ServiceConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
 import type { IdentityReading } from './identity.ts';
@@ -13,9 +13,11 @@ import type { ListenDraft } from './listen.ts';
 export interface Reading {
   readonly listen?: ListenDraft | undefined;
   readonly backends: readonly BackendConfig[];
+  readonly services?: readonly ServiceConfig[] | undefined;
   readonly endpoints?: readonly EndpointConfig[] | undefined;
   readonly limits?: Limits | undefined;
   readonly log?: { readonly level?: LogLevel | undefined } | undefined;
+  readonly watch?: boolean | undefined;
   readonly seal?: { readonly key?: string | undefined } | undefined;
   /** Absolute. */
   readonly store?: { readonly dir?: string | undefined } | undefined;

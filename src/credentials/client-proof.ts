@@ -14,24 +14,18 @@ export async function proofOf(client: OAuthClient, server: ServerMetadata, auth:
   const secret = configured ? auth.clientSecret : client.secret;
   if (secret === undefined) return None();
   const method = client.method ?? preferredMethod(server);
-  return method === 'client_secret_post' ? ClientSecretPost(secret) : basic(secret);
+  return method === 'client_secret_post' ? ClientSecretPost(secret) : secretBasic(secret);
 }
 
 /**
- * RFC 6749, 2.3.1 wants both encoded as forms are, which leaves letters, digits and `*-._` as they are. The library encodes those
- * too; servers that decode notice no difference, and those that do not take most secrets all the same.
+ * RFC 6749, 2.3.1: both in the form's own encoding, and no more than that. The library also encodes what a form leaves alone;
+ * servers that compare without decoding, as many do, would then know no client with a dash in its name.
  */
-function basic(secret: string): ClientAuth {
-  return (_server, { client_id: id }, _body, headers) => {
-    headers.set(
-      'authorization',
-      `Basic ${Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')}`,
-    );
+function secretBasic(secret: string): ClientAuth {
+  return (_server, client, _body, headers) => {
+    const pair = [client.client_id, secret].map((text) => new URLSearchParams([['', text]]).toString().slice(1));
+    headers.set('authorization', `Basic ${Buffer.from(pair.join(':')).toString('base64')}`);
   };
-}
-
-function formEncoded(text: string): string {
-  return new URLSearchParams({ '': text }).toString().slice(1);
 }
 
 /** With a secret first: whoever keeps one can be told from whoever stole a refresh token. RFC 8414, 2 has the default. */

@@ -19,7 +19,7 @@ export interface Credentials {
   /** Undefined where the backend has no `auth`. `subjectToken`: what the principal presented to us, for token exchange. */
   presenterFor(backend: string, principal: Principal, subjectToken?: string): Presenter | undefined;
   readonly consents: Consents;
-  /** As if the principal had never been connected. */
+  /** As if the principal had never been connected; the next one registers anew, too. */
   forget(backend: string, principal: Principal): Promise<void>;
   close(): void;
 }
@@ -68,6 +68,8 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       const backend = backends.get(name);
       if (backend === undefined) return;
       const key = accountKey(backend, { principal, subjectToken: undefined });
+      const tokens = await shelf.get(key);
+      if (tokens !== undefined) await registrations.forget(tokens.value.server.issuer, tokens.value.client);
       await shelf.delete(key);
       await announce(key);
     },

@@ -29,6 +29,13 @@ export const credentialLimits = {
   /** A token of such an age that is refused was never good: to fetch another one like it would be a circle. */
   freshMs: 60 * s,
 
+  // Registrations
+  /**
+   * Then we register anew. A server that lost its clients says so to the person alone, on its own page, and nobody else could
+   * find out. Tokens keep the client that got them, so that nothing is lost by it.
+   */
+  registrationMs: 30 * 24 * 60 * min,
+
   // One at a time
   /** Above `requestMs` twice, for whoever holds it registers and asks; what is left when a process dies in the middle. */
   leaseMs: 25 * s,

@@ -9,6 +9,7 @@ import type { Records } from '../store/ports.ts';
 import { authMethods, clientShape, configuredClient, type OAuthClient } from './client.ts';
 import { clientDocument, clientNature, redirectUri } from './client-document.ts';
 import { preferredMethod } from './client-proof.ts';
+import { credentialLimits } from './limits.ts';
 import type { Time } from './ports.ts';
 import { isLoopback, type Reach } from './reach.ts';
 import type { ServerMetadata } from './server-metadata.ts';
@@ -86,7 +87,7 @@ export class Registrations {
     };
     return this.#turns.once(`register/${key}`, known, async () => {
       const registration = await register(applicant, this.#publicUrl);
-      await this.#registered.put(key, registration);
+      await this.#registered.put(key, registration, this.#time.now() + credentialLimits.registrationMs);
       return registration.client;
     });
   }

@@ -24,6 +24,8 @@ export interface BackendAuth {
   readonly identityProvider?: IdentityProvider;
   /** One for all principals, not one for each. */
   readonly shared: boolean;
+  /** Nobody wrote it down: it counts where the backend demands it, and costs nothing where it does not. */
+  readonly implied?: boolean;
 }
 
 /** The company's own authorization server, at which the caller's token is turned into an assertion for the backend's. */

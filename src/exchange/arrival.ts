@@ -4,9 +4,12 @@ import type { Credentials } from '../identity/principal.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';
+import type { RpcGate } from './rpc.ts';
 
 /** One MCP address: a path, the backends behind it, a profile. */
 export interface Endpoint {
+  /** Absent: MCP. */
+  readonly protocol?: 'json-rpc';
   readonly path: string;
   readonly backends: readonly string[];
   readonly profile: FullProfile;
@@ -69,4 +72,6 @@ export interface Gateway {
     connection: Connection,
   ): Promise<Line | Failure>;
   readonly draining: boolean;
+  /** For endpoints of JSON-RPC services that are not MCP. */
+  readonly rpc: RpcGate;
 }

@@ -40,6 +40,8 @@ export class Exchange {
   #call: Call | undefined;
   #settled = false;
   #watcher: ((ending: Ending) => void) | undefined;
+  #begun = false;
+  #over: (() => void) | undefined;
 
   constructor(request: Request, row: MethodRow, outlet: Outlet, onSettled: (exchange: Exchange) => void) {
     this.request = request;
@@ -65,6 +67,17 @@ export class Exchange {
     else this.#watcher = watcher;
   }
 
+  /** Called once when it is settled; at once where it is. */
+  onOver(action: () => void): void {
+    if (this.#settled) action();
+    else this.#over = action;
+  }
+
+  /** Whether the client was told anything before the answer. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
   /** The call that works for this exchange now. */
   drivenBy(call: Call | undefined): void {
     this.#call = call;
@@ -73,7 +86,9 @@ export class Exchange {
   }
 
   send(message: Uint8Array, urgency: Urgency, key?: string): void {
-    if (!this.#settled) this.#outlet.send(message, urgency, key);
+    if (this.#settled) return;
+    this.#begun = true;
+    this.#outlet.send(message, urgency, key);
   }
 
   /** Only to the token that the client gave, and only while its request lives. */
@@ -141,6 +156,7 @@ export class Exchange {
     this.#call = undefined;
     this.#outlet.settle(settlement);
     this.#onSettled(this);
+    this.#over?.();
     this.#watcher?.(endingOf(settlement, outcome));
   }
 
@@ -192,6 +208,7 @@ function taggedAlone(notification: Notification, subscription: string): Uint8Arr
 export class Inflight {
   readonly #byId = new Map<string, Set<Exchange>>();
   #size = 0;
+  #whenEmpty: (() => void) | undefined;
 
   get size(): number {
     return this.#size;
@@ -211,6 +228,13 @@ export class Inflight {
     if (!same?.delete(exchange)) return;
     this.#size -= 1;
     if (same.size === 0) this.#byId.delete(key);
+    if (this.#size === 0) this.#whenEmpty?.();
+  }
+
+  /** Called when there are none; at once where that is so. */
+  onEmpty(action: () => void): void {
+    if (this.#size === 0) action();
+    else this.#whenEmpty = action;
   }
 
   /** The one exchange with that id, where there is exactly one. */

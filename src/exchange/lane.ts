@@ -50,6 +50,8 @@ export type BackendState =
   /** Each principal presents something of their own, and nobody has reached it yet. */
   | { readonly state: 'personal' }
   | { readonly state: 'ready'; readonly discovery: Discovery }
+  /** It is there, and wants something else than we have in hand: a person's consent, for example. */
+  | { readonly state: 'refused'; readonly failure: Failure }
   | { readonly state: 'down'; readonly failure: Failure };
 
 export interface Backend {

@@ -159,6 +159,15 @@ export class Lanes {
     }
   }
 
+  /** The backend is gone, or another one under the same name: nothing new begins in the sessions that there are. */
+  retire(name: string): void {
+    this.#attributing.delete(name);
+    for (const key of [...this.#pools.keys()]) {
+      const [backend] = JSON.parse(key) as readonly unknown[];
+      if (backend === name) this.#pools.delete(key);
+    }
+  }
+
   close(): void {
     this.#stopSweeping();
     for (const pool of this.#pools.values()) for (const entry of pool) closeWhenOpen(entry);
@@ -182,8 +191,9 @@ export class Lanes {
     const mine = () => session.lanes.get(name);
     let opened: Promise<Lane> | undefined;
     const sink = session.laneSink(name, (failure) => {
-      // Another may have been opened in its place since.
-      if (opened === undefined || mine() === opened) session.lanes.delete(name);
+      // Another may have been opened in its place since, or will be: its backend was taken out of service.
+      if (opened !== undefined && mine() !== opened) return;
+      session.lanes.delete(name);
       lost(failure);
     });
     const lane = await backend.open(permit, eras.includes('legacy') ? 'legacy' : 'modern', session.client, sink);

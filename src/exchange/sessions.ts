@@ -24,6 +24,8 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   /** Sessions, and those that are being opened. */
   readonly #perPrincipal = new Map<string, number>();
+  /** Found by nobody any more, and not over yet. */
+  readonly #retiring = new Set<Session>();
   #opening = 0;
   readonly #stopListening: () => void;
   #stopSweeping: () => void;
@@ -81,10 +83,29 @@ export class Sessions {
     void this.#bus.publish(ENDED_TOPIC, session.id);
   }
 
+  /** From now on nobody finds it. What runs in it may finish within the time; then it ends. */
+  retire(session: Session, failure: Failure, withinMs: number): void {
+    if (this.#sessions.delete(session.id)) this.#countOut(session.principal);
+    if (session.ended || this.#retiring.has(session)) return;
+    this.#retiring.add(session);
+    const end = () => {
+      stopWaiting();
+      this.#retiring.delete(session);
+      session.end(failure);
+    };
+    const stopWaiting = this.#clock.after(withinMs, end);
+    session.inflight.onEmpty(end);
+  }
+
+  all(): readonly Session[] {
+    return [...this.#sessions.values()];
+  }
+
   close(failure: Failure): void {
     this.#stopListening();
     this.#stopSweeping();
     for (const id of [...this.#sessions.keys()]) this.#drop(id, failure);
+    for (const session of [...this.#retiring]) session.end(failure);
   }
 
   #expired(session: Session): boolean {

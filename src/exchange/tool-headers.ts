@@ -41,6 +41,12 @@ export class ToolHeaders {
     this.#clock = clock;
   }
 
+  /** Backends may be others than before. */
+  forget(): void {
+    this.#known.clear();
+    this.#reading.clear();
+  }
+
   /** What disagrees, or undefined; a promise of it where the tool has to be looked up first. */
   check(
     backend: string,

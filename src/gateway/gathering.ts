@@ -3,6 +3,7 @@
  * as many towards backends as there are with something to tell.
  */
 import { Failure } from '../errors.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import { Listening } from '../exchange/bridge/listening.ts';
 import {
   changedList,
@@ -29,14 +30,15 @@ import type { HearChange } from './hub.ts';
 
 /** What is listened to, handed in by the spine. */
 export interface Sources {
-  readonly backends: readonly string[];
+  /** As it is at the moment. */
+  readonly place: Pick<Endpoint, 'backends'>;
   /** All that is offered here. */
   readonly discovery: Discovery;
   readonly client: ClientFacts;
   readonly clock: Clock;
   readonly limits: { readonly changesMs: number; readonly listWaitMs: number };
   /** Changes at modern backends, and backends that come and go. */
-  hear(hear: HearChange): () => void;
+  hear(hear: HearChange, gone: (backend: string) => void): () => void;
   /** The backend that has the resource, and what that calls it. Rejects with a Failure. */
   locate(uri: string): Promise<{ readonly backend: string; readonly name: string }>;
   isModern(backend: string): Promise<boolean>;
@@ -82,8 +84,11 @@ export class Gathering implements Call {
     this.#exchange.drivenBy(this);
     const offered = offeredLists(this.#sources.discovery.capabilities);
     this.#wanted = honoured(asked, offered);
-    this.#stopHearing = this.#sources.hear((backend, kind) => this.#heard(backend, kind));
-    for (const backend of this.#sources.backends) this.#watchLists(backend);
+    this.#stopHearing = this.#sources.hear(
+      (backend, kind) => this.#heard(backend, kind),
+      (backend) => this.#gone(backend),
+    );
+    for (const backend of this.#sources.place.backends) this.#watchLists(backend);
     const uris = await Promise.all(asked.resourceSubscriptions.map((uri) => this.#subscribe(uri)));
     if (this.#ended || this.#exchange.settled) {
       this.cancel();
@@ -100,19 +105,21 @@ export class Gathering implements Call {
     this.#ended = true;
     this.#stopHearing();
     this.#changes.close();
-    for (const opening of this.#open.values()) {
-      opening.then(
-        (source) => source.close(),
-        () => undefined,
-      );
-    }
+    for (const opening of this.#open.values()) closeWhenOpen(opening);
     this.#open.clear();
   }
 
-  #heard(backend: string, kind: ListKind): void {
+  #heard(backend: string | undefined, kind: ListKind): void {
     // One that was away may be back: what it told before has to be asked for again.
-    if (!this.#open.has(backend)) this.#resume(backend);
+    for (const name of backend === undefined ? this.#sources.place.backends : [backend])
+      if (!this.#open.has(name)) this.#resume(name);
     this.#changes.changed(kind);
+  }
+
+  #gone(backend: string): void {
+    const opening = this.#open.get(backend);
+    this.#open.delete(backend);
+    closeWhenOpen(opening);
   }
 
   #tellChange(kind: ListKind): void {
@@ -171,9 +178,14 @@ export class Gathering implements Call {
       (source) => {
         if (this.#ended) source.close();
       },
-      () => this.#open.delete(backend),
+      () => this.#lost(backend, opening),
     );
     return opening;
+  }
+
+  /** Another may have been opened in its place since. */
+  #lost(backend: string, opening: Promise<Source> | undefined): void {
+    if (this.#open.get(backend) === opening) this.#open.delete(backend);
   }
 
   async #openSource(backend: string): Promise<Source> {
@@ -188,9 +200,10 @@ export class Gathering implements Call {
     }
     const watched = await this.#sources.watch(backend);
     const subscribed = new Set<string>();
+    const mine = this.#open.get(backend);
     const stop = watched.hear(
       (notification) => this.#told(backend, notification),
-      () => this.#open.delete(backend),
+      () => this.#lost(backend, mine),
     );
     return {
       subscribe: async (uri) => {
@@ -218,6 +231,13 @@ export class Gathering implements Call {
     if (own === undefined || address === undefined) return;
     this.#exchange.sendSubscribed(withUri(notification, address));
   }
+}
+
+function closeWhenOpen(opening: Promise<Source> | undefined): void {
+  opening?.then(
+    (source) => source.close(),
+    () => undefined,
+  );
 }
 
 function keyOf(backend: string, uri: string): string {

@@ -3,18 +3,34 @@
  * away and come back. What a legacy backend tells goes to the session that it was told to, and does not come this way.
  */
 import type { Shelf } from '../catalog/shelf.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backends } from '../exchange/backends.ts';
 import { Listening } from '../exchange/bridge/listening.ts';
 import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../exchange/bridge/subscriptions.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Backend, BackendState, Discovery } from '../exchange/lane.ts';
 import { ourselves } from '../exchange/own-call.ts';
+import type { Principal } from '../identity/principal.ts';
 import { systemPermit } from '../policy/permit.ts';
 import { callStateless } from './reading.ts';
 
-export type HearChange = (backend: string, kind: ListKind) => void;
+/** `backend` is undefined where it is no single one: the endpoint, or what is shown of it, is another than before. */
+export type HearChange = (backend: string | undefined, kind: ListKind) => void;
+
+interface Hearer {
+  readonly place: Endpoint;
+  readonly principal: Principal;
+  readonly hear: HearChange;
+  readonly gone: ((backend: string) => void) | undefined;
+  /** Watches of backends that are one principal's alone: they last while somebody hears for that principal. */
+  readonly own: Set<Watch>;
+}
 
 interface Watch {
+  readonly backend: string;
+  /** Whom its changes concern; undefined: everybody. */
+  readonly principal: string | undefined;
+  hearers: number;
   listening: Listening | undefined;
   /** The capabilities that it had before. */
   had: Readonly<Record<string, unknown>>;
@@ -25,7 +41,7 @@ export class Hub {
   readonly #backends: Backends;
   readonly #shelf: Shelf;
   readonly #clock: Clock;
-  readonly #hearers = new Set<{ readonly backends: readonly string[]; readonly hear: HearChange }>();
+  readonly #hearers = new Set<Hearer>();
   readonly #watches = new Map<string, Watch>();
 
   constructor(backends: Backends, shelf: Shelf, clock: Clock) {
@@ -34,25 +50,76 @@ export class Hub {
     this.#clock = clock;
   }
 
-  /** Tells of changes at these backends from now on. Returns how to stop. */
-  hear(backends: readonly string[], hear: HearChange): () => void {
-    for (const name of backends) this.watch(name);
-    const hearer = { backends, hear };
+  /** Tells of changes at the backends of a place from now on, and of backends that are gone. Returns how to stop. */
+  hear(place: Endpoint, principal: Principal, hear: HearChange, gone?: (backend: string) => void): () => void {
+    const hearer: Hearer = { place, principal, hear, gone, own: new Set() };
+    this.#watchFor(hearer);
     this.#hearers.add(hearer);
-    return () => this.#hearers.delete(hearer);
+    return () => {
+      this.#hearers.delete(hearer);
+      for (const watch of hearer.own) {
+        watch.hearers -= 1;
+        if (watch.hearers === 0) this.#end(watch);
+      }
+    };
   }
 
   /** A backend is watched from the first time that somebody wants to know what it has. */
   watch(name: string): void {
     const backend = this.#backends.get(name);
-    if (backend === undefined || this.#watches.has(name)) return;
+    if (backend === undefined || backend.ownOf !== undefined || this.#watches.has(name)) return;
+    this.#watch(name, backend, undefined);
+  }
+
+  #watchFor(hearer: Hearer): void {
+    for (const name of hearer.place.backends) {
+      if (this.#backends.get(name)?.ownOf === undefined) this.watch(name);
+      else this.#watchOwn(name, hearer);
+    }
+  }
+
+  #watchOwn(name: string, { principal, own }: Hearer): void {
+    const key = keyOf(name, principal.key);
+    const backend = this.#backends.of(name, principal);
+    if (backend === undefined) return;
+    const watch = this.#watches.get(key) ?? this.#watch(key, backend, principal.key);
+    if (own.has(watch)) return;
+    own.add(watch);
+    watch.hearers += 1;
+  }
+
+  #watch(key: string, backend: Backend, principal: string | undefined): Watch {
     const watch: Watch = {
+      backend: backend.name,
+      principal,
+      hearers: 0,
       listening: undefined,
       had: backend.lastDiscovery?.capabilities ?? {},
       stop: backend.onChange((state) => this.#became(backend, watch, state)),
     };
-    this.#watches.set(name, watch);
+    this.#watches.set(key, watch);
     if (backend.state.state === 'ready') this.#listen(backend, watch, backend.state.discovery);
+    return watch;
+  }
+
+  #end(watch: Watch): void {
+    watch.stop();
+    watch.listening?.close();
+    this.#watches.delete(watch.principal === undefined ? watch.backend : keyOf(watch.backend, watch.principal));
+  }
+
+  /** It is no longer there, or another one under the same name. */
+  retire(name: string): void {
+    for (const watch of [...this.#watches.values()]) if (watch.backend === name) this.#end(watch);
+    for (const { gone } of [...this.#hearers]) gone?.(name);
+  }
+
+  /** Places may have other backends than before. */
+  renewed(lists: ReadonlyMap<string, readonly ListKind[]>): void {
+    for (const hearer of [...this.#hearers]) {
+      this.#watchFor(hearer);
+      for (const kind of lists.get(hearer.place.path) ?? []) hearer.hear(undefined, kind);
+    }
   }
 
   close(): void {
@@ -71,7 +138,7 @@ export class Hub {
     if (state.state === 'ready') this.#listen(backend, watch, state.discovery);
     const has = backend.lastDiscovery?.capabilities ?? {};
     for (const kind of listKinds) {
-      if (kind.capability in has || kind.capability in watch.had) this.#changed(backend.name, kind);
+      if (kind.capability in has || kind.capability in watch.had) this.#changed(watch, kind);
     }
     watch.had = has;
   }
@@ -86,17 +153,25 @@ export class Hub {
       start: (request, sink) => callStateless(backend.modern, systemPermit('stream'), request, sink),
       deliver: (_message, said) => {
         const kind = changedList(said.method);
-        if (kind !== undefined) this.#changed(backend.name, kind);
+        if (kind !== undefined) this.#changed(watch, kind);
       },
       opened: () => {
-        if (heardBefore) for (const kind of listKinds) if (wanted[kind.flag]) this.#changed(backend.name, kind);
+        if (heardBefore) for (const kind of listKinds) if (wanted[kind.flag]) this.#changed(watch, kind);
         heardBefore = true;
       },
     });
   }
 
-  #changed(backend: string, kind: ListKind): void {
+  #changed({ backend, principal: whose }: Watch, kind: ListKind): void {
     this.#shelf.changed(backend, kind.lists);
-    for (const { backends, hear } of [...this.#hearers]) if (backends.includes(backend)) hear(backend, kind);
+    for (const { place, principal, hear } of [...this.#hearers]) {
+      const isConcerned = whose === undefined || whose === principal.key;
+      if (isConcerned && place.backends.includes(backend)) hear(backend, kind);
+    }
   }
+}
+
+/** No backend has a NUL in its name. */
+function keyOf(backend: string, principal: string): string {
+  return `${backend}\0${principal}`;
 }

@@ -2,6 +2,7 @@
 import { offers } from '../catalog/offers.ts';
 import { Failure } from '../errors.ts';
 import { admitLegacy, unknownMethod } from '../exchange/admit.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import { toldWithPage, withConsent } from '../exchange/bridge/consent.ts';
 import type { StartCall } from '../exchange/bridge/drive.ts';
 import { LegacyDrive } from '../exchange/bridge/legacy-client.ts';
@@ -30,6 +31,7 @@ import type { Grant } from './leave/wish.ts';
 import type { Reader } from './lists.ts';
 import { discoverAll, inClientNames, listCall } from './many.ts';
 import { readerForSession } from './reading.ts';
+import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
 import { SessionLinks } from './session-links.ts';
 import { isMerged, type Target } from './targets.ts';
@@ -39,6 +41,8 @@ import type { Turn } from './turn.ts';
 /** A request that may go on. */
 export interface Cleared {
   readonly principal: Principal;
+  /** As it was when the request came in. */
+  readonly endpoint: Endpoint;
   readonly grant: Grant;
   /** Absent where the gateway answers for all backends together. */
   readonly target: Target | undefined;
@@ -62,14 +66,14 @@ export class LegacyCalls {
    * only where lists have to be read first.
    */
   clear(turn: Turn, session: Session, message: Request): Cleared | Promise<Cleared> {
-    const { principal } = turn;
-    const { endpoint, client } = session;
+    const { principal, endpoint, leave } = turn;
+    const { client } = session;
     const row = admitLegacy(message, client.revision);
     // Nobody would hear what it is subscribed to.
     if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
-    const wanted = { principal, endpoint, row, message, revision: client.revision };
+    const wanted = { principal, endpoint, leave, row, message, revision: client.revision };
     const [only = ''] = endpoint.backends;
-    const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, grant, target });
+    const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, endpoint, grant, target });
     if (!isMerged(endpoint)) {
       const target = { backend: only, message };
       return after(
@@ -79,7 +83,7 @@ export class LegacyCalls {
     }
     if (row.method !== 'ping' && !this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
     if (row.ours === true || row.list !== undefined || row.method === setLevel.method)
-      return whole(undefined)(this.#rooms.leave.ask({ ...wanted, backend: '' }));
+      return whole(undefined)(leave.ask({ ...wanted, backend: '' }));
     const reader = this.#reader(session, principal);
     return after(this.#rooms.targets.find(endpoint, row, message, reader), (target) => {
       demandToolScopes(this.#rooms, turn, target);
@@ -103,7 +107,7 @@ export class LegacyCalls {
     const { endpoint } = session;
     const [only = ''] = endpoint.backends;
     if (!isMerged(endpoint)) return this.#openOnly(session, only, permit);
-    this.#links.set(session, new SessionLinks(this.#rooms, session));
+    this.#link(session);
     return discoverAll(this.#rooms, endpoint, session.principal);
   }
 
@@ -128,15 +132,17 @@ export class LegacyCalls {
   async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
     const { request: message, row } = exchange;
     const cleared = clearing instanceof Promise ? await clearing : clearing;
-    const { principal, grant, target } = cleared;
+    const { principal, endpoint, grant, target } = cleared;
     exchange.watch(grant.over);
     if (exchange.settled) return;
-    if (target !== undefined) return this.#serveOne(session, exchange, { principal, grant, target });
+    if (target !== undefined) return this.#serveOne(session, exchange, { principal, endpoint, grant, target });
     if (row.method === 'ping') exchange.respondResult('{}');
     else if (row.method === setLevel.method) this.#setLevels(session, exchange);
     else {
       const reader = this.#reader(session, principal);
-      const start = listCall(this.#rooms, session.endpoint, reader, () => unknownMethod(message, 'legacy'));
+      const start = listCall(this.#rooms, { endpoint, leave: grant.leave }, reader, () =>
+        unknownMethod(message, 'legacy'),
+      );
       new LegacyDrive({ ...this.#rooms, session }, exchange, callRequest(session, exchange, message), start).begin();
     }
   }
@@ -159,6 +165,41 @@ export class LegacyCalls {
       );
     }
     if (!isReady || !merged) return;
+    this.#hearAll(session);
+  }
+
+  /** The session goes on with what is in force now. False where it cannot: its other half is gone. */
+  renewed(session: Session, { gone, lists }: Renewal): boolean {
+    const { endpoint, lanes, listenings } = session;
+    const wasAlone = !this.#links.has(session);
+    const lost = [...lanes.keys()].filter((backend) => gone.has(backend));
+    const isStream = session.downstream instanceof StreamsDownstream;
+    if (wasAlone && !isMerged(endpoint) && isStream && lost.length > 0) return false;
+    for (const backend of lost) {
+      lanes.delete(backend);
+      listenings.get(backend)?.close();
+      listenings.delete(backend);
+      this.#links.get(session)?.gone(backend);
+    }
+    this.reshape(session);
+    if (session.initialized === undefined || !wasAlone || isMerged(endpoint)) return true;
+    for (const { method } of lists.get(endpoint.path) ?? [])
+      session.downstream.deliver(notificationBytes(method), 'keep', method);
+    return true;
+  }
+
+  /** Where one backend stood behind the endpoint there may be several now. */
+  reshape(session: Session): void {
+    if (!isMerged(session.endpoint)) return;
+    this.#link(session);
+    if (session.initialized !== undefined) this.#hearAll(session);
+  }
+
+  #link(session: Session): void {
+    if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#rooms, session));
+  }
+
+  #hearAll(session: Session): void {
     this.#links.get(session)?.begin((backend) => this.#openIfLegacy(session, backend));
     for (const backend of session.endpoint.backends) this.#openIfLegacy(session, backend);
   }
@@ -166,7 +207,8 @@ export class LegacyCalls {
   /** For what follows from something that was asked for: the lanes of a session, what they are told anew. */
   #may(session: Session, row: MethodRow, backend: string, principal = session.principal): Permit | undefined {
     const { endpoint, client } = session;
-    return this.#rooms.leave.may({ principal, endpoint, row, backend, revision: client.revision });
+    const { leave } = this.#rooms.inForce.now;
+    return leave.may({ principal, endpoint, row, backend, revision: client.revision });
   }
 
   async #serveOne(session: Session, exchange: Exchange, cleared: Bound): Promise<void> {
@@ -174,6 +216,7 @@ export class LegacyCalls {
     const { target, grant } = cleared;
     const { backend, message } = target;
     const { permit } = grant;
+    this.#rooms.occupied.enter(backend, exchange);
     const lane = await this.#laneFor(session, backend, permit, row).catch((error: unknown) =>
       this.#lacksLane(session, exchange, cleared, error),
     );
@@ -186,7 +229,9 @@ export class LegacyCalls {
     }
     const paramHeaders = this.#paramHeaders(cleared, lane, row);
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
-    const start = this.#withConsent(eachRoundAnew(exchange, grant, this.#starter(session, lane, row, cleared)));
+    const start = this.#withConsent(
+      eachRoundAnew(exchange, grant, (given) => this.#starter(session, lane, row, { ...cleared, grant: given })),
+    );
     new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
   }
 
@@ -196,15 +241,19 @@ export class LegacyCalls {
     const { row } = exchange;
     const { target, grant } = cleared;
     if (this.#rooms.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
-    const start: StartCall = (next, sink) =>
-      LateCall.after(
-        this.#wayFor(session, cleared, row),
-        sink,
-        ({ lane, paramHeaders }) =>
-          this.#starter(session, lane, row, cleared)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
-        ({ lane }) => lane.release?.(),
-      );
-    const anew = this.#withConsent(eachRoundAnew(exchange, grant, start));
+    const starter =
+      (given: Grant): StartCall =>
+      (next, sink) => {
+        const bound = { ...cleared, grant: given };
+        return LateCall.after(
+          this.#wayFor(session, bound, row),
+          sink,
+          ({ lane, paramHeaders }) =>
+            this.#starter(session, lane, row, bound)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
+          ({ lane }) => lane.release?.(),
+        );
+      };
+    const anew = this.#withConsent(eachRoundAnew(exchange, grant, starter));
     new LegacyDrive(
       { ...this.#rooms, session },
       exchange,
@@ -238,10 +287,10 @@ export class LegacyCalls {
       toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#rooms, lane), again);
   }
 
-  #starter(session: Session, lane: HeldLane, row: MethodRow, { principal, grant, target }: Bound): StartCall {
-    const { endpoint } = session;
-    const { permit } = grant;
-    const to = { leave: this.#rooms.leave, principal, endpoint, backend: target.backend, row };
+  #starter(session: Session, lane: HeldLane, row: MethodRow, cleared: Bound): StartCall {
+    const { principal, endpoint, grant, target } = cleared;
+    const { permit, leave } = grant;
+    const to = { leave, inForce: this.#rooms.inForce, principal, endpoint, backend: target.backend, row };
     if (!isMerged(endpoint)) return (next, sink) => lane.call(permit, next, guarded(sink, to));
     const links = this.#links.get(session);
     const said = links && ((notification: Notification) => links.translate(target.backend, notification));
@@ -306,6 +355,7 @@ export class LegacyCalls {
 
   #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
     const merged = isMerged(session.endpoint);
+    const isMergedNow = () => isMerged(session.endpoint);
     const isNew = !session.lanes.has(backend);
     // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
     // opened anew with the next request. So is one of several, or at once: its client listens to it.
@@ -313,9 +363,9 @@ export class LegacyCalls {
     const openedAt = clock.now();
     const opening = lanes.forSession(permit, session, backend, () => {
       this.#links.get(session)?.outdated(backend);
-      if (!merged && session.downstream instanceof StreamsDownstream)
+      if (!isMergedNow() && session.downstream instanceof StreamsDownstream)
         sessions.end(session, new Failure('session_not_found'));
-      if (merged && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
+      if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
         this.#openIfLegacy(session, backend);
     });
     if (merged && isNew) {

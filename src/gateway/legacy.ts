@@ -20,8 +20,10 @@ import { guardSession } from './leave/guarded.ts';
 import type { Grant } from './leave/wish.ts';
 import { type Cleared, LegacyCalls } from './legacy-calls.ts';
 import { giveBack, Members, refusal } from './members.ts';
+import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
 import { isMerged } from './targets.ts';
+import { outlived } from './tenure.ts';
 import type { LineState, Opening, Turn } from './turn.ts';
 
 /** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
@@ -60,6 +62,17 @@ export class LegacyFront {
     const [outlet] = reply.open({ ...streamOf(session), era: 'legacy', requests: 1, batch: false, longLived: false });
     if (outlet !== undefined) this.#request(session, message, outlet, cleared);
     else giveBack(cleared);
+  }
+
+  /** The session goes on with what is in force now, or ends as soon as what runs in it is done. */
+  renewed(session: Session, renewal: Renewal, isBound: boolean): void {
+    const { sessions, limits } = this.#rooms;
+    const { endpoint, principal } = session;
+    const isClosed = renewal.closed.has(endpoint.path);
+    if (!isBound && !isClosed && !renewal.isWelcome(endpoint.path, principal))
+      sessions.end(session, outlived(principal));
+    else if (isClosed || !this.#calls.renewed(session, renewal))
+      sessions.retire(session, new Failure('session_ended'), limits.drainMs);
   }
 
   /** The session that a message names, or that its line has. */
@@ -107,11 +120,12 @@ export class LegacyFront {
     const client = readInitialize(request, endpoint.profile);
     const { permit, over } = this.#decide(turn, rowOf('initialize'), client.revision);
 
+    const { inForce, sessions, limits, clock } = this.#rooms;
     const id = this.#rooms.newId();
     const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
-    const session = new Session({ id, principal, endpoint, client }, downstream, this.#rooms.limits, this.#rooms.clock);
-    guardSession(this.#rooms.leave, session);
-    const { sessions } = this.#rooms;
+    const place = inForce.place(endpoint);
+    const session = new Session({ id, principal, endpoint: place, client }, downstream, limits, clock);
+    guardSession(this.#rooms.inForce, session);
     let outcome: 'result' | 'error' = 'error';
     try {
       sessions.reserve(principal);
@@ -130,6 +144,9 @@ export class LegacyFront {
         session.end(new Failure('session_ended'));
         return;
       }
+      // The endpoint may be another than before by now, or gone.
+      if (!inForce.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
+      this.#calls.reshape(session);
       if (line !== undefined) line.session = session;
       // The one client of stdio may stay for as long as it likes; all others count.
       if (line?.via !== 'stdio') {
@@ -168,7 +185,7 @@ export class LegacyFront {
       oneWay: (message) => this.#decideOneWay(turn, message, session),
       request: (message) => this.#calls.clear(turn, session, message),
     });
-    if (this.#rooms.leave.isOpen) return this.#doBatch(turn, session, members);
+    if (turn.leave.isOpen) return this.#doBatch(turn, session, members);
     return members.decided().then((denial) => this.#doBatch(turn, session, members, denial));
   }
 
@@ -215,11 +232,11 @@ export class LegacyFront {
   }
 
   /** For what is for all backends of the endpoint together. */
-  #decide({ principal, endpoint, message }: Turn, row: MethodRow, revision: Revision | undefined): Grant {
+  #decide({ principal, endpoint, leave, message }: Turn, row: MethodRow, revision: Revision | undefined): Grant {
     const [only = ''] = endpoint.backends;
     const backend = isMerged(endpoint) ? '' : only;
     const said = message.kind === 'batch' ? undefined : message;
-    return this.#rooms.leave.ask({ principal, endpoint, row, backend, revision, message: said });
+    return leave.ask({ principal, endpoint, row, backend, revision, message: said });
   }
 
   /**

@@ -6,11 +6,13 @@ import { readCancelled } from '../exchange/cancelled.ts';
 import { Inflight } from '../exchange/exchange.ts';
 import { LineReply } from '../exchange/line.ts';
 import type { Connection } from '../exchange/outlet.ts';
+import type { Session } from '../exchange/session.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { operationOf } from './entry.ts';
+import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
 import type { LineState, Turn } from './turn.ts';
 
@@ -27,7 +29,7 @@ export interface Opened {
 export class Lines {
   readonly #rooms: Rooms;
   readonly #take: (era: Era, turn: Turn) => void;
-  readonly #open = new Set<LineState>();
+  readonly #open = new Map<LineState, Opened>();
 
   constructor(rooms: Rooms, take: (era: Era, turn: Turn) => void) {
     this.#rooms = rooms;
@@ -45,7 +47,7 @@ export class Lines {
       session: undefined,
       closed: false,
     };
-    this.#open.add(line);
+    this.#open.set(line, opened);
     const overByItself = this.#rooms.tenure.hold(principal, () => connection.end());
     const stopWaiting = via === 'sse' ? this.#awaitSession(line) : undefined;
     return {
@@ -60,21 +62,44 @@ export class Lines {
   }
 
   end(failure: Failure): void {
-    for (const { session } of [...this.#open]) session?.end(failure);
+    for (const { session } of [...this.#open.keys()]) session?.end(failure);
   }
 
-  #receive({ endpoint, principal, credentials, connection }: Opened, line: LineState, message: Message | Batch): void {
+  /** Sessions whose client can go nowhere else: over stdio. */
+  get bound(): readonly Session[] {
+    return [...this.#open.keys()].flatMap(({ via, session }) => (via === 'stdio' && session ? [session] : []));
+  }
+
+  /** Streams over which nobody has initialized yet; the others end with their sessions. */
+  renewed({ closed, isWelcome }: Renewal): void {
+    for (const [{ via, session, connection }, { endpoint, principal }] of [...this.#open]) {
+      if (via === 'stdio' || session !== undefined) continue;
+      if (closed.has(endpoint.path) || !isWelcome(endpoint.path, principal)) connection.end();
+    }
+  }
+
+  #receive(opened: Opened, line: LineState, message: Message | Batch): void {
+    const { credentials, connection } = opened;
+    const { inForce, door } = this.#rooms;
+    const { leave, endpoints } = inForce.now;
     const reply = new LineReply(connection, message);
-    const head = { header: undefined, paramHeaders: undefined };
-    const turn: Turn = { endpoint, principal, credentials, message, reply, ...head, line };
     const era = eraOn(line, message);
+    const endpoint = endpoints.get(opened.endpoint.path);
+    if (endpoint === undefined) {
+      reply.refuse(new Failure('path_not_found'), era, message.kind === 'request' ? message.id.raw : undefined);
+      return;
+    }
+    // What whoever started us may do can change; over HTTP every message comes with credentials of its own.
+    const principal = credentials === 'local' ? door.local : opened.principal;
+    const head = { header: undefined, paramHeaders: undefined };
+    const turn: Turn = { endpoint, leave, principal, credentials, message, reply, ...head, line };
     if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(turn))
       cancelOn(line, turn);
     this.#take(era, turn);
   }
 
-  #mayCancel({ principal, endpoint }: Turn): boolean {
-    return this.#rooms.leave.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
+  #mayCancel({ principal, endpoint, leave }: Turn): boolean {
+    return leave.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
   }
 
   /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */

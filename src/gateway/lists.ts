@@ -2,8 +2,8 @@
  * The lists of the backends behind one endpoint, as one client sees them: each read in full on the client's own lane, kept
  * while it is good, merged, and handed out page by page. A backend that is down or slow costs its own entries and no others.
  */
-import type { Bound, Cursors, Position } from '../catalog/cursors.ts';
-import { type Entry, readPage, type Scope } from '../catalog/entries.ts';
+import type { Cursors, Position } from '../catalog/cursors.ts';
+import { type Entry, readPage } from '../catalog/entries.ts';
 import { createNames, type Names } from '../catalog/names.ts';
 import { offers } from '../catalog/offers.ts';
 import { Recent } from '../catalog/recent.ts';
@@ -25,6 +25,7 @@ import type { ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { Shown } from './leave/shown.ts';
+import { boundTo, mergedKey, standingKey } from './list-keys.ts';
 import { type Digest, Merged, type Missing } from './merged.ts';
 
 /** Through whose eyes lists are read. */
@@ -49,6 +50,8 @@ export interface ListsOptions {
   readonly warn: Warn;
   /** What somebody is shown of a list; undefined where that is all of it. */
   readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => Shown | undefined;
+  /** A list was read of every backend behind the endpoint. */
+  readonly read?: ((endpoint: Endpoint, list: string | undefined, view: View) => void) | undefined;
 }
 
 export interface ListsLimits {
@@ -58,6 +61,12 @@ export interface ListsLimits {
   readonly listCacheBytes: number;
   readonly listPageEntries: number;
   readonly listPageBytes: number;
+}
+
+/** Which page of a list, and what the client is shown of it; undefined where that is all. */
+export interface PageWanted {
+  readonly cursor: string | undefined;
+  readonly shown: Shown | undefined;
 }
 
 /** A list of one backend, or why there is none. Undefined: it has no such things. */
@@ -74,9 +83,17 @@ const TOLD = 1_000;
 /** A backend that calls its list good for longer than this is asked again all the same. */
 const LONGEST_GOOD_MS = 60 * 60 * 1000;
 
+interface NamesOf {
+  readonly names: Names;
+  /** Another for others. */
+  readonly id: number;
+}
+
 /** A merged list that everybody may see, and what must be so for it to be given again. */
 interface Standing {
   readonly merged: Merged;
+  readonly backends: Endpoint['backends'];
+  readonly names: Endpoint['names'];
   /** Of the shelf. */
   readonly changes: number;
   readonly until: number;
@@ -85,7 +102,9 @@ interface Standing {
 
 export class Lists {
   readonly #options: ListsOptions;
-  readonly #names = new Map<string, Names>();
+  /** By the backends of one generation of an endpoint. */
+  readonly #names = new WeakMap<Endpoint['backends'], NamesOf>();
+  #counted = 0;
   readonly #merged = new Recent<Merged>(MERGED_KEPT);
   /** Of lists some of which are good no more, or were never read. */
   readonly #views = new Recent<View>(VIEWS_KEPT);
@@ -97,12 +116,27 @@ export class Lists {
     this.#options = options;
   }
 
-  names({ path, backends }: Endpoint): Names {
-    const existing = this.#names.get(path);
+  names({ backends }: Endpoint): Names {
+    return this.#namesOf(backends).names;
+  }
+
+  #namesOf(backends: Endpoint['backends']): NamesOf {
+    const existing = this.#names.get(backends);
     if (existing !== undefined) return existing;
-    const names = createNames(backends, this.#options.digest);
-    this.#names.set(path, names);
-    return names;
+    const made = { names: createNames(backends, this.#options.digest), id: ++this.#counted };
+    this.#names.set(backends, made);
+    return made;
+  }
+
+  /** Endpoints may be others than before. */
+  renewed(): void {
+    this.#standing.clear();
+  }
+
+  /** Those of the backends of which the reader may know that they have something of this name. */
+  knownToHave(endpoint: Endpoint, row: MethodRow, reader: Reader, name: string, among: readonly string[]): string[] {
+    const shown = this.#options.shown(endpoint, row, reader.principal);
+    return among.filter((backend) => shown === undefined || shown.knowsOf(backend, name));
   }
 
   /** The merged list, from what is kept and good; else every backend that has to be asked is asked, all at once. */
@@ -124,6 +158,7 @@ export class Lists {
     const { backends, shelf, clock } = this.#options;
     if (standing.changes !== shelf.changes || clock.now() >= standing.until) return undefined;
     const { known, merged } = standing;
+    if (standing.backends !== endpoint.backends || standing.names !== endpoint.names) return undefined;
     for (let at = 0; at < known.length; at++) {
       const backend = backends.of(endpoint.backends[at] as string, reader.principal);
       if (backend?.lastDiscovery !== known[at] || backend?.state.state === 'down') return undefined;
@@ -136,7 +171,14 @@ export class Lists {
     const { backends, shelf, clock } = this.#options;
     const until = Math.min(clock.now() + UNSEEN_MS, ...merged.lists.map(({ readAt, goodMs }) => readAt + goodMs));
     const known = endpoint.backends.map((name) => backends.of(name, reader.principal)?.lastDiscovery);
-    this.#standing.set(standingKey(endpoint, row, reader), { merged, changes: shelf.changes, until, known });
+    this.#standing.set(standingKey(endpoint, row, reader), {
+      merged,
+      backends: endpoint.backends,
+      names: endpoint.names,
+      changes: shelf.changes,
+      until,
+      known,
+    });
   }
 
   /** What was known last, good or not; backends that were never asked are not in it. */
@@ -167,7 +209,7 @@ export class Lists {
   /** The same as the clients see it. */
   knownView(endpoint: Endpoint, row: MethodRow, reader: Reader): View {
     const lists = this.known(endpoint, row, reader);
-    const key = mergedKey(endpoint, row, lists);
+    const key = this.#keyOf(endpoint, row, lists);
     const existing = this.#merged.get(key)?.view ?? this.#views.get(key);
     if (existing !== undefined) return existing;
     const view = this.view(endpoint, row, lists);
@@ -180,11 +222,10 @@ export class Lists {
     endpoint: Endpoint,
     row: MethodRow,
     reader: Reader,
-    cursor: string | undefined,
+    { cursor, shown }: PageWanted,
   ): ResultResponse | undefined | Promise<ResultResponse | undefined> {
-    if (cursor !== undefined) return this.#laterPage(endpoint, row, reader, cursor);
+    if (cursor !== undefined) return this.#laterPage(endpoint, row, reader, cursor, shown);
     const merged = this.merged(endpoint, row, reader);
-    const shown = this.#options.shown(endpoint, row, reader.principal);
     const first = (all: Merged) => this.#page(endpoint, row, reader, shown === undefined ? all : all.shownTo(shown), 0);
     return merged instanceof Promise ? merged.then(first) : first(merged);
   }
@@ -194,12 +235,12 @@ export class Lists {
     row: MethodRow,
     reader: Reader,
     cursor: string,
+    shown: Shown | undefined,
   ): Promise<ResultResponse | undefined> {
     const { offset, version } = this.#readCursor(endpoint, row, reader, cursor);
     // The list as it was when the first page was given, so that nothing is missed and nothing comes twice. Equal versions are
     // equal to the byte, and the cursor was given to this reader, or for a list that everybody may see.
     const at = { endpoint: endpoint.path, row };
-    const shown = this.#options.shown(endpoint, row, reader.principal);
     const isSame = (merged: Merged) => merged.isKnownTo(reader.principal.key, at, version, shown?.audience);
     const whole = this.#merged.find(isSame) ?? (await this.merged(endpoint, row, reader));
     const merged = shown === undefined ? whole : whole.shownTo(shown);
@@ -232,7 +273,7 @@ export class Lists {
     const lists = parts.filter((part): part is KeptList => part !== undefined && 'entries' in part);
     const missing = parts.filter((part): part is Missing => part !== undefined && 'reason' in part);
     const away = missing.flatMap(({ last }) => (last === undefined ? [] : [{ ...last, away: true }]));
-    const key = mergedKey(endpoint, row, lists, missing);
+    const key = this.#keyOf(endpoint, row, lists, missing);
     const existing = this.#merged.get(key);
     if (existing !== undefined) return existing;
     const view = this.view(endpoint, row, [...lists, ...away]);
@@ -247,6 +288,7 @@ export class Lists {
         backends,
       });
     }
+    if (missing.length === 0) this.#options.read?.(endpoint, row.list, view);
     const merged = new Merged({
       endpoint: endpoint.path,
       row,
@@ -264,6 +306,10 @@ export class Lists {
     if (row.list === 'resources') return mergeResources(lists);
     if (row.list === 'resourceTemplates') return mergeTemplates(lists);
     return mergeNamed(lists, endpoint.names, this.names(endpoint));
+  }
+
+  #keyOf(endpoint: Endpoint, row: MethodRow, lists: readonly KeptList[], missing?: readonly Missing[]): string {
+    return `${endpoint.names} ${this.#namesOf(endpoint.backends).id} ${mergedKey(endpoint, row, lists, missing)}`;
   }
 
   #eraOf(name: string, { prefers, principal }: Reader): Era | undefined {
@@ -353,26 +399,6 @@ export class Lists {
       scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
     };
   }
-}
-
-function mergedKey(
-  { path }: Endpoint,
-  { method }: MethodRow,
-  lists: readonly KeptList[],
-  missing: readonly Missing[] = [],
-): string {
-  const absent = missing.map(({ backend, reason, last }) => `${backend}:${reason}:${last?.version}`);
-  return [path, method, ...lists.map(({ version }) => version), ...absent].join('\n');
-}
-
-/** As many as there are lists of endpoints, for each era of clients. */
-function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers }: Reader): string {
-  return `${prefers} ${method} ${path}`;
-}
-
-/** A list that is one principal's own is nobody else's on its later pages either. */
-function boundTo({ path }: Endpoint, { method }: MethodRow, scope: Scope, { principal }: Reader): Bound {
-  return { endpoint: path, method, ...(scope === 'private' && { principal: principal.key }) };
 }
 
 function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {

@@ -10,6 +10,8 @@ import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Notification, Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
+import type { Leave } from './leave/leave.ts';
+import { shownTo } from './leave/shown.ts';
 import type { Reader } from './lists.ts';
 import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
@@ -35,7 +37,7 @@ export async function discoverAll(
 /** A merged list in the place of a backend's. `unknown` makes the answer where no backend has such things. */
 export function listCall(
   { lists, fault }: Rooms,
-  endpoint: Endpoint,
+  { endpoint, leave }: { readonly endpoint: Endpoint; readonly leave: Leave },
   reader: Reader,
   unknown: () => Failure,
 ): StartCall {
@@ -48,7 +50,8 @@ export function listCall(
       if (!cancelled) sink.settle({ kind: 'failure', failure: fault(error) });
     };
     try {
-      const page = lists.page(endpoint, row, reader, cursorOf(message));
+      const shown = shownTo(leave, endpoint, row, reader.principal);
+      const page = lists.page(endpoint, row, reader, { cursor: cursorOf(message), shown });
       if (page === undefined) fail(unknown());
       else if (page instanceof Promise)
         page.then((given) => (given === undefined ? fail(unknown()) : settle(given)), fail);

@@ -12,12 +12,12 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
 import { LateCall } from '../exchange/late-call.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Permit } from '../policy/permit.ts';
 import { spliceMessage } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
-import { guarded, isGuarded } from './leave/guarded.ts';
+import { guarded } from './leave/guarded.ts';
+import type { Grant } from './leave/wish.ts';
 import { inClientNames } from './many.ts';
 import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
@@ -37,7 +37,7 @@ export interface Admitted {
 /** One that has leave to reach its backend, in that backend's names. */
 interface Bound extends Admitted {
   readonly target: Target;
-  readonly permit: Permit;
+  readonly grant: Grant;
   /** Rounds that the same request has had, where this is a retry that makes its call anew. */
   readonly rounds: number;
 }
@@ -49,12 +49,13 @@ export class ModernCalls {
     this.#rooms = rooms;
   }
 
-  begin(admitted: Admitted, target: Target, permit: Permit): void {
+  begin(admitted: Admitted, target: Target, grant: Grant): void {
     const { message } = target;
     const request = message === admitted.request.message ? admitted.request : { ...admitted.request, message };
     const { principal, endpoint, exchange, header } = admitted;
     // Written out: spreading costs every call more than all else here.
-    const bound: Bound = { principal, endpoint, exchange, request, header, target, permit, rounds: 0 };
+    const bound: Bound = { principal, endpoint, exchange, request, header, target, grant, rounds: 0 };
+    if (request.row.longLived !== true) this.#rooms.occupied.enter(target.backend, exchange);
     const lane = this.#rooms.lanes.stateless(target.backend, principal);
     if (lane !== undefined && !this.#mayBeWaiting(bound)) this.#drive(bound, lane);
     else this.#findLane(bound).catch((error: unknown) => this.#lacksLane(bound, error));
@@ -86,8 +87,14 @@ export class ModernCalls {
 
   /** With everything that has to hold before a call; rejects with a Failure where it does not. */
   async #laneOf(bound: Bound): Promise<HeldLane> {
-    const { target, principal, permit, request } = bound;
-    const lane = await this.#rooms.lanes.forModern(permit, target.backend, principal, request.client, request.row);
+    const { target, principal, grant, request } = bound;
+    const lane = await this.#rooms.lanes.forModern(
+      grant.permit,
+      target.backend,
+      principal,
+      request.client,
+      request.row,
+    );
     try {
       if (!offers(lane.discovery.capabilities, request.row)) throw unknownMethod(request.message, 'modern');
       const mismatch = await this.#paramMismatch(bound, lane);
@@ -105,7 +112,8 @@ export class ModernCalls {
   }
 
   async #findLane(bound: Bound): Promise<void> {
-    const { target, endpoint, exchange, principal, permit, request } = bound;
+    const { target, endpoint, exchange, principal, grant, request } = bound;
+    const { permit } = grant;
     const { backend } = target;
     const { parking, consenting } = this.#rooms;
     const state = member(request.message.params, 'requestState');
@@ -178,14 +186,13 @@ export class ModernCalls {
     new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin(start);
   }
 
-  #starter({ principal, endpoint, target, request, permit }: Bound, lane: HeldLane): StartCall {
-    const { leave } = this.#rooms;
+  #starter({ principal, endpoint, target, request, grant }: Bound, lane: HeldLane): StartCall {
+    const { inForce } = this.#rooms;
     const { backend } = target;
     const { row } = request;
+    const { leave, permit } = grant;
     return (next, sink) => {
-      const heard = isGuarded(leave, endpoint, backend)
-        ? guarded(sink, { leave, principal, endpoint, backend, row })
-        : sink;
+      const heard = guarded(sink, { leave, inForce, principal, endpoint, backend, row });
       return lane.call(permit, next, inClientNames(heard, target));
     };
   }

@@ -2,14 +2,16 @@
 import { about } from '../about.ts';
 import { Failure } from '../errors.ts';
 import { admitModern, unknownMethod } from '../exchange/admit.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import { attempt } from '../exchange/bridge/drive.ts';
 import { ModernDrive } from '../exchange/bridge/modern-client.ts';
+import { type ListKind, readFilter } from '../exchange/bridge/subscriptions.ts';
+import { ownNotification } from '../exchange/bridge/updates.ts';
 import type { CallRequest, ClientFacts } from '../exchange/call.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { discoverResult } from '../exchange/handshake.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Permit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
@@ -25,6 +27,7 @@ import type { Reader } from './lists.ts';
 import { discoverAll, listCall } from './many.ts';
 import { type Admitted, ModernCalls } from './modern-calls.ts';
 import { callStateless, readerFor } from './reading.ts';
+import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
 import { isMerged, type Target } from './targets.ts';
 import { outlived } from './tenure.ts';
@@ -36,11 +39,21 @@ interface Said {
   readonly logLevel: string | undefined;
 }
 
+/** One open `subscriptions/listen`. */
+interface Listener {
+  /** That it came on, if any. */
+  readonly line: LineState | undefined;
+  readonly principal: Principal;
+  readonly place: Endpoint;
+  /** Where it is one backend's alone. */
+  readonly backend: string | undefined;
+}
+
 export class ModernFront {
   readonly #rooms: Rooms;
   readonly #calls: ModernCalls;
-  /** Open `subscriptions/listen` requests, each with the line that it came on, if any: they are told when the gateway stops. */
-  readonly #listening = new Map<Exchange, LineState | undefined>();
+  /** Open `subscriptions/listen` requests: they are told when the gateway stops, and when it is another than before. */
+  readonly #listening = new Map<Exchange, Listener>();
   readonly #running = new Set<Exchange>();
   /** How many subscriptions a principal has open. */
   readonly #listensOf = new Map<string, number>();
@@ -71,7 +84,21 @@ export class ModernFront {
 
   /** A clean end for every open subscription. */
   endSubscriptions(): void {
-    for (const [exchange, line] of [...this.#listening]) exchange.endSubscription(line !== undefined);
+    for (const [exchange, { line }] of [...this.#listening]) exchange.endSubscription(line !== undefined);
+  }
+
+  /** A stream of one backend cannot become one of several, or of another: it ends, so that its client asks again. */
+  renewed({ gone, closed, lists, isWelcome }: Renewal): void {
+    for (const [exchange, { line, principal, place, backend }] of [...this.#listening]) {
+      const { path } = place;
+      const isOther = backend !== undefined && (gone.has(backend) || isMerged(place) || place.backends[0] !== backend);
+      if (line?.via !== 'stdio' && !closed.has(path) && !isWelcome(path, principal)) {
+        exchange.abort(outlived(principal));
+        continue;
+      }
+      if (backend !== undefined) tellChanges(exchange, lists.get(path) ?? []);
+      if (isOther || closed.has(path)) exchange.endSubscription(line !== undefined);
+    }
   }
 
   /** What did not finish in time. */
@@ -83,10 +110,11 @@ export class ModernFront {
     const { endpoint, principal } = turn;
     const { row, client, logLevel } = admitModern(message, turn.header, endpoint.profile);
     if (row.method === 'server/discover') return this.#discover(turn, message, row, client);
-    const wanted: Wanted = { principal, endpoint, row, message, revision: client.revision };
+    const { leave } = turn;
+    const wanted: Wanted = { principal, endpoint, leave, row, message, revision: client.revision };
     const said = { client, logLevel };
     if (row.longLived) this.#admitListen(principal);
-    if (row.longLived && !this.#rooms.leave.isOpen) {
+    if (row.longLived && !leave.isOpen) {
       const reader = () => readerFor(this.#rooms.lanes, principal, client);
       return clearListen(this.#rooms, wanted, reader).then((grant) => this.#begin(turn, wanted, said, grant));
     }
@@ -118,17 +146,18 @@ export class ModernFront {
     if (isMerged(endpoint)) attempt(exchange, this.#rooms.fault, () => this.#serveMany(turn, wanted, admitted, listen));
     else if (grant !== undefined) {
       const target = { backend: only, message: listen?.message ?? message };
-      this.#withGrant(exchange, grant, (permit) => this.#calls.begin(admitted, target, permit));
+      this.#withGrant(exchange, grant, (given) => this.#calls.begin(admitted, target, given));
     }
   }
 
   #clearEarly(wanted: Wanted, backend: string, client: ClientFacts): Grant | Promise<Grant> {
-    const { leave, lanes } = this.#rooms;
+    const { lanes } = this.#rooms;
+    const { leave } = wanted;
     if (leave.isFree(wanted.endpoint)) return leave.free(wanted, backend);
     return attemptEarly(() => this.#clear(wanted, { backend }, () => readerFor(lanes, wanted.principal, client)));
   }
 
-  #withGrant(exchange: Exchange, granting: Grant | Promise<Grant>, begin: (permit: Permit) => void): void {
+  #withGrant(exchange: Exchange, granting: Grant | Promise<Grant>, begin: (grant: Grant) => void): void {
     if (granting instanceof Promise) {
       granting
         .then((grant) => this.#withGrant(exchange, grant, begin))
@@ -136,7 +165,7 @@ export class ModernFront {
       return;
     }
     exchange.watch(granting.over);
-    if (!exchange.settled) begin(granting.permit);
+    if (!exchange.settled) begin(granting);
   }
 
   /** Each round is decided anew; a denial ends the call that waits for it. */
@@ -165,12 +194,12 @@ export class ModernFront {
     );
   }
 
-  #notified({ principal, endpoint }: Turn, message: Notification): void {
+  #notified({ principal, endpoint, leave }: Turn, message: Notification): void {
     const row = methodRow(message.method);
     if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
     const [only = ''] = endpoint.backends;
     const backend = isMerged(endpoint) ? '' : only;
-    const { over } = this.#rooms.leave.ask({ principal, endpoint, row, backend, revision: undefined, message });
+    const { over } = leave.ask({ principal, endpoint, row, backend, revision: undefined, message });
     over?.({ outcome: 'result' });
   }
 
@@ -187,7 +216,9 @@ export class ModernFront {
     });
     line?.inflight.add(exchange);
     if (row.longLived) {
-      this.#listening.set(exchange, line);
+      const { endpoint } = turn;
+      const backend = isMerged(endpoint) ? undefined : endpoint.backends[0];
+      this.#listening.set(exchange, { line, principal, place: this.#rooms.inForce.place(endpoint), backend });
       this.#listens(principal, 1);
     } else {
       this.#running.add(exchange);
@@ -207,9 +238,9 @@ export class ModernFront {
       exchange.watch(listen?.over);
       this.#gather(wanted, admitted, reader, listen).catch(fail);
     } else if (row.list !== undefined) {
-      exchange.watch(this.#rooms.leave.ask({ ...wanted, backend: '' }).over);
+      exchange.watch(wanted.leave.ask({ ...wanted, backend: '' }).over);
       const parties = { principal: admitted.principal, endpoint: endpoint.path, backend: '', serverInfo: about };
-      const start = listCall(this.#rooms, endpoint, reader, () => unknownMethod(message, 'modern'));
+      const start = listCall(this.#rooms, wanted, reader, () => unknownMethod(message, 'modern'));
       new ModernDrive(this.#rooms, parties, exchange, request).begin(start);
     } else {
       const begin = (target: Target) => {
@@ -217,7 +248,7 @@ export class ModernFront {
         this.#withGrant(
           exchange,
           this.#clear(wanted, target, () => reader),
-          (permit) => this.#calls.begin(admitted, target, permit),
+          (grant) => this.#calls.begin(admitted, target, grant),
         );
       };
       const target = this.#rooms.targets.find(endpoint, row, message, reader);
@@ -233,16 +264,16 @@ export class ModernFront {
     listen: ListenGrant | undefined,
   ): Promise<void> {
     const { client } = request;
-    const { lanes, hub, targets, clock, limits } = this.#rooms;
-    const { backends } = endpoint;
-    const permit = listen?.permit ?? this.#rooms.leave.ask({ ...wanted, backend: '' }).permit;
+    const { lanes, hub, targets, clock, limits, inForce } = this.#rooms;
+    const place = inForce.place(endpoint);
+    const permit = listen?.permit ?? wanted.leave.ask({ ...wanted, backend: '' }).permit;
     const sources: Sources = {
-      backends,
+      place,
       discovery: await discoverAll(this.#rooms, endpoint, principal),
       client,
       clock,
       limits,
-      hear: (hear) => hub.hear(backends, hear),
+      hear: (hear, gone) => hub.hear(place, principal, hear, gone),
       locate: async (uri) => targets.locate(endpoint, uri, reader),
       isModern: async (backend) => (await lanes.discover(backend, principal)).eras.includes('modern'),
       watch: (backend) => lanes.watch(permit, backend, principal, client),
@@ -264,8 +295,8 @@ export class ModernFront {
   }
 
   async #discover(turn: Turn, message: Request, row: MethodRow, client: ClientFacts): Promise<void> {
-    const { endpoint, principal } = turn;
-    const { lanes, work, leave } = this.#rooms;
+    const { endpoint, principal, leave } = turn;
+    const { lanes, work } = this.#rooms;
     const [only = ''] = endpoint.backends;
     const merged = isMerged(endpoint);
     const { revision } = client;
@@ -296,5 +327,13 @@ export class ModernFront {
     // What some may see and others not is nothing to be kept for everybody.
     const discovery = leave.isShaping ? { ...found, rest: { ...found.rest, cacheScope: 'private' } } : found;
     turn.reply.respond(resultBytes(message.id.raw, discoverResult(endpoint.profile, discovery)));
+  }
+}
+
+/** Nothing comes before the acknowledgement, and nothing that was not asked for. */
+function tellChanges(exchange: Exchange, kinds: readonly ListKind[]): void {
+  const wanted = exchange.begun ? readFilter(exchange.request) : undefined;
+  for (const { flag, method } of kinds) {
+    if (wanted?.[flag] === true) exchange.sendSubscribed(ownNotification(method, {}));
   }
 }

@@ -36,8 +36,8 @@ export class SessionLinks {
 
   /** The client is ready to hear. `back` is called for a backend that may have been away. */
   begin(back: (backend: string) => void): void {
-    this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint.backends, (backend, kind) => {
-      back(backend);
+    this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint, this.#session.principal, (backend, kind) => {
+      if (backend !== undefined) back(backend);
       this.#changes.changed(kind);
     });
   }
@@ -70,6 +70,13 @@ export class SessionLinks {
 
   unsubscribed(address: string): void {
     this.#subscriptions.delete(address);
+  }
+
+  /** What was subscribed to there is no longer told of. */
+  gone(backend: string): void {
+    for (const [address, origin] of this.#subscriptions) {
+      if (origin.backend === backend) this.#subscriptions.delete(address);
+    }
   }
 
   /** What a backend whose session is opened anew has to be asked for again. */

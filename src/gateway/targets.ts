@@ -96,11 +96,14 @@ export class Targets {
     reader: Reader,
     plain: Origin | undefined,
   ): Promise<Origin> {
-    const { view } = await this.#lists.merged(endpoint, rows[subject.list], reader);
+    const row = rows[subject.list];
+    const { view } = await this.#lists.merged(endpoint, row, reader);
     const origin = view.find(subject.name) ?? plain;
     if (origin !== undefined) return origin;
     const collision = view.collisions.find(({ name }) => name === subject.name);
-    if (collision !== undefined) throw new Failure('name_collision', { data: { ...collision } });
+    // Nobody is told of a backend of which they are shown nothing.
+    const backends = this.#lists.knownToHave(endpoint, row, reader, subject.name, collision?.backends ?? []);
+    if (backends.length > 0) throw new Failure('name_collision', { data: { name: subject.name, backends } });
     throw unknownThing(subject.list === 'tools' ? 'tool' : 'prompt', subject.name);
   }
 
@@ -161,7 +164,7 @@ export class Targets {
     if (only !== undefined && having.length === 1 && this.#allKnown(endpoint)) {
       return { backend: only, name: subject.name };
     }
-    const known = this.#owner(endpoint, subject.name, this.#knownLists(endpoint, reader));
+    const known = this.#owner(endpoint, subject.name, this.#knownLists(endpoint, reader), reader);
     return known ?? this.#locatedAfterReading(endpoint, subject, reader);
   }
 
@@ -171,16 +174,26 @@ export class Targets {
       this.#lists.merged(endpoint, rows.templates, reader),
     ]);
     const { lists } = resources;
-    const origin = this.#owner(endpoint, subject.name, { resources: lists, templates: templates.lists });
+    const origin = this.#owner(endpoint, subject.name, { resources: lists, templates: templates.lists }, reader);
     if (origin !== undefined) return origin;
     throw unknownThing('resource', subject.name);
   }
 
-  #owner(endpoint: Endpoint, uri: string, lists: Parameters<typeof ownerOf>[1]): Origin | undefined {
+  #owner(endpoint: Endpoint, uri: string, lists: Parameters<typeof ownerOf>[1], reader: Reader): Origin | undefined {
     const owner = ownerOf(uri, lists, endpoint.backends);
     if (owner === 'unknown') return undefined;
     if (!('ambiguous' in owner)) return { backend: owner.backend, name: owner.uri };
-    const uris = owner.ambiguous.map((backend) => distinguished(backend, uri));
+    // Of several that the reader knows of, he has to say which; what he knows nothing of, he cannot have meant.
+    const known = owner.ambiguous.filter((backend) => {
+      const names = [uri, distinguished(backend, uri)];
+      return names.some(
+        (name) => this.#lists.knownToHave(endpoint, rows.resources, reader, name, [backend]).length > 0,
+      );
+    });
+    const [only, ...others] = known;
+    if (only === undefined) throw unknownThing('resource', uri);
+    if (others.length === 0) return { backend: only, name: uri };
+    const uris = known.map((backend) => distinguished(backend, uri));
     throw new Failure('resource_ambiguous', { data: { uri, uris } });
   }
 

@@ -38,6 +38,15 @@ export class Tenure {
     return () => this.#held.delete(held);
   }
 
+  /** Without waiting for the time to come: what credentials are good may be another question than before. */
+  look(): void {
+    for (const held of [...this.#held]) {
+      if (this.#stillGood(held.principal)) continue;
+      this.#held.delete(held);
+      held.end();
+    }
+  }
+
   close(): void {
     this.#stopLooking?.();
     this.#held.clear();
@@ -46,11 +55,7 @@ export class Tenure {
   #look(): void {
     // Armed first: one that cannot be ended must not keep the others from it.
     this.#stopLooking = this.#clock.after(LOOK_MS, () => this.#look());
-    for (const held of [...this.#held]) {
-      if (this.#stillGood(held.principal)) continue;
-      this.#held.delete(held);
-      held.end();
-    }
+    this.look();
     if (this.#held.size > 0) return;
     this.#stopLooking();
     this.#stopLooking = undefined;

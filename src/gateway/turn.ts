@@ -6,9 +6,12 @@ import type { Session } from '../exchange/session.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Era } from '../wire/revisions.ts';
+import type { Leave } from './leave/leave.ts';
 
 export interface Turn {
+  /** As it was when the message came in, like the rules. */
   readonly endpoint: Endpoint;
+  readonly leave: Leave;
   readonly principal: Principal;
   readonly credentials: Credentials;
   readonly message: Message | Batch;

@@ -37,9 +37,9 @@ export function createIdentity(settings: IdentitySettings, outside: IdentityOuts
   return {
     identity: new Identity({ keys, tokens }),
     local: localPrincipal(localScopes === undefined ? 'all' : new Set(localScopes)),
-    trust: (issuer) => {
-      issuers.push(issuer);
-      tokens.trust(issuer);
+    trust: (own) => {
+      if (!issuers.some(({ issuer }) => issuer === own.issuer)) issuers.push(own);
+      tokens.trust(own);
     },
     guardFor: (guard, bases, paths) => buildGuard(guard, { issuers, hierarchy, bases, paths }),
     close: () => keys?.close(),

@@ -23,8 +23,8 @@ export interface Entrance {
 }
 
 export class Door {
-  readonly #room: IdentityRoom;
-  readonly #guards = new Map<string, Guard>();
+  #room: IdentityRoom;
+  #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
 
   constructor(room: IdentityRoom) {
@@ -39,12 +39,37 @@ export class Door {
     if (own !== undefined) this.#room.trust(own);
     const bases = basesOf(settings, listening);
     const guarded: Guarded[] = [];
+    const guards = new Map<string, Guard>();
     for (const { paths, identity } of entrances) {
       const guard = this.#room.guardFor(identity, bases, paths);
-      this.#guards.set(paths[0] ?? '', guard);
+      guards.set(paths[0] ?? '', guard);
       if (guard.kind === 'guarded') guarded.push(guard);
     }
+    this.#guards = guards;
     this.#documents = metadataRoutes(guarded);
+  }
+
+  /** Other keys and issuers than before. To be followed by `open`. */
+  refit(room: IdentityRoom): void {
+    if (room === this.#room) return;
+    this.#room.close();
+    this.#room = room;
+  }
+
+  /** Whoever started us over stdio. */
+  get local(): Principal {
+    return this.#room.local;
+  }
+
+  /**
+   * Whether such as somebody who came in there are still let in. A session outlives the token that opened it, so that whether
+   * that one is still good is no question here: every message is asked for itself, and for streams there is `stillGood`.
+   */
+  admits(path: string, { kind, issuer = '' }: Principal): boolean {
+    const guard = this.#guards.get(path);
+    if (guard === undefined) return false;
+    if (guard.kind === 'open') return kind === 'local';
+    return kind === 'key' ? guard.keys : kind === 'token' && guard.authorizationServers.includes(issuer);
   }
 
   /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */
@@ -55,7 +80,7 @@ export class Door {
   ): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
-    if (guard === undefined) return new Failure('internal_error', { cause: new Error(`no guard at ${path}`) });
+    if (guard === undefined) return new Failure('path_not_found');
     const found = this.#room.identity.identify(credentials, guard);
     if (found instanceof Promise) return found.then((late) => told(late, guard, credentials, asked));
     return told(found, guard, credentials, asked);

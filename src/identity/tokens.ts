@@ -1,5 +1,5 @@
 /** Tokens of every issuer: which one a token is of, what it comes to, and for how long that is remembered. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Failure } from '../errors.ts';
 import type { Outside } from './documents.ts';
@@ -45,6 +45,7 @@ export class Tokens {
 
   /** One more, whose address was not known before. */
   trust(issuer: IssuerSettings): void {
+    if (this.#byIssuer.has(issuer.issuer)) return;
     this.#byIssuer.set(issuer.issuer, new JwtVerifier(issuer, this.#outside, this.#warn));
   }
 
@@ -61,7 +62,7 @@ export class Tokens {
    */
   stillGood(principal: Principal): boolean {
     if (principal.expiresAt !== undefined && principal.expiresAt <= this.#outside.time.now()) return false;
-    if (this.#over.has(principal)) return false;
+    if (this.#over.has(principal) || !this.#byIssuer.has(principal.issuer ?? '')) return false;
     const token = this.#askedAbout.get(principal);
     if (token === undefined) return true;
     const known = this.verify(token);
@@ -118,7 +119,8 @@ export class Tokens {
 }
 
 function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64');
+  // In one step: for a text of this size it costs no more than to look up the text itself.
+  return hash('sha256', token, 'base64');
 }
 
 /** As the token says itself, unproven: it only chooses who is to prove it. Undefined where it cannot be read, or says nothing. */

@@ -5,6 +5,8 @@ import { respondState } from './respond.ts';
 /** Whether requests can be served, and where each backend stands. */
 export interface Readiness {
   readonly ready: boolean;
+  /** Of the config that is in force. */
+  readonly generation?: number;
   readonly backends: Readonly<Record<string, BackendReadiness>>;
 }
 
@@ -22,5 +24,5 @@ export function respondHealth(res: HttpAnswer): void {
 export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean): void {
   const ready = readiness.ready && !closing;
   const status = closing ? 'shutting down' : ready ? 'ready' : 'not ready';
-  respondState(res, ready ? 200 : 503, { status, backends: readiness.backends });
+  respondState(res, ready ? 200 : 503, { status, generation: readiness.generation, backends: readiness.backends });
 }

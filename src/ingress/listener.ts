@@ -16,6 +16,7 @@ import type { OutboxLimits } from './outbox.ts';
 import { type Pages, servePages } from './pages.ts';
 import { respondEmpty, respondFailure, respondState } from './respond.ts';
 import { documentRoute, type Route, type Routes, routesOf, type Target, targetOf } from './routes.ts';
+import { serveRpc } from './rpc.ts';
 import { HttpSse } from './sse.ts';
 import { notAllowed, type Shared, serveMcp } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
@@ -53,6 +54,8 @@ export interface HttpLimits extends OutboxLimits {
 export interface HttpServer {
   /** Where it listens, without a path. */
   readonly url: string;
+  /** What is served where, and to which pages, from now on. Host and port stay as they are. */
+  renew(served: Pick<HttpOptions, 'endpoints' | 'listen'>): void;
   /** Takes no new work, lets the old finish for so long, and cuts what is left. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
@@ -73,8 +76,8 @@ type TrackedSocket = Duplex & { [latest]?: HttpAnswer };
 
 class Listener {
   readonly #options: HttpOptions;
-  readonly #routes: Routes;
-  readonly #origins: Origins;
+  #routes: Routes;
+  #origins: Origins;
   readonly #shared: Shared;
   readonly #sse: HttpSse;
   readonly #server: Server<typeof IncomingMessage, typeof HttpAnswer>;
@@ -142,9 +145,18 @@ class Listener {
         this.#server.off('error', reject);
         const { address, family, port: bound } = this.#server.address() as AddressInfo;
         const name = family === 'IPv6' ? `[${address}]` : address;
-        resolve({ url: `http://${name}:${bound}`, close: ({ drainMs }) => this.#close(drainMs) });
+        resolve({
+          url: `http://${name}:${bound}`,
+          renew: (served) => this.#renew(served),
+          close: ({ drainMs }) => this.#close(drainMs),
+        });
       });
     });
+  }
+
+  #renew({ endpoints, listen }: Pick<HttpOptions, 'endpoints' | 'listen'>): void {
+    this.#routes = routesOf(endpoints);
+    this.#origins = new Origins(listen);
   }
 
   /** Nothing that a client sends may get past this, least of all as an exception. */
@@ -209,6 +221,9 @@ class Listener {
     switch (route.kind) {
       case 'mcp':
         serveMcp(req, res, route, this.#shared);
+        break;
+      case 'rpc':
+        serveRpc(req, res, route, this.#shared);
         break;
       case 'sse':
         void this.#sse.open(req, res, route);

@@ -8,6 +8,7 @@ export type Route = Allowed &
     /** The two addresses of HTTP+SSE. `messages` is the path of the second. */
     | { readonly kind: 'sse'; readonly endpoint: Endpoint; readonly messages: string }
     | { readonly kind: 'messages'; readonly endpoint: Endpoint; readonly stream: string }
+    | { readonly kind: 'rpc'; readonly endpoint: Endpoint }
     | { readonly kind: 'health' | 'ready' }
     | { readonly kind: 'document'; readonly document: object }
   );
@@ -41,6 +42,10 @@ export function routesOf(endpoints: readonly Endpoint[]): Routes {
   routes.set('/healthz', { kind: 'health', ...allowing(OWN_ALLOW) });
   routes.set('/readyz', { kind: 'ready', ...allowing(OWN_ALLOW) });
   for (const endpoint of endpoints) {
+    if (endpoint.protocol === 'json-rpc') {
+      routes.set(endpoint.path, { kind: 'rpc', endpoint, ...allowing(MODERN_ALLOW) });
+      continue;
+    }
     const hasLegacy = endpoint.profile.revisions.some((revision) => era(revision) === 'legacy');
     const allowed = allowing(hasLegacy ? LEGACY_ALLOW : MODERN_ALLOW);
     routes.set(endpoint.path, { kind: 'mcp', endpoint, hasLegacy, ...allowed });

@@ -100,8 +100,8 @@ export class HttpSse {
     const request = messageRequest(req, route);
     // Whether there is such a line is known to its owner alone: whatever else is wrong is told after that.
     const failure =
-      open?.endpoint === route.endpoint
-        ? ((await open.line.admits(request.credentials, message)) ?? this.#refusal(message))
+      open?.endpoint.path === route.endpoint.path
+        ? ((await open.line.admits(request.credentials, message)) ?? (await this.#refusal(request, message)))
         : await this.#shared.gateway.unread(request, unknownLine(sessionId), message);
     if (failure !== undefined) {
       respondFailure(res, failure, { era: 'legacy', id: message.kind === 'request' ? message.id.raw : undefined });
@@ -111,8 +111,9 @@ export class HttpSse {
     open?.line.receive(message);
   }
 
-  #refusal(message: Message | Batch): Failure | undefined {
-    if (message.kind === 'batch') return new Failure('unsupported_mcp_batch');
+  async #refusal(request: SessionRequest, message: Message | Batch): Promise<Failure | undefined> {
+    if (message.kind === 'batch')
+      return this.#shared.gateway.unread(request, new Failure('unsupported_mcp_batch'), message);
     return message.kind === 'request' && this.#shared.closing() ? new Failure('shutting_down') : undefined;
   }
 }

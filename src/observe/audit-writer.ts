@@ -3,6 +3,7 @@
  * or gone loses records: how many is counted, and written as a line of its own as soon as there is room.
  */
 import type { Audit, AuditRecord } from './audit.ts';
+import { auditLine } from './audit-line.ts';
 
 /** Where lines go in the end. Rejects where they did not get there. */
 export interface AuditSink {
@@ -22,6 +23,11 @@ export interface AuditWriterOptions {
 /** Some 20,000 records: a second of a busy gateway, for a disk that hesitates. */
 const QUEUE_BYTES = 8 * 1024 * 1024;
 
+/** How long a record may wait for others. Each write costs a thread's waking, whether it holds one line or a thousand. */
+const GATHER_MS = 100;
+/** By then a write is worth its cost. */
+const GATHER_BYTES = 64 * 1024;
+
 export class AuditWriter implements Audit {
   readonly #options: AuditWriterOptions;
   readonly #queueBytes: number;
@@ -30,6 +36,8 @@ export class AuditWriter implements Audit {
   #unwritten = 0;
   #writing: Promise<void> | undefined;
   #closed = false;
+  /** Ends the wait for more. */
+  #hurry: () => void = () => undefined;
 
   constructor(options: AuditWriterOptions) {
     this.#options = options;
@@ -37,7 +45,7 @@ export class AuditWriter implements Audit {
   }
 
   write(record: AuditRecord): void {
-    const line = `${JSON.stringify(record)}\n`;
+    const line = auditLine(record);
     // Close enough: what is not ASCII is rare in a record.
     if (this.#closed || this.#bytes + line.length > this.#queueBytes) {
       this.#lose(1, 'full');
@@ -46,10 +54,12 @@ export class AuditWriter implements Audit {
     this.#lines.push(line);
     this.#bytes += line.length;
     this.#writing ??= this.#drain();
+    if (this.#bytes >= GATHER_BYTES) this.#hurry();
   }
 
   async close(withinMs: number): Promise<void> {
     this.#closed = true;
+    this.#hurry();
     let stop: () => void = () => undefined;
     const late = new Promise<void>((resolve) => {
       stop = this.#options.after(withinMs, resolve);
@@ -66,9 +76,8 @@ export class AuditWriter implements Audit {
   }
 
   async #drain(): Promise<void> {
-    // Everything that comes in the same turn goes out in one write.
-    await Promise.resolve();
     while (this.#lines.length > 0) {
+      await this.#gathered();
       const lines = this.#lines;
       const told = this.#unwritten;
       this.#lines = [];
@@ -82,6 +91,17 @@ export class AuditWriter implements Audit {
       }
     }
     this.#writing = undefined;
+  }
+
+  #gathered(): Promise<void> {
+    if (this.#closed || this.#bytes >= GATHER_BYTES) return Promise.resolve();
+    return new Promise((resolve) => {
+      const stop = this.#options.after(GATHER_MS, resolve);
+      this.#hurry = () => {
+        stop();
+        resolve();
+      };
+    });
   }
 
   #lose(count: number, why: 'full' | 'failed', cause?: unknown): void {

@@ -15,7 +15,8 @@ export interface AuditRecord {
   readonly revision?: string | undefined;
   readonly endpoint: string;
   readonly backend?: string | undefined;
-  readonly action: string;
+  /** Absent where it was refused before anybody knew what it was. */
+  readonly action?: string | undefined;
   /** Of the tool, prompt, resource or ask. */
   readonly name?: string | undefined;
   readonly durationMs?: number | undefined;

@@ -1,10 +1,13 @@
 /** What policy calls the things that happen: the actions of the methods table, and what each of them is done to. */
 import { methods } from '../wire/methods.ts';
 
-export const actions: readonly string[] = [...new Set(methods.map(({ action }) => action))];
+/** A method of a JSON-RPC service that is not MCP is called. */
+export const RPC = 'rpc';
+
+export const actions: readonly string[] = [...new Set(methods.map(({ action }) => action)), RPC];
 
 /** A template stands for every URI that may come out of it. */
-export type ThingKind = 'tool' | 'prompt' | 'resource' | 'template' | 'ask';
+export type ThingKind = 'tool' | 'prompt' | 'resource' | 'template' | 'ask' | 'method';
 
 export const askKinds = ['sampling', 'elicitation', 'roots'] as const;
 export type AskKind = (typeof askKinds)[number];
@@ -28,6 +31,7 @@ const things: Readonly<Record<string, readonly ThingKind[]>> = {
   complete: ['prompt', 'resource', 'template'],
   list: ['tool', 'prompt', 'resource', 'template'],
   ask: ['ask'],
+  [RPC]: ['method'],
 };
 
 export function thingsOf(action: string): readonly ThingKind[] {
@@ -35,10 +39,17 @@ export function thingsOf(action: string): readonly ThingKind[] {
 }
 
 /** The only actions that carry arguments. */
-export const withArguments: readonly string[] = ['call', 'get'];
+export const withArguments: readonly string[] = ['call', 'get', RPC];
 
 /** For what a thing is there. Whoever may not do this does not see the thing, nor its completions, nor its changes. */
-export const useOf = { tool: 'call', prompt: 'get', resource: 'read', template: 'read', ask: 'ask' } as const;
+export const useOf = {
+  tool: 'call',
+  prompt: 'get',
+  resource: 'read',
+  template: 'read',
+  ask: 'ask',
+  method: RPC,
+} as const;
 
 /**
  * What needs no rule that allows it, unless the policy says otherwise: it carries nothing of a backend's to a client. Lists

@@ -37,13 +37,14 @@ function subject({ principals, issuers, scopes, claims, groups, keys }: Who): st
   return [...everybody, ...parts.filter((part) => part !== '*')].join(' ');
 }
 
-function object({ endpoints, backends, tools, prompts, uris, asks, annotations }: On): string[] {
+function object({ endpoints, backends, tools, prompts, uris, asks, methods, annotations }: On): string[] {
   const hints = Object.entries(annotations ?? {}).map(([name, value]) => `${name}: ${value}`);
   return [
     named('tools ', tools),
     named('prompts ', prompts),
     named('resources ', uris),
     named('asks for ', asks),
+    named('methods ', methods),
     hints.length === 0 ? undefined : `tools annotated with ${hints.join(' and ')}`,
     named('of the backend ', backends),
     named('at ', endpoints),

@@ -28,6 +28,8 @@ const tooLarge: object = new Proxy(Object.freeze({}), {
   getOwnPropertyDescriptor: refuse,
 });
 
+export { tooLarge as unseen };
+
 export function bounded(value: unknown): unknown {
   let left = VALUES;
   const copy = (item: unknown, depth: number): unknown => {

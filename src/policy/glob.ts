@@ -12,6 +12,8 @@ export interface Glob {
   /** What all that match begin and end with; equal to the whole where nothing is left open. */
   readonly prefix: string;
   readonly suffix: string;
+  /** The longest piece of text in it: whatever matches contains it. */
+  readonly literal: string;
   readonly form: 'exact' | 'all' | 'prefix' | 'suffix' | 'general';
   /** Undefined: it cannot be said, because the text is too long or climbs out of its folder. */
   matches(text: string): boolean | undefined;
@@ -68,7 +70,8 @@ function globOf(text: string, style: GlobStyle, tokens: readonly Token[]): Glob 
   const last = tokens.at(-1)!;
   const prefix = first.kind === 'text' ? first.text : '';
   const suffix = last.kind === 'text' ? last.text : '';
-  const facts = { text, style, prefix, suffix };
+  const literal = tokens.reduce((most, token) => (token.kind === 'text' ? longer(most, token.text) : most), '');
+  const facts = { text, style, prefix, suffix, literal };
   if (tokens.length === 1 && first.kind === 'text') {
     return { ...facts, form: 'exact', matches: (candidate) => candidate === prefix };
   }
@@ -85,10 +88,19 @@ function globOf(text: string, style: GlobStyle, tokens: readonly Token[]): Glob 
   const machine = new Machine(tokens, style);
   const matches = (candidate: string): boolean | undefined => {
     if (!candidate.startsWith(prefix) || !candidate.endsWith(suffix)) return false;
-    if (candidate.length > TEXT_LENGTH || climbs(candidate)) return undefined;
+    if (!isJudgeable(candidate, style)) return undefined;
     return machine.matches(candidate);
   };
   return { ...facts, form: 'general', matches };
+}
+
+function longer(one: string, other: string): string {
+  return other.length > one.length ? other : one;
+}
+
+/** What cannot be held against a pattern of any form is held against none: whether it contains this or that says nothing. */
+export function isJudgeable(candidate: string, style: GlobStyle): boolean {
+  return candidate.length <= TEXT_LENGTH && !(style === 'path' && climbsOut(candidate));
 }
 
 function judged(climbs: (text: string) => boolean, candidate: string): true | undefined {

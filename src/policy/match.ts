@@ -49,7 +49,8 @@ function among(patterns: readonly string[], known: readonly string[], style: 'pa
   return new Set(known.filter((name) => names.has(name) === 'yes'));
 }
 
-export function thingsIn({ tools, prompts, uris, asks, annotations }: On): ReadonlyMap<ThingKind, NameSet> | undefined {
+export function thingsIn(on: On): ReadonlyMap<ThingKind, NameSet> | undefined {
+  const { tools, prompts, uris, asks, methods, annotations } = on;
   const things = new Map<ThingKind, NameSet>();
   if (tools !== undefined) things.set('tool', new NameSet(tools, 'name'));
   // Only tools have annotations.
@@ -60,6 +61,7 @@ export function thingsIn({ tools, prompts, uris, asks, annotations }: On): Reado
     things.set('resource', names).set('template', names);
   }
   if (asks !== undefined) things.set('ask', new NameSet(asks, 'name'));
+  if (methods !== undefined) things.set('method', new NameSet(methods, 'name'));
   return things.size === 0 ? undefined : things;
 }
 
@@ -96,6 +98,11 @@ function ofHints(hints: Hints, inquiry: Inquiry): Outcome {
 
 function ofCondition(condition: Condition, inquiry: Inquiry): Outcome {
   const { reads } = condition;
+  // Whatever is not known yet, it cannot hold.
+  for (const need of condition.needs) {
+    const known = inquiry.known(need);
+    if (known !== undefined && known !== need.value) return 'no';
+  }
   if (!inquiry.complete && reads.has('arguments')) return 'maybe';
   if (inquiry.kind !== undefined && inquiry.name === undefined && (reads.has('name') || reads.has('annotations'))) {
     return 'maybe';

@@ -2,7 +2,7 @@
  * Hard denials: wire forms that an endpoint, or a backend, does not have. Decided before any rule, the same in every mode and
  * on every way in.
  */
-import { Failure } from '../errors.ts';
+import { Failure, type Reason } from '../errors.ts';
 import { hasBatches, type Profile, type Revision } from '../wire/revisions.ts';
 import type { AskKind } from './actions.ts';
 import { notFlat } from './elicitation.ts';
@@ -21,6 +21,8 @@ export interface FullProfile extends Profile {
 /** What a backend is let do. */
 export interface BackendProfile {
   readonly asks: readonly AskKind[];
+  /** In which it is spoken to. */
+  readonly revisions: readonly Revision[];
 }
 
 /** Something on the wire that a profile may not have. */
@@ -36,6 +38,16 @@ export type Form =
 
 /** https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-names */
 const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Why a message is refused before rules are asked, where it is for its form. A tool's name and an elicitation are known to them. */
+const formReasons: ReadonlySet<Reason> = new Set([
+  ...(['unsupported_mcp_batch', 'unsupported_version', 'unsupported_version_header'] as const),
+  ...(['not_acceptable', 'body_too_large', 'too_deep'] as const),
+]);
+
+export function isForm({ reason }: Failure): boolean {
+  return formReasons.has(reason);
+}
 
 /** Undefined where the profile has it. */
 export function hardDenial(profile: FullProfile, given: Form): Failure | undefined {

@@ -1,11 +1,12 @@
 /** What policy is asked, and what it looks up of it: each thing once, and only if a rule wants to know. */
 import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import { isObject } from '../wire/values.ts';
 import { askKind, type ThingKind } from './actions.ts';
-import { bounded, principalFacts } from './facts.ts';
+import { bounded, principalFacts, unseen } from './facts.ts';
 import { type FullHints, fullHints } from './hints.ts';
 import { readingsOf } from './names.ts';
-import type { FactName } from './rules.ts';
+import type { FactName, Need } from './rules.ts';
 
 export interface Thing {
   readonly kind: ThingKind;
@@ -15,9 +16,12 @@ export interface Thing {
   readonly also?: string | undefined;
 }
 
+/** What is done, as far as policy looks at it. */
+export type Deed = Pick<MethodRow, 'method' | 'kind' | 'action' | 'list'>;
+
 export interface Question extends Circumstances {
-  readonly row: MethodRow;
-  /** The value of `params.arguments`; called at most once, and only where a rule looks at it. */
+  readonly row: Deed;
+  /** The value of `params.arguments`, or of a JSON-RPC service's `params`; called at most once, and only where a rule looks at it. */
   readonly arguments?: (() => unknown) | undefined;
 }
 
@@ -70,6 +74,26 @@ export class Inquiry {
     this.#looking = looking;
   }
 
+  /** Undefined where it is not known, or could be one of two. */
+  known({ fact, member }: Pick<Need, 'fact' | 'member'>): string | undefined {
+    switch (fact) {
+      case 'principal': {
+        const { principal } = this;
+        return (member === 'key' ? principal.keyName : principal[member ?? 'kind']) ?? '';
+      }
+      case 'name':
+        return this.also === undefined && (this.kind === undefined || this.name !== undefined)
+          ? (this.name ?? '')
+          : undefined;
+      case 'backend':
+        return this.backend === '' ? undefined : this.backend;
+      case 'kind':
+        return this.kind ?? '';
+      default:
+        return this[fact];
+    }
+  }
+
   get readings(): readonly string[] {
     this.#readings ??= this.#read();
     return this.#readings;
@@ -96,7 +120,8 @@ export class Inquiry {
         this.#person ??= principalFacts(this.principal, this.#looking.groupsClaim);
         return this.#person;
       case 'arguments':
-        this.#visible ??= bounded(this.arguments);
+        // By position nobody can say which is which.
+        this.#visible ??= isObject(this.arguments) ? bounded(this.arguments) : unseen;
         return this.#visible;
       case 'annotations':
         return new Map(Object.entries(this.hints));
@@ -110,7 +135,7 @@ export class Inquiry {
   };
 }
 
-function thingOf(row: MethodRow | undefined): Thing | undefined {
+function thingOf(row: Deed | undefined): Thing | undefined {
   if (row === undefined) return undefined;
   const ask = row.action === 'ask' ? askKind(row.method) : undefined;
   if (ask !== undefined) return { kind: 'ask', name: ask };

@@ -7,7 +7,7 @@ import { Inquiry, type Question } from './question.ts';
 import type { On, Who } from './rules.ts';
 import { compileWho, type IsMeant } from './who.ts';
 
-export const shares = ['principal', 'endpoint', 'backend', 'tool'] as const;
+export const shares = ['principal', 'endpoint', 'backend', 'tool', 'method'] as const;
 export type Share = (typeof shares)[number];
 
 export interface RateSettings {
@@ -70,7 +70,14 @@ export class Rates {
   /** In the order of use. */
   readonly #measures = new Map<string, Measure>();
 
-  constructor(settings: readonly RateSettings[], world: World, now: () => number, groupsClaim = 'groups') {
+  /** What was measured before goes on where a limit has the same id and is for the same shares. */
+  constructor(
+    settings: readonly RateSettings[],
+    world: World,
+    now: () => number,
+    groupsClaim = 'groups',
+    before?: Rates,
+  ) {
     this.#now = now;
     this.#rates = settings.map((one, order) => ({
       settings: one,
@@ -78,10 +85,21 @@ export class Rates {
       isMeant: compileWho(one.who, groupsClaim),
       rule: readyRule({ ...one, effect: 'allow', mode: 'enforce', with: {} }, order, world),
     }));
+    if (before !== undefined) this.#goOn(before);
   }
 
   get size(): number {
     return this.#measures.size;
+  }
+
+  #goOn(before: Rates): void {
+    const keyOf = ({ settings: { id, per } }: ReadyRate) => JSON.stringify([id, ...per]);
+    const same = new Set(before.#rates.map(keyOf));
+    const ids = new Set(this.#rates.filter((rate) => same.has(keyOf(rate))).map(({ settings }) => settings.id));
+    for (const [key, measure] of before.#measures) {
+      const [id] = JSON.parse(key) as readonly string[];
+      if (ids.has(id ?? '')) this.#measures.set(key, measure);
+    }
   }
 
   admit(question: Question): Admission | Excess {
@@ -157,6 +175,7 @@ function shareOf(share: Share, { principal, endpoint, backend, kind, name }: Inq
     case 'backend':
       return backend;
     case 'tool':
-      return kind === 'tool' ? (name ?? '') : '';
+    case 'method':
+      return kind === share ? (name ?? '') : '';
   }
 }

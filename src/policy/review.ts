@@ -62,7 +62,7 @@ function neverMeets({ what = actions, on }: Rule, places: Places): string | unde
 
 function pointlessTests({ what = actions, with: tests }: Rule): string | undefined {
   if (Object.keys(tests).length === 0 || what.some((action) => withArguments.includes(action))) return undefined;
-  return `looks at arguments, and only ${withArguments.join(' and ')} have any`;
+  return `looks at arguments, and only ${withArguments.join(', ')} have any`;
 }
 
 function halfDenied({ effect, on }: Rule): string | undefined {
@@ -95,7 +95,7 @@ function coversThings(wide: On, { on, what = actions }: Rule): boolean {
   const narrow = thingsIn(on);
   // Without things, it is also about what has no name.
   if (narrow === undefined || what.some((action) => thingsOf(action).length === 0)) return false;
-  const lists = { tools: 'name', prompts: 'name', uris: 'path', asks: 'name' } as const;
+  const lists = { tools: 'name', prompts: 'name', uris: 'path', asks: 'name', methods: 'name' } as const;
   return (Object.keys(lists) as (keyof typeof lists)[]).every((list) => {
     const named = list === 'tools' && on.annotations !== undefined ? (on.tools ?? ['*']) : on[list];
     return named === undefined || (wide[list] !== undefined && coversList(wide[list], named, lists[list]));

@@ -54,6 +54,8 @@ export interface On {
   readonly prompts?: readonly string[] | undefined;
   readonly uris?: readonly string[] | undefined;
   readonly asks?: readonly AskKind[] | undefined;
+  /** Of JSON-RPC services. */
+  readonly methods?: readonly string[] | undefined;
   readonly annotations?: Hints | undefined;
 }
 
@@ -82,10 +84,20 @@ export const factNames = [
 ] as const;
 export type FactName = (typeof factNames)[number];
 
+/** Members of `principal` that are text in every case. */
+export const needMembers = ['kind', 'issuer', 'subject', 'clientId', 'key'] as const;
+
+/** A condition is false wherever the fact, or this member of it, is another text. */
+export type Need = { readonly value: string } & (
+  | { readonly fact: 'principal'; readonly member: (typeof needMembers)[number] }
+  | { readonly fact: Exclude<FactName, 'principal' | 'arguments' | 'annotations'>; readonly member?: undefined }
+);
+
 /** An expression that was understood. This room has no language of its own: it is handed in. */
 export interface Condition {
   readonly text: string;
   readonly reads: ReadonlySet<FactName>;
+  readonly needs: readonly Need[];
   /** Undefined where it could not be evaluated. Never throws, and ends soon whatever the facts are. */
   evaluate(fact: (name: FactName) => unknown): boolean | undefined;
 }

@@ -3,8 +3,10 @@
  * It only narrows down; whether a rule applies is decided by the rule.
  */
 import { actions, type ThingKind, thingsOf } from './actions.ts';
-import type { Glob } from './glob.ts';
+import { type Glob, isJudgeable } from './glob.ts';
+import { Literals } from './literals.ts';
 import type { ReadyRule } from './match.ts';
+import { NeedTable } from './needs.ts';
 import type { Inquiry } from './question.ts';
 
 const none: readonly ReadyRule[] = [];
@@ -36,12 +38,12 @@ export class RuleTable {
 
 class ActionTable {
   readonly all: readonly ReadyRule[];
-  readonly #unnamed: readonly ReadyRule[];
+  readonly #unnamed: NeedTable;
   readonly #named: ReadonlyMap<ThingKind, NameTable>;
 
   constructor(action: string, rules: readonly ReadyRule[]) {
     this.all = rules;
-    this.#unnamed = rules.filter(({ things }) => things === undefined);
+    this.#unnamed = new NeedTable(rules.filter(({ things }) => things === undefined));
     this.#named = new Map(
       thingsOf(action).flatMap((kind) => {
         const concerned = rules.filter(({ things }) => things?.has(kind));
@@ -50,32 +52,41 @@ class ActionTable {
     );
   }
 
-  candidates({ kind, name, readings }: Inquiry): readonly ReadyRule[] {
+  candidates(inquiry: Inquiry): readonly ReadyRule[] {
+    const { kind, name } = inquiry;
     const named = kind && this.#named.get(kind);
-    if (named === undefined) return this.#unnamed;
+    if (named === undefined) return this.#unnamed.candidates(inquiry);
     // A template may stand for any name that begins like it.
     if (name === undefined || kind === 'template') return this.all;
-    const found = [...this.#unnamed];
-    for (const reading of readings) named.find(reading, found);
+    const found = this.#unnamed.candidates(inquiry);
+    for (const reading of inquiry.readings) named.find(reading, found);
     return found;
   }
 }
 
-/** By whole name; by what the name begins with; by what it ends with; the rest. */
+/** By whole name; by what the name begins with; by what it ends with; by what it contains; the rest. */
 class NameTable {
   readonly #exact = new Map<string, ReadyRule[]>();
   readonly #prefixes = new Ends((name, length) => name.slice(0, length));
   readonly #suffixes = new Ends((name, length) => name.slice(name.length - length));
+  readonly #inner: readonly { readonly text: string; readonly item: ReadyRule }[];
+  readonly #literals: Literals<ReadyRule>;
   readonly #others: ReadyRule[] = [];
+  readonly #style: Glob['style'];
 
   constructor(kind: ThingKind, rules: readonly ReadyRule[]) {
-    for (const rule of rules) for (const glob of rule.things?.get(kind)?.globs ?? []) this.#add(glob, rule);
+    const inner: { text: string; item: ReadyRule }[] = [];
+    for (const rule of rules) for (const glob of rule.things?.get(kind)?.globs ?? []) this.#add(glob, rule, inner);
+    this.#inner = inner;
+    this.#literals = new Literals(inner);
+    this.#style = kind === 'resource' ? 'path' : 'name';
   }
 
-  #add({ form, prefix, suffix }: Glob, rule: ReadyRule): void {
+  #add({ form, prefix, suffix, literal }: Glob, rule: ReadyRule, inner: { text: string; item: ReadyRule }[]): void {
     if (form === 'exact') push(this.#exact, prefix, rule);
     else if (prefix !== '') this.#prefixes.add(prefix, rule);
     else if (suffix !== '') this.#suffixes.add(suffix, rule);
+    else if (literal !== '') inner.push({ text: literal, item: rule });
     else this.#others.push(rule);
   }
 
@@ -83,7 +94,14 @@ class NameTable {
     append(into, this.#exact.get(name));
     this.#prefixes.find(name, into);
     this.#suffixes.find(name, into);
+    if (this.#inner.length > 0) this.#findInner(name, into);
     append(into, this.#others);
+  }
+
+  /** A name that no pattern can judge fails them all, and rules that deny count on that. */
+  #findInner(name: string, into: ReadyRule[]): void {
+    if (isJudgeable(name, this.#style)) this.#literals.find(name, into);
+    else for (const { item } of this.#inner) into.push(item);
   }
 }
 

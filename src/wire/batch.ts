@@ -11,7 +11,7 @@ const CLOSE_BRACKET = 0x5d;
 
 /** Strict. One unreadable member spoils the whole: a batch is served or refused as one. */
 export function readBatch(batch: Batch, limits: ReadLimits): Message[] {
-  const parts = split(batch.bytes, 'parse_error');
+  const parts = splitBatch(batch.bytes, 'parse_error');
   if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
   const inner = { depth: limits.depth - 1 };
   return parts.map((part) => {
@@ -27,7 +27,7 @@ export function readBatch(batch: Batch, limits: ReadLimits): Message[] {
 
 /** Lenient, for backends. */
 export function skimBatch(batch: Batch): Message[] {
-  return split(batch.bytes, 'backend_invalid').map((part) => {
+  return splitBatch(batch.bytes, 'backend_invalid').map((part) => {
     const message = skimMessage(part);
     if (message.kind === 'batch') throw new Failure('backend_invalid');
     return message;
@@ -38,7 +38,7 @@ export function skimBatch(batch: Batch): Message[] {
  * Cuts at the commas between the members. Only brackets and strings are looked at; whatever that misjudges, the reader
  * of the member meets again.
  */
-function split(bytes: Uint8Array, reason: Reason): Uint8Array[] {
+export function splitBatch(bytes: Uint8Array, reason: Reason): Uint8Array[] {
   const end = bytes.byteLength;
   const broken = (at: number): Failure => new Failure(reason, { data: { offset: at } });
   const parts: Uint8Array[] = [];

@@ -19,17 +19,23 @@ export interface ReadLimits {
 }
 
 const rules = { reason: 'invalid_request', errorMembers: true } as const;
+const inMcp = (outline: OutlineReader): Message => toMessage(outline, rules);
 
 /** Reading is synchronous, so one workspace serves all; it is made anew where somebody may read deeper. */
 let workspace = new Twins(128);
 
 export function readMessage(bytes: Uint8Array, limits: ReadLimits): Message | Batch {
+  return readStrictly(bytes, limits, inMcp);
+}
+
+/** `make` says what makes the outline a message: MCP has more rules than JSON-RPC. */
+export function readStrictly<T>(bytes: Uint8Array, limits: ReadLimits, make: (outline: OutlineReader) => T): T | Batch {
   const end = bytes.byteLength;
   const start = skipWhite(bytes, 0, end);
   if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
   if (workspace.depth < limits.depth) workspace = new Twins(limits.depth);
   try {
-    return new StrictReader(bytes, workspace, limits.depth).read(start);
+    return new StrictReader(bytes, workspace, limits.depth).read(start, make);
   } finally {
     workspace.clear();
   }
@@ -50,14 +56,14 @@ class StrictReader extends OutlineReader {
     this.limit = limit;
   }
 
-  read(start: number): Message {
+  read<T>(start: number, make: (outline: OutlineReader) => T): T {
     const { bytes, end } = this;
     const isObject = start < end && bytes[start] === 0x7b; /* { */
     const after = skipWhite(bytes, isObject ? this.message(start) : this.value(start, 0), end);
     if (after < end) throw this.broken(after);
     if (this.flaw !== undefined) throw this.refusal(this.flaw, this.flawAt);
     if (!isObject) throw new Failure('invalid_request', { message: 'A message must be an object' });
-    return toMessage(this, rules);
+    return make(this);
   }
 
   override open(at: number, depth: number): void {

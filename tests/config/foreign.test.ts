@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { complaintsAbout, configOf, load } from './loading.ts';
 
 const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
-const http = { kind: 'http', headers: {}, transport: 'auto' };
+/** Where no credentials are written down, the server may demand that somebody agrees. */
+const ifDemanded = { grant: 'authorization_code', shared: true, implied: true };
+const http = { kind: 'http', headers: {}, transport: 'auto', auth: ifDemanded };
+const { auth: _auth, ...proven } = http;
 
 function sample(name: string): string {
   return readFileSync(new URL(`samples/${name}.sample`, import.meta.url), 'utf8');
@@ -39,7 +42,7 @@ describe('files of other programs are read as they are', () => {
       env: { GITHUB_TOKEN: 'gh', HOME: '/home/ada' },
       backends: [
         {
-          ...http,
+          ...proven,
           name: 'github',
           url: 'https://api.githubcopilot.com/mcp/',
           headers: { Authorization: 'Bearer gh' },
@@ -77,7 +80,7 @@ describe('files of other programs are read as they are', () => {
       env: { SHOP_TOKEN: 's' },
       backends: [
         { ...http, name: 'linear', url: 'https://mcp.linear.app/sse' },
-        { ...http, name: 'shop', url: 'https://shop.example/mcp', headers: { Authorization: 'Bearer s' } },
+        { ...proven, name: 'shop', url: 'https://shop.example/mcp', headers: { Authorization: 'Bearer s' } },
       ],
       paths: ['/mcp', '/servers/linear/mcp', '/servers/shop/mcp'],
       notices: ['server `shop`: `auth` is not used: only `headers` are sent'],

@@ -18,6 +18,7 @@ describe('bascule.yaml', () => {
         source: 'bascule.yaml',
         listen: { host: '127.0.0.1', port: 8808, allowedOrigins: [], allowedHosts: [], openToNetwork: false },
         backends: [{ ...stdio, name: 'files', command: 'npx' }],
+        services: [],
         endpoints: [
           { path: '/mcp', backends: ['files'], profile: { revisions: withoutBatches, ...lenient }, ...required },
           {
@@ -31,6 +32,8 @@ describe('bascule.yaml', () => {
         identity: nobody,
         rates: [],
         log: { level: 'info' },
+        store: { dir: '/project/.bascule' },
+        watch: true,
         seal: {},
       },
     });
@@ -76,6 +79,7 @@ limits:
   drainMs: 2.5 s
   rounds: 3
 log: { level: debug }
+watch: false
 seal: { key: 0123456789abcdef0123456789abcdef }
 `;
     const { config, notices } = load(text, 'bascule.yaml', { PORT: '9000', TOKEN: 'x' }, { generation: 7 });
@@ -111,6 +115,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
           transport: 'sse',
         },
       ],
+      services: [],
       endpoints: [
         {
           path: '/all',
@@ -153,6 +158,8 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       rates: [],
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug' },
+      store: { dir: '/project/.bascule' },
+      watch: false,
       seal: { key: '0123456789abcdef0123456789abcdef' },
     });
   });
@@ -206,7 +213,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, log, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, store, log, watch, seal
   did you mean \`listen\`?`,
     },
     {
@@ -215,7 +222,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: command, args, env, cwd, share, maxProcesses, idleMs, url, headers, transport, limits, disabled, profile
+  expected one of: protocol, command, args, env, cwd, share, maxProcesses, idleMs, url, headers, auth, transport, limits, disabled, profile
   did you mean \`maxProcesses\`?`,
     },
     {
@@ -448,7 +455,7 @@ bascule.yaml:15:11: \`path\` has a wrong value
 bascule.yaml:17:28: \`revisions\` has a wrong value
   17 |     profile: { revisions: [2025-6-18], batch: **** }
      |                            ^^^^^^^^^
-  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28, latest
+  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28
   did you mean \`2025-06-18\`?
 
 bascule.yaml:17:40: unknown key \`batch\`

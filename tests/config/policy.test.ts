@@ -7,11 +7,13 @@ import {
   backendProfileShape,
   buildBackendProfile,
   buildFullProfile,
+  checkBackendProfile,
   checkFullProfile,
   profileShape,
 } from '../../src/config/policy-profile.ts';
 import { readRates } from '../../src/config/policy-rates.ts';
 import { ConfigError } from '../../src/config/problems.ts';
+import { revisions } from '../../src/wire/revisions.ts';
 import { settingsOf, world } from '../policy/setup.ts';
 import { errorOf } from './loading.ts';
 
@@ -259,8 +261,8 @@ describe('a profile', () => {
     return draft === undefined ? ['refused'] : from.problems.map(({ message }) => message);
   };
 
-  test('knows the latest revision, and the strictness of everything', () => {
-    expect(buildFullProfile({ revisions: ['latest'], toolNames: 'plain', jsonDepth: 20 })).toEqual({
+  test('has revisions, and the strictness of everything', () => {
+    expect(buildFullProfile({ revisions: ['2026-07-28'], toolNames: 'plain', jsonDepth: 20 })).toEqual({
       revisions: ['2026-07-28'],
       batches: 'deny',
       accept: 'lenient',
@@ -274,14 +276,37 @@ describe('a profile', () => {
   test('refuses dates that there are not, entries that are there twice, and contradictions', () => {
     expect(problemsOf("{ revisions: ['2025-01-01'] }")).toEqual(['refused']);
     expect(problemsOf("{ revisions: ['2025-11-25', '2025-11-25'] }")).toEqual(['`2025-11-25` is in this list already']);
-    expect(problemsOf("{ revisions: [latest, '2026-07-28'] }")).toEqual(['`2026-07-28` is in this list already']);
-    expect(problemsOf('{ revisions: [latest], batches: allow }')).toEqual(['`batches: allow` allows nothing here']);
+    expect(problemsOf("{ revisions: ['2026-07-28', '2026-07-28'] }")).toEqual(['`2026-07-28` is in this list already']);
+    expect(problemsOf("{ revisions: ['2026-07-28'], batches: allow }")).toEqual([
+      '`batches: allow` allows nothing here',
+    ]);
+    expect(problemsOf('{ revisions: [latest] }')).toEqual(['refused']);
+    expect(problemsOf("{ revisions: ['2026-07-29'] }")).toEqual(['refused']);
+    expect(problemsOf('{ revisions: [] }')).toEqual(['refused']);
     expect(problemsOf('{ bodyBytes: 8KiB }')).toEqual(['`bodyBytes` is higher than that of all endpoints']);
     expect(problemsOf('{ bodyBytes: 2KiB }')).toEqual([]);
   });
 
-  test('of a backend says what it may ask', () => {
-    expect(buildBackendProfile().asks).toEqual(['sampling', 'elicitation', 'roots']);
-    expect(buildBackendProfile(backendProfileShape.parse({ asks: [] }))).toEqual({ asks: [] });
+  test('of a backend says what it may ask, and in which revisions it is spoken to', () => {
+    expect(buildBackendProfile()).toEqual({ asks: ['sampling', 'elicitation', 'roots'], revisions });
+    expect(buildBackendProfile(backendProfileShape.parse({ asks: [] }))).toEqual({ asks: [], revisions });
+    expect(buildBackendProfile({ revisions: ['2025-06-18'] }).revisions).toEqual(['2025-06-18']);
+  });
+
+  test.each([
+    { name: 'a date that there is not', given: "['2025-06-19']", problems: ['refused'] },
+    { name: 'latest', given: '[latest]', problems: ['refused'] },
+    { name: 'no revision at all', given: '[]', problems: ['refused'] },
+    {
+      name: 'one that is there twice',
+      given: "['2025-06-18', '2025-06-18']",
+      problems: ['`2025-06-18` is in this list already'],
+    },
+    { name: 'nothing that is right', given: "['2025-06-18', '2026-07-28']", problems: [] },
+  ])('of a backend refuses $name', ({ given, problems }) => {
+    const from = document(`profile: { revisions: ${given} }\n`);
+    const draft = backendProfileShape.safeParse(from.read(['profile'])).data;
+    if (draft !== undefined) checkBackendProfile(from, ['profile'], draft);
+    expect(draft === undefined ? ['refused'] : from.problems.map(({ message }) => message)).toEqual(problems);
   });
 });

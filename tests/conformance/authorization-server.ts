@@ -9,13 +9,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashPassword } from '../../src/authserver/passwords.ts';
 import { addUser } from '../../src/authserver/user-book.ts';
 import { writeUserFile } from '../../src/authserver/user-file.ts';
 import { Browser } from '../interaction/authserver/browser.ts';
+import { freePort } from '../interaction/harness/ports.ts';
 import { writeProofs } from '../requirements/proofs.ts';
 import { type Check, KIT, PRELOAD } from './kit.ts';
 import { ROOT, startGateway } from './processes.ts';
@@ -25,14 +25,6 @@ const SCENARIOS = ['authorization-server-metadata-endpoint', 'authorization-code
 const who = { name: 'ada', password: 'correct horse battery' };
 /** Two scenarios of a second each; what takes longer waits for somebody who does not come. */
 const RUN_LIMIT_MS = 60_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
 
 async function register(origin: string, redirect: string): Promise<string> {
   const response = await fetch(`${origin}/oauth/register`, {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Credentials } from '../../src/credentials/create.ts';
 import { Failure } from '../../src/errors.ts';
 import { createOutwardFetch, type Outward } from '../../src/outward/fetch.ts';
+import { verifies } from '../requirements/verifies.ts';
 import { type Asked, alice, type Said, Site, World } from './support.ts';
 
 const runs = { numRuns: 60, seed: 20260728 };
@@ -89,7 +90,7 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
 );
 const insidePort = () => new URL(inside.origin).port;
 
-describe('a hostile backend', () => {
+describe('a hostile backend', verifies('gateway:credentials:hostile'), () => {
   const resource = fc.record(
     {
       resource: fc.oneof(fc.constant(`${remote}/mcp`), fc.constant(remote), value),
@@ -169,7 +170,7 @@ describe('a hostile backend', () => {
   });
 });
 
-describe('a hostile authorization server', () => {
+describe('a hostile authorization server', verifies('gateway:credentials:hostile'), () => {
   it('gets a named failure, whatever its metadata, registrations and tokens are', async () => {
     const local = world.start();
     const members = [
@@ -217,7 +218,7 @@ describe('a hostile authorization server', () => {
   });
 });
 
-describe('a hostile browser', () => {
+describe('a hostile browser', verifies('gateway:credentials:hostile'), () => {
   it('never completes a consent, whatever it brings', async () => {
     const credentials = world.start();
     const failure = await world.firstRefusal(credentials, { ...alice, key: 'victim' });

@@ -79,7 +79,7 @@ describe('client credentials', () => {
 
 const exchange = { grant: 'token_exchange', clientId: 'gate', clientSecret: 'hush' } as const;
 
-describe('token exchange', () => {
+describe('token exchange', verifies('gateway:credentials:token-exchange'), () => {
   it('gives the caller’s token for one of the backend’s', async () => {
     const auth = { ...exchange, issuer: world.issuer.issuer, audience: 'files-api' };
     const presenter = world.start(auth).presenterFor('files', alice, 'token-of-alice');

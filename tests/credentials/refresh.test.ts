@@ -15,7 +15,7 @@ const hour = 3_600_000;
 describe('an expired token', () => {
   it(
     'is refreshed once for a thousand calls at two replicas',
-    verifies('client-auth:refresh:transparent'),
+    verifies('client-auth:refresh:transparent', 'gateway:credentials:refresh-once'),
     async () => {
       const first = world.start();
       const second = world.start();
@@ -46,16 +46,20 @@ describe('an expired token', () => {
     );
   });
 
-  it('is refreshed after a restart, for the resource, with the same client', async () => {
-    await world.connect(world.start());
-    world.time.move(hour);
-    const headers = await world.start().presenterFor('files', alice)?.headers();
-    expect(headers?.authorization).toMatch(/^Bearer access-/);
-    const [code] = world.issuer.tokenRequests('authorization_code');
-    const [refresh] = world.issuer.tokenRequests('refresh_token');
-    expect(refresh?.form.get('resource')).toBe(world.backend.url);
-    expect(refresh?.headers.authorization).toBe(code?.headers.authorization);
-  });
+  it(
+    'is refreshed after a restart, for the resource, with the same client',
+    verifies('gateway:credentials:restart'),
+    async () => {
+      await world.connect(world.start());
+      world.time.move(hour);
+      const headers = await world.start().presenterFor('files', alice)?.headers();
+      expect(headers?.authorization).toMatch(/^Bearer access-/);
+      const [code] = world.issuer.tokenRequests('authorization_code');
+      const [refresh] = world.issuer.tokenRequests('refresh_token');
+      expect(refresh?.form.get('resource')).toBe(world.backend.url);
+      expect(refresh?.headers.authorization).toBe(code?.headers.authorization);
+    },
+  );
 
   it('is refreshed again and again, whether refresh tokens rotate or not', async () => {
     for (const rotates of [true, false]) {

@@ -99,6 +99,18 @@ describe('a registration', () => {
     expect(world.issuer.site.asked('/register')).toHaveLength(1);
   });
 
+  it('is made anew after a month, and what the old one got is still refreshed with the old one', async () => {
+    const credentials = world.start();
+    await world.connect(credentials);
+    world.time.move(31 * 24 * 3_600_000);
+    await world.connect(credentials, { ...alice, key: 'somebody else' });
+    expect(world.issuer.site.asked('/register')).toHaveLength(2);
+    expect((await credentials.presenterFor('files', alice)?.headers())?.authorization).toMatch(/^Bearer access-/);
+    const [code] = world.issuer.tokenRequests('authorization_code');
+    const [refresh] = world.issuer.tokenRequests('refresh_token');
+    expect(refresh?.headers.authorization).toBe(code?.headers.authorization);
+  });
+
   it('that ended is made anew', async () => {
     world.issuer.registration = { client_secret_expires_at: Math.floor(Date.now() / 1000) + 3600 };
     await world.connect(world.start());

@@ -6,6 +6,7 @@ import { MemoryRecords } from '../../src/store/memory-records.ts';
 import type { Records } from '../../src/store/ports.ts';
 import { createSeal } from '../../src/store/seal.ts';
 import { sealedRecords } from '../../src/store/sealed.ts';
+import { verifies } from '../requirements/verifies.ts';
 import { type Asked, alice, World } from './support.ts';
 
 let world: World;
@@ -42,7 +43,7 @@ function parrot(status: number) {
   };
 }
 
-it('nothing that was sent in confidence is told to anybody', async () => {
+it('nothing that was sent in confidence is told to anybody', verifies('gateway:credentials:secrets'), async () => {
   const written: string[] = [];
   const told: string[] = [];
   const records = sealedRecords(

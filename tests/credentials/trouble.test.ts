@@ -1,5 +1,6 @@
 /** One backend's failed authorisation is left alone for a while: for that principal, and not for others. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifies } from '../requirements/verifies.ts';
 import { alice, bob, failureOf, World } from './support.ts';
 
 let world: World;
@@ -8,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('an authorization server that fails', () => {
+describe('an authorization server that fails', verifies('gateway:credentials:left-alone'), () => {
   it('is left alone after three failures in a row, for a minute, with the failure kept', async () => {
     world.issuer.site.pages.set(world.issuer.metadataPath, () => ({ status: 500 }));
     const credentials = world.start();

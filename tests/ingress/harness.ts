@@ -96,6 +96,7 @@ export interface Connected {
 /** Answers pings with pongs and takes everything else, unless the test says otherwise. */
 export class FakeGateway implements Gateway {
   draining = false;
+  readonly rpc: Gateway['rpc'] = { receive: ({ reply }) => reply.taken(204) };
   readonly arrivals: Arrival[] = [];
   readonly connected: Connected[] = [];
   readonly line = new FakeLine();

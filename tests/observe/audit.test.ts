@@ -2,8 +2,10 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type AuditRecord, auditedPrincipal } from '../../src/observe/audit.ts';
+import { auditLine } from '../../src/observe/audit-line.ts';
 import { recordArguments, usualSecrets } from '../../src/observe/audit-redact.ts';
 import { auditSink, RotatingFile } from '../../src/observe/audit-sinks.ts';
 import { type AuditSink, AuditWriter } from '../../src/observe/audit-writer.ts';
@@ -32,7 +34,7 @@ function heldSink() {
     close: async () => undefined,
   };
   const next = async () => {
-    while (waiting.length === 0) await Promise.resolve();
+    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
     return waiting.shift()!;
   };
   return {
@@ -105,6 +107,35 @@ describe('records', () => {
     await writer.close(1);
     writer.write(record('c'));
     expect(lost).toEqual(['1 full', '1 full']);
+  });
+
+  test('are lines that hold what they hold, whatever stands in them', () => {
+    const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('"\\\u2028\n\ud800'));
+    const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined });
+    const records = fc.record({
+      time: fc.constant('2026-01-01T00:00:00.000Z'),
+      decision: fc.constantFrom('allow' as const, 'deny' as const),
+      reason: maybe(text),
+      rules: fc.array(text, { maxLength: 3 }),
+      wouldDeny: maybe(fc.array(text, { maxLength: 2 })),
+      wouldAllow: maybe(fc.array(text, { maxLength: 2 })),
+      generation: fc.nat(),
+      principal: fc.record({ kind: text, issuer: maybe(text), subject: maybe(text) }),
+      revision: maybe(text),
+      endpoint: text,
+      backend: maybe(text),
+      action: maybe(text),
+      name: maybe(text),
+      durationMs: maybe(fc.nat()),
+      outcome: fc.constantFrom('result' as const, 'error' as const),
+      traceId: maybe(text),
+      arguments: maybe(fc.jsonValue()),
+    });
+    fc.assert(
+      fc.property(records, (given) => {
+        expect(auditLine(given)).toBe(`${JSON.stringify(given)}\n`);
+      }),
+    );
   });
 
   test('name a principal without its claims', () => {

@@ -7,7 +7,7 @@ import { compilePolicy } from '../../src/policy/compile.ts';
 import type { Condition, PolicySettings, Rule } from '../../src/policy/rules.ts';
 import { Denial } from '../../src/policy/ruling.ts';
 import { type Case, conditions, expected, verdict } from './reference.ts';
-import { key, local, question, rowOf, token, world } from './setup.ts';
+import { deedOf, key, local, question, token, world } from './setup.ts';
 
 const conditionsByText: ReadonlyMap<string, Condition> = new Map(
   Object.keys(conditions).map((text) => {
@@ -42,6 +42,7 @@ const on = fc.record(
     prompts: some(pattern),
     uris: some(pattern),
     asks: some(fc.constantFrom('sampling', 'elicitation', 'roots')),
+    methods: some(pattern),
     annotations: fc.option(
       fc.constantFrom(
         { readOnlyHint: true },
@@ -125,7 +126,7 @@ function questionOf({ action, kind, name: called, ...rest }: Case) {
   const thing = kind === undefined ? undefined : { kind: kind as ThingKind, name: called };
   const { principal, endpoint, backend, annotations, arguments: given } = rest;
   const asks = { principal, endpoint, backend, annotations, arguments: given };
-  return { ...question(action, thing === undefined ? asks : { ...asks, thing }), row: rowOf(method) };
+  return { ...question(action, thing === undefined ? asks : { ...asks, thing }), row: deedOf(method) };
 }
 
 const RUNS = 1_000;

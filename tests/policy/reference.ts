@@ -90,11 +90,11 @@ function partsOf(settings: PolicySettings, rule: Rule, asked: Case): Truth[] {
   if (what) parts.push(what.includes(asked.action));
   if (on.endpoints) parts.push(on.endpoints.some((path) => like(path, asked.endpoint)));
   if (on.backends) parts.push(asked.backend === '' ? 'unknown' : on.backends.some((name) => like(name, asked.backend)));
-  const named = { tool: on.tools, prompt: on.prompts, resource: on.uris, ask: on.asks } as Record<
+  const named = { tool: on.tools, prompt: on.prompts, resource: on.uris, ask: on.asks, method: on.methods } as Record<
     string,
     readonly string[]
   >;
-  const speaksOfThings = on.tools || on.prompts || on.uris || on.asks || on.annotations;
+  const speaksOfThings = on.tools || on.prompts || on.uris || on.asks || on.methods || on.annotations;
   if (speaksOfThings) {
     const names = named[asked.kind ?? ''] ?? (asked.kind === 'tool' && on.annotations ? ['*'] : undefined);
     if (names === undefined) parts.push(false);
@@ -168,10 +168,25 @@ export const conditions: Readonly<Record<string, (asked: Case) => Truth>> = {
     given === undefined ? 'unknown' : typeof given.n === 'number' ? given.n < 3 : 'broken',
   "principal.kind == 'key'": ({ principal }) => principal.kind === 'key',
   "name == 'ab'": ({ kind, name }) => (kind !== undefined && name === undefined ? 'unknown' : (name ?? '') === 'ab'),
+  "name == 'ab' && arguments.n < 3": (asked) =>
+    both(asked.kind !== undefined && asked.name === undefined ? 'unknown' : asked.name === 'ab', asked),
+  "arguments.n < 3 && 'ci' == principal.key && kind == 'tool'": (asked) =>
+    both(asked.principal.keyName === 'ci' && asked.kind === 'tool', asked),
+  "action == 'call' || name == 'ab'": ({ action, kind, name }) =>
+    kind !== undefined && name === undefined ? 'unknown' : action === 'call' || name === 'ab',
+  "!(principal.subject == 'alice')": ({ principal }) => principal.subject !== 'alice',
+  "endpoint == '/mcp' && action == 'call'": ({ endpoint, action }) => endpoint === '/mcp' && action === 'call',
   "backend == 'files'": ({ backend }) => (backend === '' ? 'unknown' : backend === 'files'),
   'principal.claims.level > 2': ({ principal }) =>
     typeof principal.claims.level === 'number' ? principal.claims.level > 2 : 'broken',
 };
+
+/** The first, and that `n` is less than 3. What is not so is not so, whatever is not known yet. */
+function both(first: Truth, asked: Case): Truth {
+  if (first === false) return false;
+  if (asked.arguments === undefined || first === 'unknown') return 'unknown';
+  return typeof asked.arguments.n === 'number' ? asked.arguments.n < 3 : 'broken';
+}
 
 function holds(text: string, asked: Case): Truth {
   const condition = conditions[text];

@@ -3,6 +3,7 @@ import { ConfigDocument } from '../../src/config/document.ts';
 import { readPolicy } from '../../src/config/policy.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../../src/identity/principal.ts';
+import { RPC } from '../../src/policy/actions.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { World } from '../../src/policy/match.ts';
 import type { Policy } from '../../src/policy/policy.ts';
@@ -59,6 +60,11 @@ export function rowOf(actionOrMethod: string): MethodRow {
   return row;
 }
 
+/** The same for what is not of MCP, too. */
+export function deedOf(actionOrMethod: string): Question['row'] {
+  return actionOrMethod === RPC ? { method: '', kind: 'request', action: RPC } : rowOf(actionOrMethod);
+}
+
 export interface Asked {
   readonly principal?: Principal;
   readonly endpoint?: string;
@@ -71,7 +77,7 @@ export interface Asked {
 export function question(action: string, asked: Asked = {}): Question {
   return {
     principal: asked.principal ?? local,
-    row: rowOf(action),
+    row: deedOf(action),
     endpoint: asked.endpoint ?? '/mcp',
     backend: asked.backend ?? 'files',
     thing: asked.thing,

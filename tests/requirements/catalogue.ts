@@ -16,10 +16,12 @@ import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
+import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
+import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { gatewayStore } from './rows/gateway-store.ts';
 import { hosting } from './rows/hosting.ts';
@@ -54,9 +56,11 @@ export const groups = {
   gatewayRun,
   gatewayLeave,
   gatewayConsent,
-  gatewayCredentials,
   gatewayAuthServer,
   gatewayStore,
+  gatewayJsonRpc,
+  gatewayCredentials,
+  gatewayReload,
 };
 
 type Groups = typeof groups;

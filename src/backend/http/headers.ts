@@ -27,13 +27,15 @@ const common = ['accept-encoding', 'identity'] as const;
 
 export class RequestHeaders {
   readonly #configured: () => HeaderRecord;
+  readonly #accept: string;
   #seen: HeaderRecord | undefined;
   #post: readonly string[] = [];
   #get: readonly string[] = [];
 
-  /** `configured` may give another object when credentials change; while it is the same one, nothing is built anew. */
-  constructor(configured: () => HeaderRecord) {
+  /** `configured` may give another object when credentials change; while it is the same one, nothing is built anew. `accept` is what a POST may be answered with. */
+  constructor(configured: () => HeaderRecord, accept = 'application/json, text/event-stream') {
     this.#configured = configured;
+    this.#accept = accept;
   }
 
   post(own: HeaderRecord): string[] {
@@ -62,7 +64,7 @@ export class RequestHeaders {
     }
     if (!hasAgent) base.push('user-agent', 'bascule');
     this.#get = ['accept', 'text/event-stream', ...base];
-    this.#post = ['accept', 'application/json, text/event-stream', 'content-type', 'application/json', ...base];
+    this.#post = ['accept', this.#accept, 'content-type', 'application/json', ...base];
   }
 }
 

@@ -54,6 +54,8 @@ interface Parked {
   readonly drive: ModernDrive;
   readonly principal: string;
   readonly backend: string;
+  /** The path. */
+  readonly endpoint: string;
   readonly stopWaiting: () => void;
 }
 
@@ -98,7 +100,7 @@ export class Parking {
       this.#remove(id);
       drive.abandon('The client did not come back');
     });
-    this.#parked.set(id, { drive, principal: principal.key, backend, stopWaiting });
+    this.#parked.set(id, { drive, principal: principal.key, backend, endpoint: claim.endpoint, stopWaiting });
     this.#perPrincipal.add(principal.key, 1);
     this.#perBackend.add(backend, 1);
     return this.#seal.seal(JSON.stringify({ id, expires } satisfies Sealed), context(claim));
@@ -147,12 +149,18 @@ export class Parking {
     return parked.drive;
   }
 
-  close(): void {
-    for (const [id, { drive, stopWaiting }] of [...this.#parked]) {
+  /** Ends those that wait at a backend, or for a client of an endpoint, that is gone. */
+  end(reason: string, isGone: (backend: string, endpoint: string) => boolean): void {
+    for (const [id, { drive, stopWaiting, backend, endpoint }] of [...this.#parked]) {
+      if (!isGone(backend, endpoint)) continue;
       stopWaiting();
       this.#remove(id);
-      drive.abandon('The gateway is shutting down');
+      drive.abandon(reason);
     }
+  }
+
+  close(): void {
+    this.end('The gateway is shutting down', () => true);
   }
 
   #remove(id: string): void {

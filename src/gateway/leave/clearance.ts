@@ -5,12 +5,14 @@
 import { Failure } from '../../errors.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
 import type { StartCall } from '../../exchange/bridge/drive.ts';
+import type { Call, CallSink } from '../../exchange/call.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { Thing } from '../../policy/question.ts';
 import type { Request } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { isObject, valueAt } from '../../wire/values.ts';
+import type { InForce } from '../in-force.ts';
 import type { Lists, Reader } from '../lists.ts';
 import { isMerged, type Target, type Targets } from '../targets.ts';
 import type { Leave } from './leave.ts';
@@ -20,6 +22,8 @@ import { type Grant, namedThing, type Wish } from './wish.ts';
 export interface Wanted {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
+  /** Of the same generation as the endpoint. */
+  readonly leave: Leave;
   readonly row: MethodRow;
   /** As the client sent it. */
   readonly message: Request;
@@ -27,7 +31,7 @@ export interface Wanted {
 }
 
 interface Knowing {
-  readonly leave: Leave;
+  readonly inForce: InForce;
   readonly lists: Lists;
   readonly targets: Targets;
 }
@@ -39,23 +43,45 @@ export function clear(
   target: Pick<Target, 'backend' | 'name'>,
   reader: () => Reader,
 ): Grant | Promise<Grant> {
-  const { leave, targets } = knowing;
-  const { endpoint, row, message } = wanted;
+  const { targets } = knowing;
+  const { leave, endpoint, row, message } = wanted;
   if (leave.isFree(endpoint)) return leave.free(wanted, target.backend);
-  const wish = { ...wanted, backend: target.backend };
   const named = namedThing(row, message);
+  const own = target.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
-      ? named
-      : targets.thing(endpoint, named.kind, { backend: target.backend, name: target.name ?? '' }, reader());
+      ? named && { ...named, name: own }
+      : targets.thing(endpoint, named.kind, { backend: target.backend, name: own }, reader());
   const ask = (found: Thing | undefined): Grant | Promise<Grant> => {
-    if (found === undefined || !leave.readsAnnotations(target.backend, row)) return granted({ ...wish, thing: found });
-    return annotationsOf(knowing, target, named?.name ?? '', reader()).then((annotations) =>
-      granted({ ...wish, thing: found, annotations: () => annotations }),
+    if (found === undefined || !leave.readsAnnotations(target.backend, row))
+      return granted(wishOf(wanted, target.backend, found));
+    return annotationsOf(knowing, target.backend, own, reader()).then((annotations) =>
+      granted({ ...wishOf(wanted, target.backend, found), annotations: () => annotations }),
     );
   };
-  const granted = (whole: Wish): Grant => ({ ...leave.ask(whole), again: () => granted(whole) });
+  const again = (): Grant | Promise<Grant> => clear(knowing, asOfNow(knowing, wanted, target.backend), target, reader);
+  const granted = (whole: Wish): Grant => {
+    const { permit, over } = leave.ask(whole);
+    return { permit, leave, over, again };
+  };
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
+}
+
+function wishOf(
+  { principal, endpoint, row, message, revision }: Wanted,
+  backend: string,
+  thing: Thing | undefined,
+): Wish {
+  return { principal, endpoint, row, backend, revision, message, thing };
+}
+
+/** The same wish under what is in force by then. */
+function asOfNow({ inForce }: Knowing, wanted: Wanted, backend: string): Wanted {
+  const { leave, endpoints } = inForce.now;
+  if (leave === wanted.leave) return wanted;
+  const endpoint = endpoints.get(wanted.endpoint.path);
+  if (endpoint?.backends.includes(backend) !== true) throw new Failure('backend_unavailable');
+  return { ...wanted, leave, endpoint };
 }
 
 /**
@@ -85,13 +111,7 @@ export function abandonGrant(granting: Grant | Promise<Grant> | undefined): void
 }
 
 /** What the backend says of the tool in the list that it gave last; a backend that gives none says nothing. */
-async function annotationsOf(
-  { lists }: Knowing,
-  { backend, name }: Pick<Target, 'backend' | 'name'>,
-  typed: string,
-  reader: Reader,
-): Promise<unknown> {
-  const own = name ?? typed;
+async function annotationsOf({ lists }: Knowing, backend: string, own: string, reader: Reader): Promise<unknown> {
   const entry = (await lists.entriesOf(backend, reader)).find(({ key }) => key === own);
   const value = entry && valueAt(entry.bytes, { start: 0, end: entry.bytes.byteLength });
   return isObject(value) ? value.annotations : undefined;
@@ -103,20 +123,54 @@ export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promi
 }
 
 /** The rounds of a call that the gateway drives itself: each later one is decided, and recorded, on its own. */
-export function eachRoundAnew(exchange: Exchange, first: Grant, start: StartCall): StartCall {
+export function eachRoundAnew(exchange: Exchange, first: Grant, starter: (grant: Grant) => StartCall): StartCall {
   let grant = first;
   return (next, sink) => {
-    if (next.round === undefined || grant.again === undefined) return start(next, sink);
+    if (next.round === undefined || grant.again === undefined) return starter(grant)(next, sink);
     grant.over?.({ outcome: 'asked' });
     exchange.watch(undefined);
+    const round = new Round(sink);
+    const begin = (granted: Grant) => {
+      grant = granted;
+      exchange.watch(granted.over);
+      round.begin(() => starter(granted)(next, sink));
+    };
     try {
-      grant = grant.again();
+      const granting = grant.again();
+      if (granting instanceof Promise) granting.then(begin).catch((error: unknown) => round.fail(error));
+      else begin(granting);
     } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      sink.settle({ kind: 'failure', failure: error });
-      return { cancel: () => undefined };
+      round.fail(error);
     }
-    exchange.watch(grant.over);
-    return start(next, sink);
+    return round;
   };
+}
+
+/** A call that begins when it was decided that it may. */
+class Round implements Call {
+  readonly #sink: CallSink;
+  #call: Call | undefined;
+  #cancelled = false;
+
+  constructor(sink: CallSink) {
+    this.#sink = sink;
+  }
+
+  begin(start: () => Call): void {
+    if (!this.#cancelled) this.#call = start();
+  }
+
+  fail(error: unknown): void {
+    const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });
+    if (!this.#cancelled) this.#sink.settle({ kind: 'failure', failure });
+  }
+
+  hear(logLevel: string | undefined): void {
+    this.#call?.hear?.(logLevel);
+  }
+
+  cancel(reason?: string): void {
+    this.#cancelled = true;
+    this.#call?.cancel(reason);
+  }
 }

@@ -3,46 +3,75 @@
  * client may not read, entries of lists that the client may not use.
  */
 import { Failure } from '../../errors.ts';
-import type { Endpoint } from '../../exchange/arrival.ts';
 import { readInputRequired } from '../../exchange/bridge/inputs.ts';
 import { requiredVisits } from '../../exchange/bridge/visits.ts';
 import { resultType } from '../../exchange/bridge/vocabulary.ts';
-import type { CallSink, Outcome } from '../../exchange/call.ts';
+import type { Ask, CallSink, Outcome } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
 import type { Session } from '../../exchange/session.ts';
 import type { Notification } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { member, stringAt } from '../../wire/values.ts';
+import type { InForce } from '../in-force.ts';
 import type { Leave, Onlooker } from './leave.ts';
 import { withoutHidden } from './listed.ts';
 
 export interface Guarded extends Onlooker {
+  /** That allowed the call: what is shown of its answer is decided by the same rules. */
   readonly leave: Leave;
+  /** For what the backend asks meanwhile: that is decided by the rules of the moment. */
+  readonly inForce: InForce;
   readonly backend: string;
   readonly row: MethodRow;
 }
 
-/** Whether there is anything to be kept back. */
-export function isGuarded(leave: Leave, endpoint: Endpoint, backend: string): boolean {
-  return leave.watchesAsks(endpoint, backend) || endpoint.profile.toolNames !== 'any';
+/** Hears a backend for somebody. What is in force may change while it does. */
+export function guarded(sink: CallSink, to: Guarded): CallSink {
+  return new GuardedSink(sink, to);
 }
 
-/** The same sink where there is nothing to be kept back. */
-export function guarded(sink: CallSink, to: Guarded): CallSink {
-  const { leave, endpoint, backend } = to;
-  if (!isGuarded(leave, endpoint, backend)) return sink;
-  return {
-    notify: (notification) => {
-      if (hears(to, notification)) sink.notify(notification);
-    },
-    ask: (ask) => {
-      const failure = leave.denyAsk(to, backend, ask);
-      if (failure === undefined) sink.ask(ask);
-      else ask.answer({ failure: forBackend(failure) });
-    },
-    pause: (retryMs) => sink.pause(retryMs),
-    settle: (outcome) => sink.settle(settled(outcome, to)),
-  };
+/** One is made for every call: as little as possible is done where there is nothing to be kept back. */
+class GuardedSink implements CallSink {
+  readonly #sink: CallSink;
+  readonly #to: Guarded;
+
+  constructor(sink: CallSink, to: Guarded) {
+    this.#sink = sink;
+    this.#to = to;
+  }
+
+  notify(notification: Notification): void {
+    if (hears(asOfNow(this.#to), notification)) this.#sink.notify(notification);
+  }
+
+  ask(ask: Ask): void {
+    const failure = refusedAsk(asOfNow(this.#to), ask);
+    if (failure === undefined) this.#sink.ask(ask);
+    else ask.answer({ failure: forBackend(failure) });
+  }
+
+  pause(retryMs: number | undefined): void {
+    this.#sink.pause(retryMs);
+  }
+
+  settle(outcome: Outcome): void {
+    this.#sink.settle(settled(outcome, this.#to));
+  }
+}
+
+interface Now extends Onlooker {
+  readonly leave: Leave;
+  readonly backend: string;
+}
+
+function asOfNow({ inForce, principal, endpoint, backend }: Omit<Guarded, 'leave' | 'row'>): Now {
+  const { leave, endpoints } = inForce.now;
+  return { leave, principal, endpoint: endpoints.get(endpoint.path) ?? endpoint, backend };
+}
+
+function refusedAsk(now: Now, ask: Pick<Ask, 'row' | 'message'>): Failure | undefined {
+  const { leave, endpoint, backend } = now;
+  return leave.watchesAsks(endpoint, backend) ? leave.denyAsk(now, backend, ask) : undefined;
 }
 
 /** It is told as if the client could not answer: which rules there are is none of a backend's business. */
@@ -52,19 +81,17 @@ function forBackend(failure: Failure): Failure {
 }
 
 /** What comes to a session outside any call. */
-export function guardSession(leave: Leave, session: Session): void {
+export function guardSession(inForce: InForce, session: Session): void {
   const { principal, endpoint } = session;
-  if (endpoint.backends.every((backend) => !leave.watchesAsks(endpoint, backend))) return;
-  const to = { principal, endpoint };
   session.denyAsk = (backend, ask) => {
-    const failure = leave.denyAsk(to, backend, ask);
+    const failure = refusedAsk({ leave: inForce.now.leave, principal, endpoint, backend }, ask);
     return failure && forBackend(failure);
   };
-  session.mayHear = (backend, said) => hears({ ...to, leave, backend }, said);
+  session.mayHear = (backend, said) => hears({ leave: inForce.now.leave, principal, endpoint, backend }, said);
 }
 
 /** News of a resource are for those who may read it. */
-export function hears(to: Omit<Guarded, 'row'>, notification: Notification): boolean {
+export function hears(to: Now, notification: Notification): boolean {
   const { leave, backend } = to;
   if (!leave.isShaping || notification.method !== 'notifications/resources/updated') return true;
   const span = member(notification.params, 'uri');
@@ -90,15 +117,16 @@ function settled(outcome: Outcome, to: Guarded): Outcome {
 
 /** A call that is over and wants answers before the next one asks as well. Of several questions the first that may not be asked. */
 function refusedInput(outcome: Exclude<Outcome, { kind: 'failure' }>, to: Guarded): Failure | undefined {
-  const { leave, backend, endpoint } = to;
-  if (to.row.mayAsk !== true || !leave.watchesAsks(endpoint, backend)) return undefined;
+  if (to.row.mayAsk !== true) return undefined;
+  const now = asOfNow(to);
+  if (!now.leave.watchesAsks(now.endpoint, now.backend)) return undefined;
   if (outcome.kind === 'error') {
     const visits = outcome.vocabulary === 'legacy' ? requiredVisits(outcome.message) : undefined;
-    return visits === undefined ? undefined : leave.denyAsk(to, backend, visit);
+    return visits === undefined ? undefined : refusedAsk(now, visit);
   }
   if (outcome.vocabulary !== 'modern' || resultType(outcome.message) !== 'input_required') return undefined;
   for (const request of readInputRequired(outcome.message).requests) {
-    const failure = leave.denyAsk(to, backend, request);
+    const failure = refusedAsk(now, request);
     if (failure !== undefined) return failure;
   }
   return undefined;

@@ -1,23 +1,24 @@
 /**
  * The one place where leave is given. Every way in comes here before a backend hears anything: first what the profile does not
- * admit, which no mode and no rule changes, then the rules, then the rates; and every decision is recorded.
+ * admit, which no mode and no rule changes, then the rules, then the rates; and every decision is recorded. One of these
+ * belongs to one generation of the config, and never changes.
  */
 
 import type { Failure } from '../../errors.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
 import type { Ask } from '../../exchange/call.ts';
 import type { Principal } from '../../identity/principal.ts';
-import { askKind } from '../../policy/actions.ts';
+import { askKind, askKinds } from '../../policy/actions.ts';
 import { decide } from '../../policy/decide.ts';
 import type { Permit } from '../../policy/permit.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type BackendProfile, denyAsk, hardDenial, isNameAdmitted } from '../../policy/profile.ts';
+import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from '../../policy/profile.ts';
 import type { Thing } from '../../policy/question.ts';
 import { Excess, type Rates } from '../../policy/rates.ts';
 import { Denial, type Ruling } from '../../policy/ruling.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { valueAt } from '../../wire/values.ts';
-import type { Records } from './records.ts';
+import type { Records, Unasked } from './records.ts';
 import { Denied, denied, limited } from './refusals.ts';
 import { type Grant, questionOf, type Wish } from './wish.ts';
 
@@ -57,7 +58,7 @@ export class Leave {
 
   /** For what `isFree` says that nobody looks at. */
   free({ principal, row, endpoint }: Pick<Wish, 'principal' | 'row' | 'endpoint'>, backend: string): Grant {
-    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }) };
+    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }), leave: this };
   }
 
   /** Throws a Failure where it is a no. */
@@ -80,14 +81,22 @@ export class Leave {
     const admission = rates?.admit(question);
     if (admission instanceof Excess) throw this.#refused(wish, ruling, limited(admission));
     const recorded = records?.allowed(wish, ruling);
-    if (admission === undefined && recorded === undefined) return { permit: verdict };
+    if (admission === undefined && recorded === undefined) return { permit: verdict, leave: this };
     return {
       permit: verdict,
+      leave: this,
       over: (ending) => {
         admission?.release();
         recorded?.(ending);
       },
     };
+  }
+
+  /** For what was refused already, by the profile, before anybody asked here: it is in the trail like every denial. */
+  refused(unasked: Unasked, failure: Failure): void {
+    if (!(failure instanceof Denied) && isForm(failure)) {
+      this.#parts.records?.refused(unasked, this.#parts.generation, failure.reason);
+    }
   }
 
   /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
@@ -129,7 +138,11 @@ export class Leave {
 
   /** Whether asks of this backend have to be looked at. */
   watchesAsks({ profile }: Endpoint, backend: string): boolean {
-    return !this.isOpen || profile.elicitation !== 'any' || this.#parts.profiles.has(backend);
+    return (
+      !this.isOpen ||
+      profile.elicitation !== 'any' ||
+      (this.#parts.profiles.get(backend)?.asks.length ?? askKinds.length) < askKinds.length
+    );
   }
 
   /** Whether anything is shown to some and not to others. */

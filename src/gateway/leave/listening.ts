@@ -14,7 +14,6 @@ import { member } from '../../wire/values.ts';
 import type { Reader } from '../lists.ts';
 import { isMerged, type Targets } from '../targets.ts';
 import type { Wanted } from './clearance.ts';
-import type { Leave } from './leave.ts';
 import { Denied } from './refusals.ts';
 import type { Grant } from './wish.ts';
 
@@ -25,17 +24,12 @@ export interface ListenGrant extends Grant {
 }
 
 interface Knowing {
-  readonly leave: Leave;
   readonly targets: Targets;
 }
 
 /** Rejects with a Failure where nothing of it is allowed. */
-export async function clearListen(
-  { leave, targets }: Knowing,
-  wanted: Wanted,
-  reader: () => Reader,
-): Promise<ListenGrant> {
-  const { endpoint, message } = wanted;
+export async function clearListen({ targets }: Knowing, wanted: Wanted, reader: () => Reader): Promise<ListenGrant> {
+  const { leave, endpoint, message } = wanted;
   const filter = readFilter(message);
   if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
   const merged = isMerged(endpoint);
@@ -76,10 +70,10 @@ export async function clearListen(
   }
   const permit = first?.permit ?? leave.ask({ ...wanted, backend }).permit;
   if (uris.length === filter.resourceSubscriptions.length && denial === undefined)
-    return { permit, message, over: overAll };
+    return { permit, leave, message, over: overAll };
   delete left.resourceSubscriptions;
   if (uris.length > 0) left.resourceSubscriptions = uris;
-  return { permit, message: withFilter(message, left), over: overAll };
+  return { permit, leave, message: withFilter(message, left), over: overAll };
 }
 
 async function located(targets: Targets, { endpoint }: Wanted, uri: string, reader: Reader) {

@@ -1,10 +1,21 @@
 /** One record for each decision: at once where it is a no, at the end of what was allowed where it is a yes. */
 import type { Clock } from '../../exchange/clock.ts';
 import type { Ending } from '../../exchange/exchange.ts';
-import { type Audit, type AuditedArguments, type AuditRecord, auditedPrincipal } from '../../observe/audit.ts';
+import type { Principal } from '../../identity/principal.ts';
+import {
+  type Audit,
+  type AuditedArguments,
+  type AuditedPrincipal,
+  type AuditRecord,
+  auditedPrincipal,
+} from '../../observe/audit.ts';
 import { type Recorded, recordArguments } from '../../observe/audit-redact.ts';
 import type { Ruling } from '../../policy/ruling.ts';
-import { argumentsOf, traceOf, type Wish } from './wish.ts';
+import { methodRow } from '../../wire/methods.ts';
+import { argumentsIn, traceOf, type Wish } from './wish.ts';
+
+/** What was refused before it was known what is wanted, and of which backend. */
+export type Unasked = Pick<Wish, 'principal' | 'endpoint' | 'message'>;
 
 export interface RecordsOptions {
   readonly audit: Audit;
@@ -17,6 +28,9 @@ export interface RecordsOptions {
 export class Records {
   readonly #options: RecordsOptions;
   readonly #recorded: Recorded;
+  readonly #principals = new WeakMap<Principal, AuditedPrincipal>();
+  #lastTime = Number.NaN;
+  #lastText = '';
 
   constructor(options: RecordsOptions) {
     this.#options = options;
@@ -24,47 +38,77 @@ export class Records {
   }
 
   denied(wish: Wish, ruling: Ruling, reason: string): void {
+    this.#write(wish, ruling, this.#options.timeOfDay(), { decision: 'deny', reason, outcome: 'denied' });
+  }
+
+  /** A form that the profile does not have. */
+  refused({ principal, endpoint, message }: Unasked, generation: number, reason: string): void {
+    const row = message !== undefined && 'method' in message ? methodRow(message.method) : undefined;
     this.#options.audit.write({
-      ...this.#common(wish, ruling, this.#options.timeOfDay()),
+      time: this.#written(this.#options.timeOfDay()),
       decision: 'deny',
       reason,
+      rules: [],
+      generation,
+      principal: this.#principal(principal),
+      endpoint: endpoint.path,
+      action: row?.action,
       outcome: 'denied',
+      traceId: traceOf(message),
     });
   }
 
   /** What to call when it is over. */
   allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void {
-    const { audit, clock, timeOfDay } = this.#options;
+    const { clock, timeOfDay } = this.#options;
     const began = clock.now();
     const time = timeOfDay();
-    return ({ outcome, reason }) =>
-      audit.write({
-        ...this.#common(wish, ruling, time),
-        decision: 'allow',
-        reason,
-        outcome,
-        durationMs: Math.round((clock.now() - began) * 1_000) / 1_000,
-      });
-  }
-
-  #common(wish: Wish, ruling: Ruling, time: number): Omit<AuditRecord, 'decision'> {
-    const { principal, endpoint, row, backend, revision, message, thing } = wish;
-    const { generation, rules, wouldDeny, wouldAllow } = ruling;
-    const request = message?.kind === 'request' ? message : undefined;
-    return {
-      time: new Date(time).toISOString(),
-      rules,
-      wouldDeny,
-      wouldAllow,
-      generation,
-      principal: auditedPrincipal(principal),
-      revision,
-      endpoint: endpoint.path,
-      backend: backend === '' ? undefined : backend,
-      action: row.action,
-      name: thing?.name,
-      traceId: traceOf(message),
-      arguments: request && this.#recorded(thing?.name, () => argumentsOf(request)),
+    return ({ outcome, reason }) => {
+      const durationMs = Math.round((clock.now() - began) * 1_000) / 1_000;
+      this.#write(wish, ruling, time, { decision: 'allow', reason, outcome, durationMs });
     };
   }
+
+  #write(wish: Wish, ruling: Ruling, time: number, end: Ended): void {
+    const { message, thing, backend } = wish;
+    const given = argumentsIn(wish);
+    this.#options.audit.write({
+      time: this.#written(time),
+      decision: end.decision,
+      reason: end.reason,
+      rules: ruling.rules,
+      wouldDeny: ruling.wouldDeny,
+      wouldAllow: ruling.wouldAllow,
+      generation: ruling.generation,
+      principal: this.#principal(wish.principal),
+      revision: wish.revision,
+      endpoint: wish.endpoint.path,
+      backend: backend === '' ? undefined : backend,
+      action: wish.row.action,
+      name: thing?.name,
+      durationMs: end.durationMs,
+      outcome: end.outcome,
+      traceId: traceOf(message),
+      arguments: given && this.#recorded(thing?.name, given),
+    });
+  }
+
+  /** Many records are of one millisecond. */
+  #written(time: number): string {
+    if (time !== this.#lastTime) {
+      this.#lastTime = time;
+      this.#lastText = new Date(time).toISOString();
+    }
+    return this.#lastText;
+  }
+
+  #principal(principal: Principal): AuditedPrincipal {
+    const known = this.#principals.get(principal);
+    if (known !== undefined) return known;
+    const audited = auditedPrincipal(principal);
+    this.#principals.set(principal, audited);
+    return audited;
+  }
 }
+
+type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome' | 'durationMs'>;

@@ -1,10 +1,9 @@
 /** How somebody is told no: in the style that the endpoint has. */
 import { Failure } from '../../errors.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
-import type { Thing } from '../../policy/question.ts';
+import type { Deed, Thing } from '../../policy/question.ts';
 import type { Excess } from '../../policy/rates.ts';
 import type { Denial } from '../../policy/ruling.ts';
-import type { MethodRow } from '../../wire/methods.ts';
 import { era, isRevision } from '../../wire/revisions.ts';
 
 /** A denial that every member of a batch shares, and that ends a call which waits. */
@@ -12,7 +11,7 @@ export class Denied extends Failure {}
 
 interface Refused {
   readonly endpoint: Pick<Endpoint, 'denials'>;
-  readonly row: MethodRow;
+  readonly row: Deed;
   readonly thing?: Thing | undefined;
   readonly revision: string | undefined;
 }
@@ -22,7 +21,7 @@ export function denied({ rules }: Denial, { endpoint, row, thing, revision }: Re
   if (endpoint.denials === 'http403') return new Denied('policy_denied', { data, http: { status: 403 } });
   if (endpoint.denials === 'error' || row.kind === 'notification') return new Denied('policy_denied', { data });
   const { name } = thing ?? {};
-  if (thing !== undefined && name !== undefined) {
+  if (thing !== undefined && thing.kind !== 'method' && name !== undefined) {
     const { reason, message, data: told } = unknownThing(thing.kind, name);
     return new Denied(reason, { message, ...(told && { data: told }) });
   }

@@ -14,6 +14,8 @@ export interface Shown {
   places(view: View): View['places'];
   /** Whether they may know that there is such a backend. */
   knows(backend: string): boolean;
+  /** Whether they may know that the backend has something of this name. */
+  knowsOf(backend: string, name: string): boolean;
 }
 
 /** Undefined where everybody is shown everything. */
@@ -26,6 +28,7 @@ export function shownTo(leave: Leave, endpoint: Endpoint, row: MethodRow, princi
   return {
     audience,
     knows: (backend) => extents.get(backend) !== 'none',
+    knowsOf: (backend, name) => extents.get(backend) !== 'none' && leave.shows(to, backend, { kind, name }),
     places: ({ places }) =>
       places.filter(({ backend, clientName, bytes }) => {
         const extent = extents.get(backend);

@@ -5,33 +5,39 @@ import type { Endpoint } from '../../exchange/arrival.ts';
 import type { Ending } from '../../exchange/exchange.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { Permit } from '../../policy/permit.ts';
-import type { Question, Thing } from '../../policy/question.ts';
+import type { Deed, Question, Thing } from '../../policy/question.ts';
 import type { Message, Request } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { member, stringAt, valueAt } from '../../wire/values.ts';
+import type { Leave } from './leave.ts';
 
 export interface Wish {
   /** Of this very message: a refreshed token may say something else than the one that opened the session. */
   readonly principal: Principal;
   readonly endpoint: Endpoint;
-  readonly row: MethodRow;
+  readonly row: Deed;
   /** Empty where all of the endpoint are meant. */
   readonly backend: string;
   readonly revision: string | undefined;
   readonly message?: Message | undefined;
   readonly thing?: Thing | undefined;
   readonly annotations?: (() => unknown) | undefined;
+  /** Where they are not those of `message`. */
+  readonly arguments?: (() => unknown) | undefined;
 }
 
 export interface Grant {
   readonly permit: Permit;
+  /** Whose it is: what is shown of the answer is decided by the same rules. */
+  readonly leave: Leave;
   /** To be called once, when what was allowed is over. Absent where nobody wants to know. */
   readonly over?: ((ending: Ending) => void) | undefined;
-  /** The same wish in another round of the call, decided anew. Throws a Failure where it is a no. */
-  readonly again?: (() => Grant) | undefined;
+  /** The same wish in another round of the call, decided anew by the rules of that moment. Throws, or rejects with, a Failure where it is a no. */
+  readonly again?: (() => Grant | Promise<Grant>) | undefined;
 }
 
-export function questionOf({ principal, endpoint, row, backend, thing, annotations, message }: Wish): Question {
+export function questionOf(wish: Wish): Question {
+  const { principal, endpoint, row, backend, thing, annotations } = wish;
   return {
     principal,
     row,
@@ -39,11 +45,16 @@ export function questionOf({ principal, endpoint, row, backend, thing, annotatio
     backend,
     thing,
     annotations,
-    arguments: message?.kind === 'request' ? () => argumentsOf(message) : undefined,
+    arguments: argumentsIn(wish),
   };
 }
 
-export function argumentsOf({ bytes, params }: Request): unknown {
+/** What looks them up, where there are any. */
+export function argumentsIn({ message, arguments: own }: Wish): (() => unknown) | undefined {
+  return own ?? (message?.kind === 'request' ? () => argumentsOf(message) : undefined);
+}
+
+function argumentsOf({ bytes, params }: Request): unknown {
   const span = member(params, 'arguments');
   return span && valueAt(bytes, span);
 }

@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   const context = { ...said, ...house?.context };
   const auth = scene.auth?.(context);
   const config = {
-    backends: { kit: { url: address, ...(auth && { auth }) } },
+    backends: { kit: { url: address, ...(auth && { auth }), ...(scene.profile && { profile: scene.profile }) } },
     store: { dir: join(folder, 'state') },
     log: { level: 'debug' },
     ...(house && { identity: house.identity }),

@@ -20,15 +20,6 @@ const both = [
   'json-schema-2020-12-preservation',
 ] as const;
 
-const legacyHalf =
-  'a modern server may have a legacy half and say nothing of it (the official SDK’s does not): the gateway asks for it once, by the only request that tells, and `initialize` is none of this revision’s';
-const initializes = [
-  'FAILURE sep-2575-http-client-sends-version-header',
-  'FAILURE sep-2575-client-populates-meta',
-  'WARNING sep-2575-client-sends-client-info',
-  'WARNING sep-2575-client-retry-supported-version',
-];
-
 const dpop = 'an extension that is not offered: tokens are bearer tokens';
 const workload = 'an extension that is not offered: what the gateway shows in place of a secret it signs itself';
 const notOffered: readonly Excuse[] = [
@@ -85,7 +76,7 @@ export const ROWS: readonly ClientRow[] = [
       'http-invalid-tool-headers',
       'json-schema-ref-no-deref',
     ],
-    excuses: initializes.map((message) => ({ scenario: 'request-metadata', message, why: legacyHalf })),
+    excuses: [],
   },
   {
     id: 'extensions',

@@ -10,6 +10,8 @@ export interface Scene {
   /** What the client declares, besides that it can open pages and fill in forms. */
   readonly capabilities?: object;
   act(client: Client, context: Context): Promise<void>;
+  /** Of the backend. */
+  readonly profile?: { readonly revisions: readonly string[] };
 }
 
 /** What the kit's servers take for a client-ID metadata document; nobody fetches it. */
@@ -73,7 +75,10 @@ const scenes: Readonly<Record<string, Scene>> = {
     act: calls('test_client_elicitation_defaults'),
   },
   'sse-retry': { act: calls('test_reconnection') },
+  // A modern server may have a legacy half and say nothing of it: unless the config says how it is to be spoken to, the gateway
+  // asks once, by an `initialize`, which is none of this revision's.
   'request-metadata': {
+    profile: { revisions: ['2026-07-28'] },
     capabilities: { roots: { listChanged: true }, sampling: {} },
     act: async () => undefined,
   },

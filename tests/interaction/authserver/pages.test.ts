@@ -100,6 +100,22 @@ describe('every page', verifies('gateway:authserver:pages'), () => {
     expect((await browser.submit(consent, { action: 'allow' })).status).toBe(0);
   });
 
+  it('takes no form that a page of another site has sent, not even to sign somebody in', async () => {
+    const setting = await Setting.launch();
+    const browser = setting.browser();
+    const { url, text } = await browser.go(`${setting.origin}/oauth/sign-in`);
+    const token = /name="token" value="([^"]*)"/.exec(text)?.[1] ?? '';
+    const body = new URLSearchParams({ token, action: 'sign-in', name: 'ada', password });
+    for (const [site, status] of [
+      ['cross-site', 400],
+      ['same-site', 400],
+      ['same-origin', 200],
+    ] as const) {
+      const answer = await browser.go(url, { method: 'POST', body, headers: { 'sec-fetch-site': site } });
+      expect([site, answer.status]).toEqual([site, status]);
+    }
+  });
+
   it('is of no use in another browser', async () => {
     const { page, setting } = await atLogin();
     const stranger = setting.browser();
@@ -173,3 +189,33 @@ describe('signing in', verifies('gateway:authserver:sign-in'), () => {
     }
   });
 });
+
+it(
+  'is at home behind a proxy, over https',
+  verifies('gateway:authserver:pages', 'gateway:authserver:metadata'),
+  async () => {
+    const setting = await Setting.launch({ identity: { publicUrl: 'https://mcp.example' } });
+    expect(await setting.metadata()).toMatchObject({
+      issuer: 'https://mcp.example',
+      authorization_endpoint: 'https://mcp.example/oauth/authorize',
+    });
+    const client = await setting.register();
+    const url = setting.authorizeUrl(client, challenge(), { resource: 'https://mcp.example/mcp' });
+    const response = await fetch(url, { redirect: 'manual', headers: { 'x-forwarded-proto': 'http' } });
+    expect(response.status).toBe(303);
+    const lines = response.headers.getSetCookie();
+    for (const line of lines) expect(line).toMatch(/^__(Secure|Host)-bascule_.*; secure/i);
+    const cookie = lines.map((line) => line.split(';')[0]).join('; ');
+    const page = await fetch(new URL(response.headers.get('location') ?? '', setting.origin), { headers: { cookie } });
+    expect(await page.text()).toContain('Sign in');
+    // What a browser says of its own form, and what our rules for scripts would refuse.
+    const token = 'x';
+    const posted = await fetch(page.url, {
+      method: 'POST',
+      headers: { cookie, origin: 'https://mcp.example' },
+      body: new URLSearchParams({ token }),
+    });
+    expect(posted.status).toBe(400);
+    expect(await posted.text()).toContain('This sign-in has ended');
+  },
+);

@@ -4,11 +4,12 @@ import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/assemble.ts';
 import { systemClock } from '../../../src/clock.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { loadConfig } from '../../../src/config/load.ts';
 import { startHttp } from '../../../src/ingress/listener.ts';
 import { Counters } from '../../../src/observe/counters.ts';
 import type { Log } from '../../../src/observe/log.ts';
 import { ingressNotes } from '../../../src/observe/notes.ts';
+import { Reloader } from '../../../src/reload/reloader.ts';
+import { ConfigSource } from '../../../src/reload/source.ts';
 
 export interface LogEntry {
   readonly level: string;
@@ -25,6 +26,8 @@ export interface TestGateway {
   readonly config: Config;
   readonly counters: Counters;
   readonly log: readonly LogEntry[];
+  /** The file is another now, and is read again. */
+  reload(config: ConfigValue): void;
   close(drainMs?: number): Promise<void>;
 }
 
@@ -45,14 +48,16 @@ export async function startGateway(config: ConfigValue, ports: Ports = {}): Prom
 
 /** For suites that share one gateway: whoever launches it closes it. */
 export async function launchGateway(value: ConfigValue, ports: Ports = {}, port = 0): Promise<TestGateway> {
-  const { config } = loadConfig({
+  let text = JSON.stringify(value);
+  const source = new ConfigSource({
     path: 'bascule.yaml',
     cwd: '/',
     env: process.env,
     // JSON is YAML.
-    readFile: (path) => (path === '/bascule.yaml' ? JSON.stringify(value) : readFileSync(path, 'utf8')),
+    readFile: (path) => (path === '/bascule.yaml' ? text : readFileSync(path, 'utf8')),
     overrides: { port },
   });
+  const { config } = source.load();
   const entries: LogEntry[] = [];
   const keep = (level: string) => (facts: Readonly<Record<string, unknown>>, text: string) =>
     void entries.push({ level, facts, text });
@@ -71,6 +76,14 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     pages: assembled.pages,
   });
   await assembled.open(server.url);
+  const reloader = new Reloader({
+    ...{ source, log, counters, clock: ports.clock ?? systemClock },
+    current: () => assembled.config,
+    renew: (next) => {
+      assembled.renew(next);
+      server.renew(next);
+    },
+  });
   let closing: Promise<void> | undefined;
   return {
     origin: server.url,
@@ -80,6 +93,10 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     config,
     counters,
     log: entries,
+    reload: (next) => {
+      text = JSON.stringify(next);
+      reloader.reload();
+    },
     close: (drainMs = 0) => {
       closing ??= assembled.close(drainMs).then(() => server.close({ drainMs: 200 }));
       return closing;

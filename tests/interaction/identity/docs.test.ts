@@ -1,7 +1,6 @@
 /** The recipes of docs/identity.md do what they say. Addresses that are made up there are real ones here. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +9,7 @@ import { verifies } from '../../requirements/verifies.ts';
 import { DEADLINE_MS } from '../harness/client.ts';
 import { modernBackend } from '../harness/http-backend.ts';
 import { launchOidc } from '../harness/oidc.ts';
+import { freePort } from '../harness/ports.ts';
 import { Program } from '../harness/program.ts';
 
 const page = readFileSync(new URL('../../../docs/identity.md', import.meta.url), 'utf8');
@@ -34,15 +34,6 @@ function hasCurl(): boolean {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
-  });
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** A folder in which `bascule` is a command. */

@@ -19,7 +19,8 @@ describe.each(modes)('in mode %s', (mode) => {
       house.forget();
       expect(await client.ask([call(named(where, 'read_file'))])).toEqual(refusal(batchRefused));
       expect(house.bytes).toBe(0);
-      expect(house.records).toEqual([]);
+      // No rule was asked about it.
+      expect(house.records).toMatchObject([{ decision: 'deny', reason: 'unsupported_mcp_batch', rules: [] }]);
     },
   );
 });

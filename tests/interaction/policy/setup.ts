@@ -15,6 +15,8 @@ export interface House {
   readonly a: ScriptedBackend;
   readonly b: ScriptedBackend;
   readonly records: AuditRecord[];
+  /** The same house with something else at the top of its config. */
+  reload(more: ConfigValue): void;
   /** Nothing that comes from now on was there before. */
   forget(): void;
   /** Bytes at both backends since then. */
@@ -55,22 +57,20 @@ export async function openHouse({ era = 'modern', script, endpoint, backend, mor
   const [a, b] = await Promise.all([launch({ ...goods, ...script }), launch({ ...goods, ...script })]);
   const records: AuditRecord[] = [];
   const audit: Audit = { write: (record) => void records.push(record), close: async () => undefined };
-  const gateway = await startGateway(
-    {
-      backends: { a: { url: a.url, ...backend }, b: { url: b.url, ...backend } },
-      endpoints: [
-        { path: paths.merged, ...endpoint },
-        { path: paths.single, backends: ['a'], ...endpoint },
-      ],
-      ...more,
-    },
-    { audit },
-  );
+  const plan = {
+    backends: { a: { url: a.url, ...backend }, b: { url: b.url, ...backend } },
+    endpoints: [
+      { path: paths.merged, ...endpoint },
+      { path: paths.single, backends: ['a'], ...endpoint },
+    ],
+  };
+  const gateway = await startGateway({ ...plan, ...more }, { audit });
   return {
     gateway,
     a,
     b,
     records,
+    reload: (other) => gateway.reload({ ...plan, ...other }),
     forget: () => {
       a.forget();
       b.forget();

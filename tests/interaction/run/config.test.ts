@@ -200,7 +200,7 @@ describe('a file that is wrong', () => {
         'bascule.yaml:2:9: `port` has a wrong value\n  2 |   port: 99999\n    |         ^^^^^\n',
         '  expected a whole number from 0 to 65535\n',
         'bascule.yaml:8:28: `revisions` has a wrong value\n',
-        '  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28, latest\n  did you mean `2025-06-18`?\n',
+        '  expected one of: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28\n  did you mean `2025-06-18`?\n',
         'bascule.yaml:10:14: `bodyBytes` has a wrong value\n',
         '  expected a size from 1 KiB to 512 MiB, such as 64KiB or a number of bytes\n',
       ],

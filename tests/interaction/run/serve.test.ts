@@ -49,12 +49,13 @@ describe('the start', verifies('gateway:serve:banner'), () => {
     expect(JSON.parse(cursor)).toEqual({ mcpServers: { bascule: { url } } });
   });
 
-  it('says the same at `/readyz`', async () => {
+  it('says the same at `/readyz`, and which config is in force', async () => {
     const backend = await modernBackend({ 'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }) });
     const { program, url } = await serve([], configFile({ backends: { b: { url: backend.url } } }));
     await program.says(/^ {2}b {2}ready: modern/m);
     expect((await send(`${new URL(url()).origin}/readyz`, { method: 'GET' })).json()).toEqual({
       status: 'ready',
+      generation: 1,
       backends: { b: { state: 'ready' } },
     });
   });

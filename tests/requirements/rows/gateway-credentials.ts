@@ -1,4 +1,5 @@
 /** How the gateway gets leave at backends on behalf of those who call it. */
+import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
 export const gatewayCredentials = {
@@ -49,4 +50,17 @@ export const gatewayCredentials = {
     behaviour:
       'Every scenario of the official kit for clients passes with the gateway as the client, but for one that forbids it to ask a modern server for a legacy half.',
   }),
-} as const;
+  'gateway:credentials:refresh-once': held({
+    spec: 'gateway',
+    behaviour: 'A thousand calls with an expired token, at two replicas, come to one request with the refresh token.',
+  }),
+  'gateway:credentials:hostile': held({
+    spec: 'gateway',
+    behaviour:
+      'Whatever a backend, its authorization server or a browser says: a named failure, never in, and no request to an address that the guard forbids.',
+  }),
+  'gateway:credentials:left-alone': held({
+    spec: 'gateway',
+    behaviour: 'Failed authorisation disables a backend for that principal, for a while; it is no failure of others.',
+  }),
+} satisfies Record<string, Requirement>;

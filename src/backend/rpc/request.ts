@@ -1,0 +1,176 @@
+/** One POST to a JSON-RPC service, whose answer is one JSON document. Settles once, whatever the service does. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { Failure } from '../../errors.ts';
+import type { RpcOutgoing, RpcSending, RpcSink } from '../../exchange/rpc.ts';
+import { isRpcAnswer } from '../../wire/rpc-answer.ts';
+import type { Deadlines, ExceededLimit, Watched } from '../deadlines.ts';
+import type { Witness } from '../health.ts';
+import { BoundedBody } from '../http/body.ts';
+import { closedByUs } from '../http/context.ts';
+import type { BoundedPool } from '../http/pool.ts';
+import { failureOfError, failureOfStatus } from '../http/verdict.ts';
+
+/** What all requests to a service share. */
+export interface RpcContext {
+  readonly pool: BoundedPool;
+  readonly path: string;
+  headers(): string[];
+  readonly resultBytes: number;
+  readonly deadlines: Deadlines;
+  readonly health: Witness;
+  /** Nothing of the request is left. */
+  over(request: RpcRequest): void;
+}
+
+/** What may still come of a body that nobody wants, for the sake of keeping the connection. */
+const REST_BYTES = 64 * 1024;
+
+/** Event streams are not among them: a service that streams has more to say than one document can hold. */
+const jsonType = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
+
+/** They are about what the gateway presented, and would send the client to look for other credentials. */
+const aboutUs: readonly number[] = [401, 407];
+
+export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandler {
+  readonly startedAt: number;
+  heardAt: number;
+  heard = false;
+  readonly asking = 0;
+  askingMs = 0;
+  readonly longLived = false;
+  readonly endBy = undefined;
+  readonly #context: RpcContext;
+  readonly #outgoing: RpcOutgoing;
+  readonly #sink: RpcSink;
+  #settled = false;
+  #isConnected = false;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #body: BoundedBody | undefined;
+  #restBytes = 0;
+
+  constructor(context: RpcContext, outgoing: RpcOutgoing, sink: RpcSink) {
+    this.#context = context;
+    this.#outgoing = outgoing;
+    this.#sink = sink;
+    this.startedAt = context.deadlines.now();
+    this.heardAt = this.startedAt;
+  }
+
+  start(): void {
+    const { pool, path, deadlines, health, headers } = this.#context;
+    const refusal = health.refusal();
+    // Whoever sends has what `cancel` is called on before anything is told.
+    if (refusal !== undefined) queueMicrotask(() => this.fail(refusal));
+    else {
+      deadlines.watch(this);
+      this.#isConnected = true;
+      try {
+        pool.dispatch({ method: 'POST', path, headers: headers(), body: this.#outgoing.bytes }, this);
+      } catch (cause) {
+        this.#isConnected = false;
+        queueMicrotask(() => this.fail(failureOfError(cause)));
+      }
+    }
+  }
+
+  cancel(): void {
+    this.#settle();
+    this.#controller?.abort(closedByUs);
+  }
+
+  /** Tells of it, unless it is settled, and leaves nothing of the request. */
+  fail(failure: Failure): void {
+    if (this.#settle()) this.#sink.failed(failure);
+    this.#controller?.abort(closedByUs);
+  }
+
+  timedOut(limit: ExceededLimit): void {
+    if (limit === 'firstByteMs') this.#context.health.suspected();
+    this.fail(new Failure('backend_timeout'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#settled) controller.abort(closedByUs);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#settled) return;
+    this.#alive();
+    this.#context.health.reached();
+    this.#status = status;
+    const isJson = headers['content-type'] === undefined || jsonType.test(String(headers['content-type']));
+    if (status >= 300) {
+      const mayAnswer = status >= 400 && isJson && !aboutUs.includes(status) && this.#outgoing.expects !== 'nothing';
+      if (mayAnswer) this.#gather(headers);
+      else this.fail(failureOfStatus(status, false));
+    } else if (this.#outgoing.expects === 'nothing') {
+      if (this.#settle()) this.#sink.taken(status === 202 ? 202 : 204);
+    } else if (isJson) this.#gather(headers);
+    else this.#invalid(`content type ${String(headers['content-type'])}`);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#settled) {
+      this.#restBytes += chunk.byteLength;
+      if (this.#restBytes > REST_BYTES) controller.abort(closedByUs);
+      return;
+    }
+    this.#alive();
+    if (this.#body?.add(chunk) === false) this.fail(new Failure('backend_too_large'));
+  }
+
+  onResponseEnd(): void {
+    this.#disconnected();
+    if (this.#settled) return;
+    const bytes = this.#body?.take() ?? new Uint8Array();
+    if (isRpcAnswer(bytes, this.#outgoing.expects === 'many')) {
+      if (this.#settle()) this.#sink.answered(this.#status, bytes);
+    } else if (this.#status >= 300) this.fail(failureOfStatus(this.#status, false));
+    else this.#invalid('no JSON-RPC response in the body');
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#disconnected();
+    if (this.#settled) return;
+    const failure = failureOfError(error);
+    if (!this.heard) this.#context.health.unreached(failure, this.startedAt);
+    // undici may tell of it before `dispatch` returns.
+    queueMicrotask(() => this.fail(failure));
+  }
+
+  #gather(headers: IncomingHttpHeaders): void {
+    const { resultBytes } = this.#context;
+    const announced = Number(headers['content-length'] ?? Number.NaN);
+    if (announced > resultBytes) this.fail(new Failure('backend_too_large'));
+    else this.#body = new BoundedBody(resultBytes, announced);
+  }
+
+  #invalid(why: string): void {
+    this.fail(new Failure('backend_invalid', { cause: new Error(`HTTP status ${this.#status}, ${why}`) }));
+  }
+
+  #alive(): void {
+    this.heard = true;
+    this.heardAt = this.#context.deadlines.now();
+  }
+
+  /** True the first time. */
+  #settle(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.#body = undefined;
+    this.#context.deadlines.forget(this);
+    this.#context.over(this);
+    return true;
+  }
+
+  #disconnected(): void {
+    this.#controller = undefined;
+    if (!this.#isConnected) return;
+    this.#isConnected = false;
+    this.#context.pool.done();
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Endpoints of JSON-RPC services that are not MCP. The same gates in the same order, and none of MCP's own rules:
+ *
+ *   ingress -> identity -> profile -> strict reading -> scopes -> policy -> service
+ *
+ * What passes goes on as the bytes that came, a batch as one batch. What fails a gate causes no byte to the service.
+ */
+import { Failure } from '../../errors.ts';
+import type { Endpoint } from '../../exchange/arrival.ts';
+import type { RpcArrival, RpcGate, RpcOutgoing } from '../../exchange/rpc.ts';
+import type { Asked } from '../../identity/door.ts';
+import type { Principal } from '../../identity/principal.ts';
+import type { Batch } from '../../wire/message.ts';
+import { type RpcMessage, readRpcBatch } from '../../wire/rpc.ts';
+import type { Rooms } from '../rooms.ts';
+import { decideAll } from './deciding.ts';
+import { Relay, refuseAll } from './relay.ts';
+
+export type RpcRooms = Pick<Rooms, 'limits' | 'services' | 'door' | 'inForce' | 'work' | 'fault'>;
+
+export class RpcFront implements RpcGate {
+  readonly #rooms: RpcRooms;
+  readonly #relays = new Set<Relay>();
+  #draining = false;
+
+  constructor(rooms: RpcRooms) {
+    this.#rooms = rooms;
+  }
+
+  receive(arrival: RpcArrival): void {
+    const { endpoint, credentials, message } = arrival;
+    const { door, inForce } = this.#rooms;
+    const asOf = inForce.now;
+    const who = door.identify(endpoint.path, credentials, () => askedOf(message));
+    // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
+    if (who instanceof Promise)
+      void who.then((found) => (inForce.now === asOf ? this.#enter(arrival, found) : this.receive(arrival)));
+    else this.#enter(arrival, who);
+  }
+
+  /** No new work is taken. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  abort(failure: Failure): void {
+    for (const relay of [...this.#relays]) relay.abort(failure);
+  }
+
+  #enter(arrival: RpcArrival, who: Principal | Failure): void {
+    const { message, reply } = arrival;
+    let messages: readonly RpcMessage[] = message.kind === 'batch' ? [] : [message];
+    try {
+      if (who instanceof Failure) throw who;
+      if (message.kind === 'batch') messages = this.#membersOf(arrival.endpoint, message);
+      this.#pass(arrival, who, messages);
+    } catch (error) {
+      refuseAll(reply, this.#rooms.fault(error), message.kind === 'batch', idsOf(messages));
+    }
+  }
+
+  #membersOf({ profile }: Endpoint, batch: Batch): readonly RpcMessage[] {
+    if (profile.batches === 'deny') throw new Failure('unsupported_batch');
+    const { jsonDepth, batchMembers } = this.#rooms.limits;
+    try {
+      return readRpcBatch(batch, { depth: profile.jsonDepth ?? jsonDepth, members: batchMembers });
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      // The whole is refused, and an answer to one member would not say so.
+      const { reason, message, data, cause } = error;
+      throw new Failure(reason, { message, cause, ...(data && { data }) });
+    }
+  }
+
+  #pass(
+    { endpoint, credentials, message, reply }: RpcArrival,
+    principal: Principal,
+    given: readonly RpcMessage[],
+  ): void {
+    const { door, inForce, services, work, fault } = this.#rooms;
+    // An answer helps to finish what is in hand.
+    if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
+    for (const one of given) {
+      const lacking = door.check(
+        endpoint.path,
+        principal,
+        credentials,
+        one.kind === 'answer' ? {} : { method: one.method },
+      );
+      if (lacking !== undefined) throw lacking;
+    }
+    const [backend = ''] = endpoint.backends;
+    const service = services.get(backend);
+    if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
+    const cleared = decideAll(inForce.now.leave, { principal, endpoint, backend }, given);
+    const isBatch = message.kind === 'batch';
+    const expects = given.some(({ kind }) => kind === 'request') ? (isBatch ? 'many' : 'one') : 'nothing';
+    const outgoing: RpcOutgoing = { bytes: message.bytes, expects };
+    const relay = new Relay({
+      ...{ service, cleared, outgoing, reply, fault },
+      over: (done) => {
+        this.#relays.delete(done);
+        work.end();
+      },
+    });
+    work.begin();
+    this.#relays.add(relay);
+    relay.start();
+  }
+}
+
+function askedOf(message: RpcMessage | Batch): Asked {
+  if (message.kind === 'batch' || message.kind === 'answer') return { kind: 'other' };
+  const operation = { method: message.method };
+  return { kind: message.kind === 'request' ? 'request' : 'other', operation };
+}
+
+function idsOf(messages: readonly RpcMessage[]): readonly string[] {
+  return messages.flatMap((message) => (message.kind === 'request' && message.id !== undefined ? [message.id] : []));
+}

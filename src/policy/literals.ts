@@ -1,0 +1,81 @@
+/**
+ * Which of many texts occur in a name, found in one walk over the name, however many there are: the automaton of A. Aho and
+ * M. Corasick, "Efficient string matching", 1975. Built once for a policy.
+ */
+interface Place<Item> {
+  readonly next: Map<number, Place<Item>>;
+  readonly items: Item[];
+  /** The longest other text that begins within this one: where to go on when nothing follows. */
+  otherwise: Place<Item> | undefined;
+  /** The next on the way of `otherwise` where a text ends. */
+  ending: Place<Item> | undefined;
+}
+
+export class Literals<Item> {
+  readonly #root: Place<Item> = newPlace();
+
+  constructor(entries: readonly { readonly text: string; readonly item: Item }[]) {
+    for (const { text, item } of entries) this.#add(text, item);
+    this.#connect();
+  }
+
+  /** Some perhaps twice. */
+  find(name: string, into: Item[]): void {
+    const root = this.#root;
+    if (root.next.size === 0) return;
+    let place = root;
+    for (let at = 0; at < name.length; at++) {
+      const code = name.charCodeAt(at);
+      let following = place.next.get(code);
+      while (following === undefined && place.otherwise !== undefined) {
+        place = place.otherwise;
+        following = place.next.get(code);
+      }
+      place = following ?? root;
+      for (let end: typeof place.ending = place; end !== undefined; end = end.ending) {
+        for (const item of end.items) into.push(item);
+      }
+    }
+  }
+
+  #add(text: string, item: Item): void {
+    let place = this.#root;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      const following = place.next.get(code) ?? newPlace();
+      place.next.set(code, following);
+      place = following;
+    }
+    place.items.push(item);
+  }
+
+  /** Level by level: what a place needs is nearer to the root than itself. */
+  #connect(): void {
+    const root = this.#root;
+    let level: readonly Place<Item>[] = [root];
+    while (level.length > 0) {
+      const below: Place<Item>[] = [];
+      for (const place of level) {
+        for (const [code, following] of place.next) {
+          const otherwise = place === root ? root : fallback(place, code, root);
+          following.otherwise = otherwise;
+          following.ending = otherwise.items.length > 0 ? otherwise : otherwise.ending;
+          below.push(following);
+        }
+      }
+      level = below;
+    }
+  }
+}
+
+function fallback<Item>(place: Place<Item>, code: number, root: Place<Item>): Place<Item> {
+  for (let other = place.otherwise; other !== undefined; other = other.otherwise) {
+    const following = other.next.get(code);
+    if (following !== undefined) return following;
+  }
+  return root;
+}
+
+function newPlace<Item>(): Place<Item> {
+  return { next: new Map(), items: [], otherwise: undefined, ending: undefined };
+}

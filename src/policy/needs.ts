@@ -1,0 +1,64 @@
+/**
+ * Rules that name nothing, found by what their conditions need: one that says `name == 'x' && …` can only hold for `x`, and is
+ * not evaluated for anything else. Where what it needs is not known, it is looked at.
+ */
+import type { ReadyRule } from './match.ts';
+import type { Inquiry } from './question.ts';
+import type { Need } from './rules.ts';
+
+export class NeedTable {
+  readonly #always: ReadyRule[] = [];
+  readonly #groups = new Map<string, Group>();
+
+  constructor(rules: readonly ReadyRule[]) {
+    for (const rule of rules) {
+      const need = best(rule.condition?.needs ?? []);
+      if (need === undefined) this.#always.push(rule);
+      else this.#groupOf(need).add(need.value, rule);
+    }
+  }
+
+  /** A list of the caller's own. */
+  candidates(inquiry: Inquiry): ReadyRule[] {
+    const found = this.#always.slice();
+    for (const group of this.#groups.values()) group.find(inquiry, found);
+    return found;
+  }
+
+  #groupOf({ fact, member }: Need): Group {
+    const key = `${fact}.${member ?? ''}`;
+    const group = this.#groups.get(key) ?? new Group({ fact, member });
+    this.#groups.set(key, group);
+    return group;
+  }
+}
+
+class Group {
+  readonly #of: Pick<Need, 'fact' | 'member'>;
+  readonly #all: ReadyRule[] = [];
+  readonly #byValue = new Map<string, ReadyRule[]>();
+
+  constructor(of: Pick<Need, 'fact' | 'member'>) {
+    this.#of = of;
+  }
+
+  add(value: string, rule: ReadyRule): void {
+    this.#all.push(rule);
+    const same = this.#byValue.get(value);
+    if (same === undefined) this.#byValue.set(value, [rule]);
+    else same.push(rule);
+  }
+
+  find(inquiry: Inquiry, into: ReadyRule[]): void {
+    const value = inquiry.known(this.#of);
+    const rules = value === undefined ? this.#all : this.#byValue.get(value);
+    if (rules !== undefined) for (const rule of rules) into.push(rule);
+  }
+}
+
+/** What tells most rules apart comes first. */
+const order: readonly Need['fact'][] = ['name', 'principal', 'backend', 'endpoint', 'kind', 'action'];
+
+function best(needs: readonly Need[]): Need | undefined {
+  return [...needs].sort((a, b) => order.indexOf(a.fact) - order.indexOf(b.fact))[0];
+}

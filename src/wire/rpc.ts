@@ -1,0 +1,104 @@
+/**
+ * JSON-RPC 2.0 as it is where it is not MCP: parameters by position, results of any kind, ids that are fractions or null.
+ * Read as strictly as everything that clients send. https://www.jsonrpc.org/specification
+ */
+import { Failure, type Reason } from '../errors.ts';
+import { splitBatch } from './batch.ts';
+import type { Batch, Member, Span } from './message.ts';
+import type { OutlineReader } from './outline.ts';
+import { type ReadLimits, readStrictly } from './scan.ts';
+import { stringAt, textAt, valueAt } from './values.ts';
+
+/** A method is called, with or without anybody who waits for the answer. */
+export interface RpcCall {
+  readonly kind: 'request' | 'notification';
+  readonly bytes: Uint8Array;
+  /** As it was sent. Of a request alone. */
+  readonly id: string | undefined;
+  readonly method: string;
+  /** An object or an array, where there is one. */
+  readonly params: Span | undefined;
+}
+
+/** What a client answers to a service. It has no method. */
+export interface RpcAnswer {
+  readonly kind: 'answer';
+  readonly bytes: Uint8Array;
+}
+
+export type RpcMessage = RpcCall | RpcAnswer;
+
+export interface RpcBatchLimits extends ReadLimits {
+  readonly members: number;
+}
+
+/** Of a batch no member is read before somebody asks for it. */
+export function readRpc(bytes: Uint8Array, limits: ReadLimits): RpcMessage | Batch {
+  return readStrictly(bytes, limits, toRpc);
+}
+
+/** One unreadable member spoils the whole: what the service would make of the others, nobody has decided. */
+export function readRpcBatch({ bytes }: Batch, { depth, members }: RpcBatchLimits): readonly RpcMessage[] {
+  const parts = splitBatch(bytes, 'parse_error');
+  if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
+  if (parts.length > members) throw new Failure('invalid_batch', { message: `More than ${members} in one batch` });
+  return parts.map((part) => {
+    const message = readRpc(part, { depth: depth - 1 });
+    if (message.kind === 'batch') throw new Failure('invalid_request', { message: 'A message must be an object' });
+    return message;
+  });
+}
+
+/** The value of `params`. */
+export function paramsOf({ bytes, params }: RpcCall): unknown {
+  return params && valueAt(bytes, params);
+}
+
+const words: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+
+function toRpc(outline: OutlineReader): RpcMessage {
+  const { bytes, jsonrpc, id, method, result, error } = outline;
+  const refused = (message: string, reason: Reason = 'invalid_request') => {
+    const echoed = method !== undefined && id !== undefined && isId(bytes, id) ? textAt(bytes, id) : undefined;
+    return new Failure(reason, echoed === undefined ? { message } : { message, id: echoed });
+  };
+  const alike = outline.top.find(({ key }) => !words.has(key) && words.has(folded(key)));
+  if (alike !== undefined)
+    throw refused(`${alike.key} differs from ${folded(alike.key)} in case alone`, 'ambiguous_json');
+  if (jsonrpc === undefined || stringAt(bytes, jsonrpc) !== '2.0') throw refused('jsonrpc must be "2.0"');
+  if (id !== undefined && !isId(bytes, id)) throw refused('id must be a string, a number or null');
+
+  if (method !== undefined) {
+    if (result !== undefined || error !== undefined) throw refused('Both a method and an answer');
+    const name = stringAt(bytes, method);
+    if (name === undefined || name === '') throw refused('method must be a string that is not empty');
+    const params = outline.top.find(({ key }) => key === 'params');
+    if (params !== undefined && !isStructured(bytes, params)) throw refused('params must be an object or an array');
+    const called = { bytes, method: name, params };
+    if (id === undefined) return { kind: 'notification', id: undefined, ...called };
+    return { kind: 'request', id: textAt(bytes, id), ...called };
+  }
+
+  if (id === undefined) throw refused('Neither a method nor an id');
+  if ((result === undefined) === (error === undefined)) throw refused('One of result and error is needed');
+  if (error !== undefined && error.object === undefined) throw refused('error must be an object');
+  return { kind: 'answer', bytes };
+}
+
+/**
+ * There are readers that compare names without regard to case, some in all of Unicode: to them `Method` is another, and the
+ * last, `method`. The two steps take the long s and the Kelvin sign along.
+ */
+function folded(key: string): string {
+  return key.toUpperCase().toLowerCase();
+}
+
+/** The grammar was checked, so that the first byte tells. */
+function isId(bytes: Uint8Array, { start }: Member): boolean {
+  const byte = bytes[start] as number;
+  return byte === 0x22 /* " */ || byte === 0x2d /* - */ || byte === 0x6e /* n */ || (byte >= 0x30 && byte <= 0x39);
+}
+
+function isStructured(bytes: Uint8Array, { start }: Member): boolean {
+  return bytes[start] === 0x7b /* { */ || bytes[start] === 0x5b /* [ */;
+}
