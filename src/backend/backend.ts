@@ -118,11 +118,6 @@ export class LiveBackend implements Backend {
     return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
   }
 
-  /** What was refused to us may be given now. */
-  lookAgain(): void {
-    this.discover().catch(() => undefined);
-  }
-
   async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane> {
     const { eras } = await this.discover();
     if (!eras.includes(era)) {
