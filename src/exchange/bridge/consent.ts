@@ -48,6 +48,8 @@ class ConsentingCall implements Call, CallSink {
   readonly #means: Means;
   #call: Call | undefined;
   #withdraw: (() => void) | undefined;
+  /** What the backend's last refusal came to. */
+  #refusal = new Failure('consent_needed');
   #consents = 0;
   #cancelled = false;
 
@@ -86,8 +88,12 @@ class ConsentingCall implements Call, CallSink {
 
   settle(outcome: Outcome): void {
     const page = outcome.kind === 'failure' ? pageOf(outcome.failure) : undefined;
-    if (page === undefined) this.#sink.settle(outcome);
-    else if (this.#canAsk(page)) this.#askFor(page);
+    if (outcome.kind !== 'failure' || page === undefined) {
+      this.#sink.settle(outcome);
+      return;
+    }
+    this.#refusal = outcome.failure;
+    if (this.#canAsk(page)) this.#askFor(page);
     else this.#tell(page);
   }
 
@@ -141,7 +147,7 @@ class ConsentingCall implements Call, CallSink {
   }
 
   #tell(page: Page): void {
-    this.#sink.settle({ kind: 'failure', failure: withPage(new Failure('consent_needed'), page) });
+    this.#sink.settle({ kind: 'failure', failure: withPage(this.#refusal, page) });
   }
 }
 

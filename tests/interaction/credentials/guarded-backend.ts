@@ -6,8 +6,6 @@ import type { Era } from '../../../src/wire/revisions.ts';
 import { type Asked, type Said, TestIssuer } from '../../credentials/support.ts';
 import { legacyBackend, modernBackend, type Script, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
 
-const metadataPath = '/.well-known/oauth-protected-resource/mcp';
-
 /** Tells by whose token it was called. */
 const work: Script = {
   'tools/list': (turn) => {
@@ -22,9 +20,9 @@ export interface GuardedOptions {
   readonly script?: Script;
 }
 
-export class GuardedBackend {
+export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBackend> {
   readonly issuer: TestIssuer;
-  readonly inner: ScriptedBackend;
+  readonly inner: Inner;
   /** Scopes that a request needs besides a token, by the message's text. */
   needs: (text: string) => readonly string[] = () => [];
   /** Every `Authorization` that reached the door, let in or not. */
@@ -38,7 +36,7 @@ export class GuardedBackend {
   readonly #origin: string;
   readonly #agent = new Agent({ keepAlive: true });
 
-  private constructor(issuer: TestIssuer, inner: ScriptedBackend, origin: string) {
+  private constructor(issuer: TestIssuer, inner: Inner, origin: string) {
     this.issuer = issuer;
     this.inner = inner;
     this.#origin = origin;
@@ -46,9 +44,12 @@ export class GuardedBackend {
   }
 
   static async open({ era, script = {} }: GuardedOptions): Promise<GuardedBackend> {
-    const issuer = await TestIssuer.open();
     const all = { ...work, ...script };
-    const inner = await (era === 'modern' ? modernBackend(all) : legacyBackend(all));
+    return GuardedBackend.before(await (era === 'modern' ? modernBackend(all) : legacyBackend(all)));
+  }
+
+  static async before<Inner extends { readonly url: string }>(inner: Inner): Promise<GuardedBackend<Inner>> {
+    const issuer = await TestIssuer.open();
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -64,7 +65,11 @@ export class GuardedBackend {
   }
 
   get url(): string {
-    return `${this.#origin}/mcp`;
+    return `${this.#origin}${new URL(this.inner.url).pathname}`;
+  }
+
+  get #metadataPath(): string {
+    return `/.well-known/oauth-protected-resource${new URL(this.inner.url).pathname}`;
   }
 
   /** A person comes back from the authorization server with a code. */
@@ -78,7 +83,7 @@ export class GuardedBackend {
   }
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
-    if (request.url === metadataPath) {
+    if (request.url === this.#metadataPath) {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ resource: this.url, authorization_servers: [this.issuer.issuer] }));
       return;
@@ -102,7 +107,7 @@ export class GuardedBackend {
   #refuse(response: ServerResponse, status: number, scopes: readonly string[]): void {
     this.refusals += 1;
     const challenge = [
-      `resource_metadata="${this.#origin}${metadataPath}"`,
+      `resource_metadata="${this.#origin}${this.#metadataPath}"`,
       ...(scopes.length === 0 ? [] : [`scope="${scopes.join(' ')}"`]),
       ...(status === 403 ? ['error="insufficient_scope"'] : []),
     ];
@@ -111,12 +116,16 @@ export class GuardedBackend {
 
   #pass(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
     const { method, headers } = request;
-    const passed = onward(this.inner.url, { method, headers, agent: this.#agent }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      response.flushHeaders();
-      answer.on('error', () => response.destroy());
-      answer.pipe(response);
-    });
+    const passed = onward(
+      new URL(request.url ?? '', this.inner.url),
+      { method, headers, agent: this.#agent },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        response.flushHeaders();
+        answer.on('error', () => response.destroy());
+        answer.pipe(response);
+      },
+    );
     passed.on('error', () => response.destroy());
     response.on('close', () => passed.destroy());
     passed.end(body);

@@ -32,6 +32,8 @@ export interface OfficeOptions {
   readonly script?: Script;
   readonly limits?: Readonly<Record<string, number>>;
   readonly more?: ConfigValue;
+  /** Further backends. */
+  readonly beside?: ConfigValue;
   readonly ports?: Ports;
 }
 
@@ -78,14 +80,18 @@ export class Office {
   }
 
   static async open(options: OfficeOptions): Promise<Office> {
-    const { auth = {}, script = {}, limits, more = {} } = options;
+    const { auth = {}, script = {}, limits, more = {}, beside = {} } = options;
     const backend = await GuardedBackend.open({ era: options.backend, script });
     const other = await modernBackend(free);
     const given = typeof auth === 'function' ? auth(backend.issuer.issuer) : auth;
     const ring = keyRing();
     const keys = new Map<string, string>(staff.map((name) => [name, ring.make(name)]));
     const config = {
-      backends: { files: { url: backend.url, auth: { type: 'oauth', ...given } }, other: { url: other.url } },
+      backends: {
+        files: { url: backend.url, auth: { type: 'oauth', ...given } },
+        other: { url: other.url },
+        ...beside,
+      },
       identity: { keys: { file: ring.path } },
       ...(limits && { limits }),
       ...more,

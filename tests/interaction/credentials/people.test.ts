@@ -98,6 +98,27 @@ describe('lists', verifies('gateway:credentials:list-changes'), () => {
     expect([...(await client.tools())].sort()).toEqual(row.has);
   });
 
+  it.each(eras)(
+    'are said to have changed to everybody who agrees, not to the first one alone (%s backend)',
+    async (era) => {
+      const office = await Office.open({ backend: era });
+      const first = await office.client({ client: 'legacy', door: 'merged' }, office.employee('ada'));
+      expect(await first.call('files__work')).toMatchObject(done);
+      const bob = office.employee('bob');
+      const client = await office.client({ client: 'legacy', door: 'merged' }, bob, 'never');
+      expect(await client.tools()).toEqual(['other__free']);
+      const stream = await client.session?.listen();
+      const { error } = await client.call('files__work');
+      const before = stream?.events.length ?? 0;
+      await bob.person.agree(error.data.url, office.backend);
+      await stream?.event(
+        (event) =>
+          (stream?.events.indexOf(event) ?? 0) >= before && event.data?.includes('tools/list_changed') === true,
+      );
+      expect([...(await client.tools())].sort()).toEqual(['files__work', 'other__free']);
+    },
+  );
+
   it('are said to have changed to whoever listens in the modern way', async () => {
     const office = await Office.open({ backend: 'modern' });
     const ada = office.employee('ada');

@@ -24,7 +24,7 @@ export class Person {
   /** The whole way; the page at its end. `said` changes what the authorization server sends back. */
   async agree(
     link: string,
-    backend: GuardedBackend,
+    backend: Pick<GuardedBackend, 'came'>,
     said: (parameters: URLSearchParams) => void = () => undefined,
   ): Promise<Visited> {
     const left = await this.leave(link);
@@ -37,7 +37,7 @@ export class Person {
     return this.browser.go(back);
   }
 
-  refuse(link: string, backend: GuardedBackend): Promise<Visited> {
+  refuse(link: string, backend: Pick<GuardedBackend, 'came'>): Promise<Visited> {
     return this.agree(link, backend, (parameters) => {
       parameters.delete('code');
       parameters.set('error', 'access_denied');
