@@ -91,6 +91,13 @@ export class Door {
     return this.#guards.get(path)?.kind === 'open';
   }
 
+  /** Why somebody who asks for nothing is not let in. Never rejects. */
+  refusal(path: string, credentials: Credentials): Failure | undefined | Promise<Failure | undefined> {
+    const only = (who: Principal | Failure) => (who instanceof Failure ? who : undefined);
+    const who = this.identify(path, credentials, () => ({ kind: 'other' }));
+    return who instanceof Promise ? who.then(only) : only(who);
+  }
+
   /** Whether the credentials cover the operation; the failure names all that it needs. */
   check(path: string, principal: Principal, credentials: Credentials, operation: Operation): Failure | undefined {
     const guard = this.#guards.get(path);

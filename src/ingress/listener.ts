@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { Endpoint, Gateway } from '../exchange/arrival.ts';
+import type { Credentials } from '../identity/principal.ts';
 import { HttpAnswer } from './answer.ts';
 import { discardBody } from './body.ts';
 import { BrokenConnections } from './broken.ts';
@@ -18,7 +19,7 @@ import { respondEmpty, respondFailure, respondState } from './respond.ts';
 import { documentRoute, type Route, type Routes, routesOf, type Target, targetOf } from './routes.ts';
 import { serveRpc } from './rpc.ts';
 import { HttpSse } from './sse.ts';
-import { notAllowed, type Shared, serveMcp } from './streamable.ts';
+import { credentialsOf, notAllowed, type Shared, serveMcp } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
 
 export interface HttpOptions {
@@ -34,11 +35,13 @@ export interface HttpOptions {
   readonly pages?: readonly Pages[];
 }
 
-/** What can be known before anybody is asked who they are. */
+/** What has nothing to do with what somebody wants. */
 export interface Lobby {
   /** A document for everybody, by its path. */
   document(path: string, host: string | undefined): object | undefined;
   keyHeader(endpointPath: string): string | undefined;
+  /** Why somebody who asks for nothing is not let in. */
+  refusal(endpointPath: string, credentials: Credentials): Failure | undefined | Promise<Failure | undefined>;
 }
 
 export interface HttpLimits extends OutboxLimits {
@@ -189,13 +192,27 @@ class Listener {
       return;
     }
     if (route !== undefined && !route.methods.has(req.method)) {
-      notAllowed(res, route.allow);
+      const isLook = req.method === 'HEAD' && 'endpoint' in route && foreign === undefined;
+      if (isLook && this.#checkHost(req, target.host) === undefined)
+        this.#lookedAt(req, res, route.endpoint, route.allow);
+      else notAllowed(res, route.allow);
       return;
     }
     const unknown = route === undefined ? new Failure('path_not_found') : undefined;
     const refusal = unknown ?? foreign ?? this.#checkHost(req, target.host);
     if (refusal !== undefined) respondFailure(res, refusal, { era: res.era });
     else if (route !== undefined) this.#serve(req, res, route);
+  }
+
+  /** HEAD is served nowhere; but whoever may not come in is told that, and nothing else. */
+  #lookedAt(req: IncomingMessage, res: HttpAnswer, { path }: Endpoint, allow: string): void {
+    const told = (refusal: Failure | undefined) => {
+      if (refusal === undefined) notAllowed(res, allow);
+      else respondFailure(res, refusal, { era: res.era });
+    };
+    const refusal = this.#options.door.refusal(path, credentialsOf(req));
+    if (refusal instanceof Promise) void refusal.then(told);
+    else told(refusal);
   }
 
   /** What the endpoints say of themselves to clients that look for a token. */

@@ -186,7 +186,7 @@ export async function start(options: StartOptions = {}): Promise<Running> {
     listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], ...options.listen },
     endpoints: options.endpoints ?? [endpoint],
     gateway,
-    door: { document: () => undefined, keyHeader: () => undefined },
+    door: { document: () => undefined, keyHeader: () => undefined, refusal: () => undefined },
     limits: { ...limits, ...options.limits },
     ready: options.ready ?? (() => ({ ready: true, backends: {} })),
     notes,

@@ -116,6 +116,10 @@ describe.each(['/mcp', '/one/mcp', '/two/mcp'])('at %s', (path) => {
 });
 
 describe('the style', verifies('gateway:identity:envelope-style'), () => {
+  it('has nothing to put a refusal of HEAD into, which is 401', async () => {
+    expect((await send(`${house.gateway.origin}/one/mcp`, { method: 'HEAD' })).status).toBe(401);
+  });
+
   it('is the endpoint’s own business', async () => {
     expect((await house.try(ways[0]!, '/http/mcp')).status).toBe(401);
   });

@@ -251,7 +251,7 @@ describe.each(doors)('at $name, good credentials without the scopes', ({ path, h
 
 describe('what comes before the question of who it is', verifies('gateway:gates:order'), () => {
   it('is a method that the path does not have', async () => {
-    for (const method of ['HEAD', 'PUT', 'PATCH']) {
+    for (const method of ['PUT', 'PATCH']) {
       const answer = await send(`${derived.gateway.origin}/mcp`, { method });
       expect(answer.status, method).toBe(405);
     }
@@ -262,6 +262,15 @@ describe('what comes before the question of who it is', verifies('gateway:gates:
         allow: 'POST, OPTIONS',
       });
     }
+  });
+
+  it('is not that HEAD is served nowhere: whoever is not let in is told so', async () => {
+    const url = `${derived.gateway.origin}/mcp`;
+    const stranger = await send(url, { method: 'HEAD' });
+    expect(stranger.status).toBe(401);
+    expect(stranger.headers['www-authenticate']).toContain('resource_metadata=');
+    const headers = { 'x-access-key': derived.keys.good };
+    expect((await send(url, { method: 'HEAD', headers })).status).toBe(405);
   });
 
   it('is where it comes from', async () => {
