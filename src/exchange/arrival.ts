@@ -1,6 +1,6 @@
 /** What a transport hands to the gateway, and what the gateway offers to transports. */
 import type { Failure } from '../errors.ts';
-import type { Credentials } from '../identity/principal.ts';
+import type { Credentials, Principal } from '../identity/principal.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';
@@ -44,11 +44,17 @@ export interface SessionRequest {
 /**
  * A client with one stream for everything: HTTP+SSE and stdio. Its end is the end of the session, and what runs for it is cancelled.
  */
+/** Who sent one message on a line. */
+export interface Sender {
+  readonly principal: Principal;
+  readonly credentials: Credentials;
+}
+
 export interface Line {
-  /** Over HTTP+SSE every message comes with credentials of its own. Undefined where they are those of the line. */
-  admits(credentials: Credentials, message: Message | Batch): Failure | undefined | Promise<Failure | undefined>;
+  /** Over HTTP+SSE every message comes with credentials of its own, and is decided by those. */
+  admits(credentials: Credentials, message: Message | Batch): Failure | Sender | Promise<Failure | Sender>;
   /** Answers come on the line's own stream; over HTTP+SSE the transport has answered the POST itself before. */
-  receive(message: Message | Batch): void;
+  receive(message: Message | Batch, sender?: Sender): void;
   close(): void;
 }
 

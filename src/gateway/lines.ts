@@ -1,7 +1,7 @@
 /** Clients that have one connection for everything: HTTP+SSE and stdio. */
 import { Failure } from '../errors.ts';
 import { eraOf } from '../exchange/admit.ts';
-import type { Endpoint, Line } from '../exchange/arrival.ts';
+import type { Endpoint, Line, Sender } from '../exchange/arrival.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import { Inflight } from '../exchange/exchange.ts';
 import { LineReply } from '../exchange/line.ts';
@@ -52,7 +52,7 @@ export class Lines {
     const stopWaiting = via === 'sse' ? this.#awaitSession(line) : undefined;
     return {
       admits: (credentials, message) => this.#admits(opened, credentials, message),
-      receive: (message) => this.#receive(opened, line, message),
+      receive: (message, sender = opened) => this.#receive(opened, line, message, sender),
       close: () => {
         overByItself();
         stopWaiting?.();
@@ -78,8 +78,9 @@ export class Lines {
     }
   }
 
-  #receive(opened: Opened, line: LineState, message: Message | Batch): void {
-    const { credentials, connection } = opened;
+  #receive(opened: Opened, line: LineState, message: Message | Batch, sender: Sender): void {
+    const { connection } = opened;
+    const { credentials } = sender;
     const { inForce, door } = this.#rooms;
     const { leave, endpoints } = inForce.now;
     const reply = new LineReply(connection, message);
@@ -89,8 +90,8 @@ export class Lines {
       reply.refuse(new Failure('path_not_found'), era, message.kind === 'request' ? message.id.raw : undefined);
       return;
     }
-    // What whoever started us may do can change; over HTTP every message comes with credentials of its own.
-    const principal = credentials === 'local' ? door.local : opened.principal;
+    // What whoever started us may do can change.
+    const principal = credentials === 'local' ? door.local : sender.principal;
     const head = { header: undefined, paramHeaders: undefined };
     const turn: Turn = { endpoint, leave, principal, credentials, message, reply, ...head, line };
     if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(turn))
@@ -124,14 +125,14 @@ export class Lines {
     { endpoint, principal }: Opened,
     credentials: Credentials,
     message: Message | Batch,
-  ): Promise<Failure | undefined> {
+  ): Promise<Failure | Sender> {
     const { door } = this.#rooms;
     const kind = message.kind === 'request' ? 'request' : 'other';
     const operation = operationOf(message);
     const who = await door.identify(endpoint.path, credentials, () => ({ kind, ...(operation && { operation }) }));
     if (who instanceof Failure) return who;
     if (who.key !== principal.key) return new Failure('session_not_found');
-    return door.check(endpoint.path, who, credentials, operation ?? {});
+    return door.check(endpoint.path, who, credentials, operation ?? {}) ?? { principal: who, credentials };
   }
 
   #close(line: LineState): void {

@@ -113,16 +113,26 @@ export class ModernFront {
     const { leave } = turn;
     const wanted: Wanted = { principal, endpoint, leave, row, message, revision: client.revision };
     const said = { client, logLevel };
-    if (row.longLived) this.#admitListen(principal);
-    if (row.longLived && !leave.isOpen) {
-      const reader = () => readerFor(this.#rooms.lanes, principal, client);
-      return clearListen(this.#rooms, wanted, reader).then((grant) => this.#begin(turn, wanted, said, grant));
-    }
+    if (row.longLived) return this.#listen(turn, wanted, said);
     this.#begin(turn, wanted, said, undefined);
   }
 
-  /** Where there is but one backend, it is decided before anything is opened. */
-  #begin(turn: Turn, wanted: Wanted, said: Said, listen: ListenGrant | undefined): void {
+  /** It has its place before anything is waited for: many at once must not all be the first. */
+  async #listen(turn: Turn, wanted: Wanted, said: Said): Promise<void> {
+    const { principal, leave } = wanted;
+    const reader = () => readerFor(this.#rooms.lanes, principal, said.client);
+    this.#admitListen(principal);
+    let isOpen = false;
+    try {
+      const grant = leave.isOpen ? undefined : await clearListen(this.#rooms, wanted, reader);
+      isOpen = this.#begin(turn, wanted, said, grant);
+    } finally {
+      if (!isOpen) this.#listens(principal, -1);
+    }
+  }
+
+  /** Where there is but one backend, it is decided before anything is opened. False where there was nothing to open. */
+  #begin(turn: Turn, wanted: Wanted, said: Said, listen: ListenGrant | undefined): boolean {
     const { endpoint, principal, row, message } = wanted;
     const { reply } = turn;
     const { client, logLevel } = said;
@@ -131,7 +141,7 @@ export class ModernFront {
     const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
     if (outlet === undefined) {
       abandonGrant(grant);
-      return;
+      return false;
     }
     const exchange = this.#open(turn, message, row, outlet);
     const request: CallRequest = {
@@ -148,6 +158,7 @@ export class ModernFront {
       const target = { backend: only, message: listen?.message ?? message };
       this.#withGrant(exchange, grant, (given) => this.#calls.begin(admitted, target, given));
     }
+    return true;
   }
 
   #clearEarly(wanted: Wanted, backend: string, client: ClientFacts): Grant | Promise<Grant> {
@@ -232,10 +243,10 @@ export class ModernFront {
     const { endpoint, exchange, request } = admitted;
     const { row, message } = request;
     const fail = (error: unknown) => exchange.fail(this.#rooms.fault(error));
+    exchange.watch(listen?.over);
     if (!this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'modern');
     const reader = readerFor(this.#rooms.lanes, admitted.principal, request.client);
     if (row.longLived) {
-      exchange.watch(listen?.over);
       this.#gather(wanted, admitted, reader, listen).catch(fail);
     } else if (row.list !== undefined) {
       exchange.watch(wanted.leave.ask({ ...wanted, backend: '' }).over);
@@ -286,6 +297,7 @@ export class ModernFront {
     const open = this.#listensOf.get(principal.key) ?? 0;
     if (open >= this.#rooms.limits.listenStreams)
       throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
+    this.#listens(principal, 1);
   }
 
   #listens(principal: Principal, change: 1 | -1): void {

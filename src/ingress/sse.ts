@@ -99,16 +99,19 @@ export class HttpSse {
     const open = sessionId === undefined ? undefined : this.#lines.get(sessionId);
     const request = messageRequest(req, route);
     // Whether there is such a line is known to its owner alone: whatever else is wrong is told after that.
-    const failure =
-      open?.endpoint.path === route.endpoint.path
-        ? ((await open.line.admits(request.credentials, message)) ?? (await this.#refusal(request, message)))
-        : await this.#shared.gateway.unread(request, unknownLine(sessionId), message);
-    if (failure !== undefined) {
-      respondFailure(res, failure, { era: 'legacy', id: message.kind === 'request' ? message.id.raw : undefined });
+    const line = open?.endpoint.path === route.endpoint.path ? open.line : undefined;
+    const sender =
+      line === undefined
+        ? await this.#shared.gateway.unread(request, unknownLine(sessionId), message)
+        : await line.admits(request.credentials, message);
+    const failure = sender instanceof Failure ? sender : await this.#refusal(request, message);
+    if (sender instanceof Failure || failure !== undefined) {
+      const id = message.kind === 'request' ? message.id.raw : undefined;
+      respondFailure(res, failure ?? unknownLine(sessionId), { era: 'legacy', id });
       return;
     }
     respondEmpty(res, 202);
-    open?.line.receive(message);
+    line?.receive(message, sender);
   }
 
   async #refusal(request: SessionRequest, message: Message | Batch): Promise<Failure | undefined> {

@@ -7,6 +7,7 @@ import type { Failure } from '../../src/errors.ts';
 import type { Arrival, Endpoint, Gateway, Line, SessionRequest } from '../../src/exchange/arrival.ts';
 import type { Connection, StreamEvent } from '../../src/exchange/outlet.ts';
 import type { Credentials } from '../../src/identity/principal.ts';
+import { localPrincipal } from '../../src/identity/principal.ts';
 import { type HttpLimits, type HttpOptions, type HttpServer, startHttp } from '../../src/ingress/listener.ts';
 import type { IngressNotes } from '../../src/ingress/notes.ts';
 import type { SweepClock } from '../../src/ingress/sweep.ts';
@@ -70,7 +71,7 @@ export class FakeLine implements Line {
   readonly received: (Message | Batch)[] = [];
   onReceive: (message: Message | Batch) => void = () => undefined;
   closes = 0;
-  onAdmits: Line['admits'] = () => undefined;
+  onAdmits: Line['admits'] = () => ({ principal: localPrincipal(), credentials: 'local' });
 
   admits(...asked: Parameters<Line['admits']>): ReturnType<Line['admits']> {
     return this.onAdmits(...asked);

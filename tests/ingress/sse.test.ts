@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Line } from '../../src/exchange/arrival.ts';
+import { localPrincipal } from '../../src/identity/principal.ts';
 import {
   ask,
   endpoint,
@@ -123,7 +124,7 @@ describe('messages', () => {
     running.gateway.onConnect = async () => {
       const received: unknown[] = [];
       const line = {
-        admits: () => undefined,
+        admits: () => ({ principal: localPrincipal(), credentials: 'local' }) as const,
         receive: (message: unknown) => void received.push(message),
         close: () => undefined,
       };

@@ -28,52 +28,82 @@ interface Knowing {
 }
 
 /** Rejects with a Failure where nothing of it is allowed. */
-export async function clearListen({ targets }: Knowing, wanted: Wanted, reader: () => Reader): Promise<ListenGrant> {
+export async function clearListen(knowing: Knowing, wanted: Wanted, reader: () => Reader): Promise<ListenGrant> {
+  const grants = new Grants(wanted);
+  try {
+    return await decideParts(knowing, wanted, reader, grants);
+  } catch (error) {
+    // What was allowed before is not done after all.
+    grants.over({ outcome: 'cancelled', ...(error instanceof Failure && { reason: error.reason }) });
+    throw error;
+  }
+}
+
+/** What was allowed of one request, part by part; all of it is over at once. */
+class Grants {
+  readonly #wanted: Wanted;
+  readonly #grants: Grant[] = [];
+  denial: Denied | undefined;
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted;
+  }
+
+  get first(): Grant | undefined {
+    return this.#grants[0];
+  }
+
+  ask(row: MethodRow, backend: string, thing?: Thing): boolean {
+    try {
+      this.#grants.push(this.#wanted.leave.ask({ ...this.#wanted, row, backend, thing }));
+      return true;
+    } catch (error) {
+      if (!(error instanceof Denied)) throw error;
+      this.denial ??= error;
+      return false;
+    }
+  }
+
+  readonly over: NonNullable<Grant['over']> = (ending) => {
+    for (const grant of this.#grants.splice(0)) grant.over?.(ending);
+  };
+}
+
+async function decideParts(
+  { targets }: Knowing,
+  wanted: Wanted,
+  reader: () => Reader,
+  grants: Grants,
+): Promise<ListenGrant> {
   const { leave, endpoint, message } = wanted;
   const filter = readFilter(message);
   if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
   const merged = isMerged(endpoint);
   const backend = merged ? '' : (endpoint.backends[0] ?? '');
-  const grants: Grant[] = [];
-  let denial: Denied | undefined;
-  const isGranted = (row: MethodRow, of: string, thing?: Thing): boolean => {
-    try {
-      grants.push(leave.ask({ ...wanted, row, backend: of, thing }));
-      return true;
-    } catch (error) {
-      if (!(error instanceof Denied)) throw error;
-      denial ??= error;
-      return false;
-    }
-  };
-  const overAll: Grant['over'] = (ending) => {
-    for (const grant of grants) grant.over?.(ending);
-  };
   const isUri = async (uri: string): Promise<boolean> => {
-    if (!merged) return isGranted(wanted.row, backend, { kind: 'resource', name: uri });
+    if (!merged) return grants.ask(wanted.row, backend, { kind: 'resource', name: uri });
     const origin = await located(targets, wanted, uri, reader());
     if (origin === undefined) return false;
-    return isGranted(wanted.row, origin.backend, await targets.thing(endpoint, 'resource', origin, reader()));
+    return grants.ask(wanted.row, origin.backend, await targets.thing(endpoint, 'resource', origin, reader()));
   };
   const left: Record<string, unknown> = { ...filterOf(filter) };
   for (const { flag, lists } of listKinds) {
-    if (filter[flag] && !isGranted(methodRow(lists[0]) as MethodRow, backend)) delete left[flag];
+    if (filter[flag] && !grants.ask(methodRow(lists[0]) as MethodRow, backend)) delete left[flag];
   }
   const uris: string[] = [];
   for (const uri of filter.resourceSubscriptions) if (await isUri(uri)) uris.push(uri);
-  if (Object.keys(filterOf(filter)).length === 0) isGranted(wanted.row, backend);
-  const [first] = grants;
-  const isLimited = denial?.reason === 'rate_limited';
-  if (denial !== undefined && (first === undefined || isLimited)) {
-    overAll({ outcome: 'cancelled', reason: denial.reason });
-    throw denial;
-  }
-  const permit = first?.permit ?? leave.ask({ ...wanted, backend }).permit;
+  // It asks for nothing, or for nothing that anybody has: that it may ask at all is decided and recorded like everything.
+  if (grants.first === undefined && grants.denial === undefined) grants.ask(wanted.row, backend);
+  const { denial, first } = grants;
+  if (denial !== undefined && (first === undefined || denial.reason === 'rate_limited')) throw denial;
+  if (first === undefined) throw new Failure('internal_error', { cause: new Error('neither allowed nor denied') });
+  const { permit } = first;
+  const { over } = grants;
   if (uris.length === filter.resourceSubscriptions.length && denial === undefined)
-    return { permit, leave, message, over: overAll };
+    return { permit, leave, message, over };
   delete left.resourceSubscriptions;
   if (uris.length > 0) left.resourceSubscriptions = uris;
-  return { permit, leave, message: withFilter(message, left), over: overAll };
+  return { permit, leave, message: withFilter(message, left), over };
 }
 
 async function located(targets: Targets, { endpoint }: Wanted, uri: string, reader: Reader) {
