@@ -60,9 +60,9 @@ export interface Assembled {
   readonly pages: readonly Pages[];
   /**
    * Lets people in, once it is known where we listen; nobody comes in before. Rejects with a StoreError where something
-   * must be kept and cannot be.
+   * must be kept and cannot be. `pagesAt`: where people find our pages, if not there.
    */
-  open(url: string): Promise<void>;
+  open(url: string, pagesAt?: () => Promise<string>): Promise<void>;
   /** Lets work finish for so long, then ends everything, processes included. */
   close(drainMs: number): Promise<void>;
 }
@@ -136,7 +136,6 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const connections = new Connections(config, {
     door,
     authority,
-    seal,
     time,
     warn,
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
@@ -206,7 +205,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     gateway,
     door,
     pages: [authority.pages, connections.pages],
-    open: async (url) => {
+    open: async (url, pagesAt = async () => url) => {
       const isAuthority = config.authServer !== undefined && options.overHttp !== false;
       const own = isAuthority
         ? await authority.open(config, entrancesOf(config), url, {
@@ -216,7 +215,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
             userFileAt: keyFileAt,
           })
         : undefined;
-      await connections.open(url, state);
+      await connections.open(pagesAt, state);
       renewing.open(url, own);
     },
     renew: (next) => renewing.renew(next),

@@ -20,13 +20,11 @@ import type { Pages } from './ingress/pages.ts';
 import type { Mounted } from './pages/mount.ts';
 import type { OpenState, State } from './state.ts';
 import { MemoryBus } from './store/memory.ts';
-import type { Seal } from './store/ports.ts';
 import { RecordLease } from './store/record-lease.ts';
 
 export interface ConnectionsOutside {
   readonly door: Door;
   readonly authority: Authority;
-  readonly seal: Seal;
   readonly time: Time;
   readonly warn: Warn;
   /** Somebody has agreed: what was refused to them may be given now. */
@@ -97,21 +95,23 @@ export class Connections {
   }
 
   /** Once it is known where we listen, and before any backend is asked anything. Rejects with a StoreError. */
-  async open(url: string, state: State): Promise<void> {
+  async open(url: () => Promise<string>, state: State): Promise<void> {
+    const begin = async () => {
+      const [address, opened] = [await url(), await state.open()];
+      this.#again = () => this.#begin(address, opened);
+      this.#again();
+    };
     let opening: Promise<void> | undefined;
     this.#ready = () => {
-      opening ??= state.open().then((opened) => {
-        this.#again = () => this.#begin(url, opened);
-        this.#again();
-      });
+      opening ??= begin();
       return opening;
     };
     const auths = this.#config.backends.flatMap((backend) => authOf(backend) ?? []);
     if (auths.some(({ implied }) => implied !== true) || (auths.length > 0 && state.isThere)) await this.#ready();
   }
 
-  #begin(url: string, { records, outwardFetch }: OpenState): void {
-    const { time, warn, seal, door, consented } = this.#outside;
+  #begin(url: string, { records, seal, outwardFetch }: OpenState): void {
+    const { time, warn, door, consented } = this.#outside;
     const [publicUrl = url] = basesOf(this.#config.identity, url);
     const backends = this.#config.backends.flatMap((backend) => {
       const auth = authOf(backend);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from './config/config.ts';
 import { createOutwardFetch, type Outward, type OutwardFetch } from './outward/fetch.ts';
 import { openFileStore } from './store/file/open.ts';
-import type { Records } from './store/ports.ts';
+import type { Records, Seal } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
 import { sealedRecords } from './store/sealed.ts';
 import { loadSecret } from './store/secret.ts';
@@ -18,6 +18,8 @@ export interface StateOptions {
 
 export interface OpenState {
   readonly records: Records;
+  /** With the key of what is kept: what it seals for a browser is good after a restart, too. */
+  readonly seal: Seal;
   readonly outwardFetch: OutwardFetch;
 }
 
@@ -50,17 +52,19 @@ export class State {
   }
 
   async #load(): Promise<OpenState> {
-    const records = this.#options.records ?? (await this.#files());
-    return { records, outwardFetch: this.#options.outwardFetch ?? this.#guarded() };
+    const { seal, store } = this.#config;
+    const { records: given } = this.#options;
+    const secret = given === undefined ? loadSecret({ configured: seal.key, dir: store.dir }) : seal.key;
+    const own = createSeal(secret);
+    const records = given ?? (await this.#files(own));
+    return { records, seal: own, outwardFetch: this.#options.outwardFetch ?? this.#guarded() };
   }
 
   /** Tokens and keys are among what is kept: whoever finds the file alone finds nothing. */
-  async #files(): Promise<Records> {
+  async #files(seal: Seal): Promise<Records> {
     const { now, warn } = this.#options;
-    const { seal, store } = this.#config;
-    const secret = loadSecret({ configured: seal.key, dir: store.dir });
-    const { records } = await openFileStore({ dir: store.dir, now, warn });
-    return sealedRecords(records, createSeal(secret), warn);
+    const { records } = await openFileStore({ dir: this.#config.store.dir, now, warn });
+    return sealedRecords(records, seal, warn);
   }
 
   #guarded(): OutwardFetch {

@@ -1,7 +1,9 @@
 /** `bascule stdio`: the client that started us has our standard streams. Stdout carries protocol alone. */
 import { assemble } from './assemble.ts';
+import { backendLine } from './banner.ts';
 import { systemClock } from './clock.ts';
 import type { Loaded } from './config/load.ts';
+import type { HttpServer } from './ingress/listener.ts';
 import { serveStdio } from './ingress/stdio.ts';
 import { Counters } from './observe/counters.ts';
 import { createLog } from './observe/log.ts';
@@ -9,7 +11,9 @@ import { ingressNotes } from './observe/notes.ts';
 import { Reloader } from './reload/reloader.ts';
 import { reloadOnSignal } from './reload/signal.ts';
 import type { ConfigSource } from './reload/source.ts';
+import { servePages } from './serve-pages.ts';
 import { stopOnSignal } from './stop.ts';
+import { StoreError } from './store/errors.ts';
 
 export async function serveOverStdio({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const log = createLog(config.log.level);
@@ -21,9 +25,27 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
     process.exitCode = 1;
     return;
   }
-  const assembled = assemble(config, { log, counters, stdoutIsProtocol: true, overHttp: false });
-  // Nobody comes by an address; but what the endpoint needs is asked of the local principal, too.
-  await assembled.open('http://localhost');
+  const assembled = assemble(config, {
+    ...{ log, counters, stdoutIsProtocol: true, overHttp: false },
+    onBackendState: (backend, state) => {
+      // Nobody sees a greeting here; what a person has to do is told all the same.
+      if (state.state === 'refused') log.warn({ backend }, backendLine(backend, state).trim());
+    },
+  });
+  let pages: HttpServer | undefined;
+  const pagesAt = async () => {
+    pages = await servePages(config, assembled, { log, counters });
+    return pages.url;
+  };
+  try {
+    // Nobody comes by an address; but what the endpoint needs is asked of the local principal, too.
+    await assembled.open('http://localhost', pagesAt);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    log.error({}, error.message);
+    await assembled.close(0);
+    process.exit(1);
+  }
   const stop = new AbortController();
   const served = serveStdio({
     input: process.stdin,
@@ -48,7 +70,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
   // When the client is gone, nobody is left to finish anything for; children are ended in order all the same.
   const ended = served.finally(() => {
     reloader.close();
-    return assembled.close(0);
+    return Promise.all([assembled.close(0), pages?.close({ drainMs: 0 })]);
   });
   stopOnSignal(config.limits, async () => {
     await assembled.gateway.drain(0);

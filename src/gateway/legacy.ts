@@ -22,6 +22,7 @@ import { type Cleared, LegacyCalls } from './legacy-calls.ts';
 import { giveBack, Members, refusal } from './members.ts';
 import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
+import { SessionLanes } from './session-lanes.ts';
 import { isMerged } from './targets.ts';
 import { outlived } from './tenure.ts';
 import type { LineState, Opening, Turn } from './turn.ts';
@@ -31,11 +32,13 @@ const STREAM_TAG_CHARACTERS = 8;
 
 export class LegacyFront {
   readonly #rooms: Rooms;
+  readonly #lanes: SessionLanes;
   readonly #calls: LegacyCalls;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
-    this.#calls = new LegacyCalls(rooms);
+    this.#lanes = new SessionLanes(rooms);
+    this.#calls = new LegacyCalls(rooms, this.#lanes);
   }
 
   receive(turn: Turn): void | Promise<void> {
@@ -71,7 +74,7 @@ export class LegacyFront {
     const isClosed = renewal.closed.has(endpoint.path);
     if (!isBound && !isClosed && !renewal.isWelcome(endpoint.path, principal))
       sessions.end(session, outlived(principal));
-    else if (isClosed || !this.#calls.renewed(session, renewal))
+    else if (isClosed || !this.#lanes.renewed(session, renewal))
       sessions.retire(session, new Failure('session_ended'), limits.drainMs);
   }
 
@@ -137,7 +140,7 @@ export class LegacyFront {
     const opened = line === undefined ? undefined : open(line);
     let added = false;
     try {
-      const discovery = await this.#calls.open(session, permit);
+      const discovery = await this.#lanes.open(session, permit);
       outcome = 'result';
       // It went away before its session was there to be ended.
       if (line?.closed === true) {
@@ -146,7 +149,7 @@ export class LegacyFront {
       }
       // The endpoint may be another than before by now, or gone.
       if (!inForce.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
-      this.#calls.reshape(session);
+      this.#lanes.reshape(session);
       if (line !== undefined) line.session = session;
       // The one client of stdio may stay for as long as it likes; all others count.
       if (line?.via !== 'stdio') {
@@ -264,7 +267,7 @@ export class LegacyFront {
       return;
     }
     if (row.method === 'notifications/initialized') session.initialized = message;
-    this.#calls.notify(session, principal, message, row);
+    this.#lanes.notify(session, principal, message, row);
   }
 }
 
