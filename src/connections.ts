@@ -42,8 +42,13 @@ export class Connections {
   #consenting: Consenting | undefined;
   /** Once there is something to begin again with. */
   #again: (() => void) | undefined;
+  readonly #closing = new AbortController();
   readonly #waiting: Consenting = {
-    waitFor: async (id, ms) => this.#credentials?.consents.waitFor(id, ms) ?? new Failure('shutting_down'),
+    waitFor: async (id, ms, signal) => {
+      const until = AbortSignal.any([signal, this.#closing.signal]);
+      const waited = await this.#credentials?.consents.waitFor(id, ms, until);
+      return waited === undefined || this.#closing.signal.aborted ? new Failure('shutting_down') : waited;
+    },
   };
 
   constructor(config: Config, outside: ConnectionsOutside) {
@@ -154,6 +159,7 @@ export class Connections {
   }
 
   close(): void {
+    this.#closing.abort();
     this.#credentials?.close();
   }
 

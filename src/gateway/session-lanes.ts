@@ -59,7 +59,9 @@ export class SessionLanes {
       const { elicitationId } = failure.data ?? {};
       if (consenting === undefined || failure.reason !== 'consent_needed') throw failure;
       // What it offers is known then, and not before.
-      void consenting.waitFor(String(elicitationId), limits.sessionIdleMs).then((waited) => {
+      const over = new AbortController();
+      session.onEnd(() => over.abort());
+      void consenting.waitFor(String(elicitationId), limits.sessionIdleMs, over.signal).then((waited) => {
         if (waited !== 'done' || session.ended) return;
         for (const { method } of listKinds) session.downstream.deliver(notificationBytes(method), 'keep', method);
       });

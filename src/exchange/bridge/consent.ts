@@ -17,8 +17,8 @@ import { olderAsk } from './older.ts';
 
 /** Where a person's consent is waited for. */
 export interface Consenting {
-  /** Never rejects. */
-  waitFor(id: string, ms: number): Promise<'done' | Failure>;
+  /** Never rejects. Resolves soon after the signal: nobody wants to know any more. */
+  waitFor(id: string, ms: number, signal: AbortSignal): Promise<'done' | Failure>;
 }
 
 /** More scopes may be wanted once the first were given. A backend that is never content is not asked for ever. */
@@ -50,6 +50,7 @@ class ConsentingCall implements Call, CallSink {
   #withdraw: (() => void) | undefined;
   /** What the backend's last refusal came to. */
   #refusal = new Failure('consent_needed');
+  #waiting: AbortController | undefined;
   #consents = 0;
   #cancelled = false;
 
@@ -71,6 +72,7 @@ class ConsentingCall implements Call, CallSink {
   cancel(reason?: string): void {
     this.#cancelled = true;
     this.#withdraw?.();
+    this.#waiting?.abort();
     this.#call?.cancel(reason);
   }
 
@@ -135,7 +137,8 @@ class ConsentingCall implements Call, CallSink {
   async #goOn(page: Page): Promise<void> {
     const { consenting, askMs } = this.#means;
     const { elicitationId } = page;
-    const waited = await consenting.waitFor(elicitationId, askMs);
+    this.#waiting = new AbortController();
+    const waited = await consenting.waitFor(elicitationId, askMs, this.#waiting.signal);
     if (this.#cancelled) return;
     if (waited !== 'done') {
       this.#sink.settle({ kind: 'failure', failure: withPage(waited, page) });

@@ -105,11 +105,14 @@ async function main(): Promise<number> {
       console.log(`${row.id}  ${scenario.padEnd(38)} ${verdict}  ${count(checks, 'SUCCESS')} checks`);
       for (const { message } of wrong) console.log(`    ${message}`);
     }
-    const failed = new Set(left.map(({ scenario }) => scenario)).size;
-    failures += failed;
-    console.log(`${row.id}: ${played.length - failed} of ${played.length} scenarios\n`);
+    const failed = new Set(left.map(({ scenario }) => scenario));
+    failures += failed.size;
+    const deviating = new Set(all.map(({ scenario }) => scenario));
+    const excused = deviating.size - [...deviating].filter((scenario) => failed.has(scenario)).length;
+    const passed = played.length - deviating.size;
+    console.log(`${row.id}: ${passed} of ${played.length} scenarios passed, ${excused} are excused\n`);
     const title = `the kit's scenarios for clients, ${row.id}, with the gateway as the client`;
-    proofs.push({ title, passed: failed === 0, verifies: ['gateway:credentials:kit'] as const });
+    proofs.push({ title, passed: failed.size === 0, verifies: ['gateway:credentials:kit'] as const });
   }
   if (options.scenario === undefined && options.only === undefined) {
     await writeProofs('conformance-clients', { file: 'tests/conformance/clients/run.ts', startTime, proofs });

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { MemoryRecords } from '../../../src/store/memory-records.ts';
 import type { Records } from '../../../src/store/ports.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
-import { type Headers, until } from '../harness/client.ts';
+import type { Headers } from '../harness/client.ts';
 import { bearer, keyRing } from '../harness/credentials.ts';
 import { eras } from '../harness/eras.ts';
 import { type ConfigValue, launchGateway, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
@@ -142,10 +142,6 @@ export class Office {
     const gateway = await launchGateway(this.#config, this.#ports, port);
     onTestFinished(() => gateway.close(0));
     this.gateway = gateway;
-  }
-
-  waitForRefusal(count = 1): Promise<void> {
-    return until(() => this.backend.refusals >= count, 'the backend refuses');
   }
 }
 

@@ -1,7 +1,8 @@
 /** Calls that wait for a person: several at once, given up, of every kind, beside others that ask by themselves. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, open, send } from '../harness/client.ts';
+import { type Json, open, send, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, eras, modern } from '../harness/eras.ts';
 import { modernBackend } from '../harness/http-backend.ts';
 import { done, Office } from './office.ts';
@@ -71,6 +72,42 @@ describe('a call that nobody waits for any more', verifies('gateway:credentials:
     expect(await client.call('work', { again: true })).toMatchObject(done);
     const calls = office.backend.inner.of('tools/call').map(({ message }) => message.params.arguments);
     expect(calls).toEqual([{ again: true }]);
+  });
+});
+
+describe('what waits when the gateway ends', verifies('gateway:credentials:refused'), () => {
+  it.each(eras)('is told so, and leaves no timer behind (%s)', async (era) => {
+    const clock = new LeapClock();
+    const office = await Office.open({ backend: era, ports: { clock } });
+    const ada = office.employee('ada');
+    let asked: () => void = () => undefined;
+    const shown = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const client = await office.client({ client: era, door: 'single' }, ada, async () => {
+      asked();
+      return 'accept';
+    });
+    // Told where nobody can be asked, and waited for by the session all the same.
+    const other = await office.client({ client: 'legacy', door: 'single' }, office.employee('bob'), 'never');
+    expect((await other.call('work')).error.data.reason).toBe('consent_needed');
+    const answer = client.call('work').catch((error: unknown) => error);
+    await shown;
+    await office.gateway.close(0);
+    await answer;
+    await until(() => clock.pending === 0, 'no timer is left');
+  });
+
+  it('lets go of a page that a session waited for, with the session', async () => {
+    const clock = new LeapClock();
+    const office = await Office.open({ backend: 'modern', ports: { clock } });
+    const client = await office.client({ client: 'legacy', door: 'merged' }, office.employee('ada'), 'never');
+    await client.session?.end();
+    const before = clock.pending;
+    const one = await office.client({ client: 'legacy', door: 'single' }, office.employee('ada'), 'never');
+    await until(() => clock.pending > before, 'something is waited for');
+    await one.session?.end();
+    await until(() => clock.pending <= before, 'nothing is waited for');
   });
 });
 
