@@ -100,6 +100,10 @@ export class LiveBackend implements Backend {
     return this.#lanes.size === 0 && this.#probing === undefined && (this.#modern?.lane.isIdle ?? true);
   }
 
+  get hearers(): number {
+    return this.#listeners.size;
+  }
+
   get modern(): Lane | undefined {
     return this.#fresh(this.#options.clock.now()) === undefined ? undefined : this.#modern?.lane;
   }

@@ -11,6 +11,8 @@ import type { BackendNotes } from './notes.ts';
 export interface OwnBackend extends Backend {
   /** Nothing is under way: it can be closed and opened again without anybody noticing. */
   readonly isIdle: boolean;
+  /** Who hears of its changes. */
+  readonly hearers: number;
 }
 
 export interface PersonalOptions {
@@ -134,7 +136,7 @@ export class PersonalBackend implements Backend {
   #makeRoom(): void {
     if (this.#own.size < MOST_PRINCIPALS) return;
     for (const [key, { backend }] of this.#own) {
-      if (!backend.isIdle) continue;
+      if (!isUnused(backend)) continue;
       this.#end(key, backend);
       return;
     }
@@ -146,7 +148,7 @@ export class PersonalBackend implements Backend {
     const oldest = clock.now() - idleMs;
     for (const [key, { backend, usedAt }] of this.#own) {
       if (usedAt > oldest) break;
-      if (backend.isIdle) this.#end(key, backend);
+      if (isUnused(backend)) this.#end(key, backend);
     }
     this.#stopSweeping = clock.after(idleMs, () => this.#sweep());
   }
@@ -155,4 +157,9 @@ export class PersonalBackend implements Backend {
     this.#own.delete(key);
     backend.close().catch((cause: unknown) => this.#options.notes.odd('fault', 'closing a backend', cause));
   }
+}
+
+/** Its only hearer is ourselves. */
+function isUnused({ isIdle, hearers }: OwnBackend): boolean {
+  return isIdle && hearers <= 1;
 }

@@ -29,6 +29,8 @@ export interface CallRequest {
   readonly logLevel: string | undefined;
   /** Set in a later round that the gateway drives itself: replaces what the message carries. */
   readonly round?: { readonly inputResponses: Raw | undefined; readonly requestState: Raw | undefined };
+  /** Made again after a person was waited for: what is in force may be something else by now. */
+  readonly again?: boolean;
   /** `Mcp-Param-*` headers for backends that are reached over HTTP. */
   readonly paramHeaders?: Readonly<Record<string, string>>;
 }

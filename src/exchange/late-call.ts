@@ -1,10 +1,12 @@
 /** A call that is begun once the way to its backend stands. */
 import { Failure } from '../errors.ts';
+import type { StartCall } from './bridge/drive.ts';
 import type { Call, CallSink } from './call.ts';
 
 export class LateCall implements Call {
   readonly #sink: CallSink;
   #call: Call | undefined;
+  #heard: { readonly logLevel: string | undefined } | undefined;
   #cancelled = false;
 
   /** `begin` is given what was waited for, `giveBack` what came when nobody wanted it any more. */
@@ -19,6 +21,7 @@ export class LateCall implements Call {
   }
 
   hear(logLevel: string | undefined): void {
+    this.#heard = { logLevel };
     this.#call?.hear?.(logLevel);
   }
 
@@ -28,8 +31,12 @@ export class LateCall implements Call {
   }
 
   #found<T>(way: T, begin: (way: T) => Call, giveBack: (way: T) => void): void {
-    if (this.#cancelled) giveBack(way);
-    else this.#call = begin(way);
+    if (this.#cancelled) {
+      giveBack(way);
+      return;
+    }
+    this.#call = begin(way);
+    if (this.#heard !== undefined) this.#call.hear?.(this.#heard.logLevel);
   }
 
   #failed(error: unknown): void {
@@ -37,4 +44,14 @@ export class LateCall implements Call {
     const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });
     this.#sink.settle({ kind: 'failure', failure });
   }
+}
+
+/** A lane that was held for one call is given back with it: whoever calls again takes another. */
+export function onceThen(first: StartCall, later: StartCall): StartCall {
+  let isFirst = true;
+  return (request, sink) => {
+    const start = isFirst ? first : later;
+    isFirst = false;
+    return start(request, sink);
+  };
 }

@@ -105,7 +105,9 @@ export class Hub {
   #end(watch: Watch): void {
     watch.stop();
     watch.listening?.close();
-    this.#watches.delete(watch.principal === undefined ? watch.backend : keyOf(watch.backend, watch.principal));
+    const key = watch.principal === undefined ? watch.backend : keyOf(watch.backend, watch.principal);
+    // Another may be there in its place since.
+    if (this.#watches.get(key) === watch) this.#watches.delete(key);
   }
 
   /** It is no longer there, or another one under the same name. */

@@ -128,8 +128,18 @@ export class LegacyCalls {
     }
     const paramHeaders = this.#paramHeaders(cleared, lane, row);
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
+    let isGivenBack = false;
     const start = this.#withConsent(
-      eachRoundAnew(exchange, grant, (given) => this.#starter(session, lane, row, { ...cleared, grant: given })),
+      eachRoundAnew(exchange, grant, (given) => {
+        const bound = { ...cleared, grant: given };
+        const first = this.#starter(session, lane, row, bound);
+        return (next, sink) => {
+          // A lane that was held for one call is given back with it.
+          const isLate = isGivenBack && lane.release !== undefined;
+          isGivenBack = true;
+          return isLate ? this.#later(session, row, bound)(next, sink) : first(next, sink);
+        };
+      }),
     );
     new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
   }
@@ -140,18 +150,7 @@ export class LegacyCalls {
     const { row } = exchange;
     const { target, grant } = cleared;
     if (this.#rooms.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
-    const starter =
-      (given: Grant): StartCall =>
-      (next, sink) => {
-        const bound = { ...cleared, grant: given };
-        return LateCall.after(
-          this.#wayFor(session, bound, row),
-          sink,
-          ({ lane, paramHeaders }) =>
-            this.#starter(session, lane, row, bound)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
-          ({ lane }) => lane.release?.(),
-        );
-      };
+    const starter = (given: Grant) => this.#later(session, row, { ...cleared, grant: given });
     const anew = this.#withConsent(eachRoundAnew(exchange, grant, starter));
     new LegacyDrive(
       { ...this.#rooms, session },
@@ -159,6 +158,18 @@ export class LegacyCalls {
       callRequest(session, exchange, target.message),
       anew,
     ).begin();
+  }
+
+  /** On a lane that is found when the call is made. */
+  #later(session: Session, row: MethodRow, bound: Bound): StartCall {
+    return (next, sink) =>
+      LateCall.after(
+        this.#wayFor(session, bound, row),
+        sink,
+        ({ lane, paramHeaders }) =>
+          this.#starter(session, lane, row, bound)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
+        ({ lane }) => lane.release?.(),
+      );
   }
 
   async #wayFor(session: Session, cleared: Bound, row: MethodRow) {

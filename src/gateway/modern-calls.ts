@@ -10,7 +10,7 @@ import { Watching } from '../exchange/bridge/watching.ts';
 import type { CallRequest } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
-import { LateCall } from '../exchange/late-call.ts';
+import { LateCall, onceThen } from '../exchange/late-call.ts';
 import type { Principal } from '../identity/principal.ts';
 import { spliceMessage } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
@@ -75,14 +75,22 @@ export class ModernCalls {
       return;
     }
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo: undefined };
-    const start: StartCall = (next, sink) =>
+    new ModernDrive(this.#rooms, parties, exchange, request).begin(this.#withConsent(this.#later(bound)));
+  }
+
+  /** On a lane that is found when the call is made. */
+  #later(bound: Bound): StartCall {
+    return (next, sink) =>
       LateCall.after(
         this.#laneOf(bound),
         sink,
-        (lane) => this.#starter(bound, lane)(next, sink),
+        (lane) => {
+          const own = this.#withOwnState(bound, lane);
+          const { message } = own.request;
+          return this.#starter(own, lane)(own === bound ? next : { ...next, message }, sink);
+        },
         (lane) => lane.release?.(),
       );
-    new ModernDrive(this.#rooms, parties, exchange, request).begin(this.#withConsent(start));
   }
 
   /** With everything that has to hold before a call; rejects with a Failure where it does not. */
@@ -182,7 +190,9 @@ export class ModernCalls {
     const { exchange, request, principal, endpoint, rounds, target } = bound;
     const { serverInfo } = lane.discovery;
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
-    const start = this.#withConsent(this.#starter(bound, lane));
+    const first = this.#starter(bound, lane);
+    const isAsked = this.#rooms.consenting !== undefined;
+    const start = isAsked ? this.#withConsent(onceThen(first, this.#later(bound))) : first;
     new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin(start);
   }
 

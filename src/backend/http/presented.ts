@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { HeaderRecord, Presenter } from '../../credentials/presenter.ts';
+import type { HeaderRecord, Presenter, Refusal } from '../../credentials/presenter.ts';
 import { Failure } from '../../errors.ts';
 import { closedByUs } from './context.ts';
 import type { CallPool, CallPools } from './pool.ts';
@@ -61,14 +61,12 @@ interface Means {
   wait<T>(promise: Promise<T>): Promise<T>;
 }
 
-class Attempts implements Dispatcher.DispatchHandler {
+/** One request, until it is answered with something else than a refusal, or nothing better can be presented. */
+class Attempts {
   readonly #means: Means;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Dispatcher.DispatchHandler;
-  #presented: HeaderRecord = {};
   #count = 0;
-  #refusal: { readonly status: number; readonly wwwAuthenticate: readonly string[] } | undefined;
-  #refusalBytes = 0;
   #over = false;
 
   constructor(means: Means, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
@@ -80,8 +78,56 @@ class Attempts implements Dispatcher.DispatchHandler {
   /** Throws a Failure where there is no room; everything else is told to the handler. */
   begin(): void {
     const headers = this.#means.presenter.headers();
-    if (headers instanceof Promise) this.#sendWhenGiven(headers);
+    if (headers instanceof Promise) void this.#sendWhenGiven(headers);
     else this.#send(headers);
+  }
+
+  get isLast(): boolean {
+    return this.#count >= ATTEMPTS;
+  }
+
+  /** Resolves when it is known whether there is anything better, whatever came of it. */
+  improve(refusal: Refusal): Promise<void> {
+    const { presenter } = this.#means;
+    return this.#sendWhenGiven(presenter.refused(refusal).then(() => presenter.headers()));
+  }
+
+  #sendWhenGiven(headers: Promise<HeaderRecord>): Promise<void> {
+    return this.#means
+      .wait(headers)
+      .then((given) => this.#send(given))
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  #send(presented: HeaderRecord): void {
+    this.#count += 1;
+    const options = { ...this.#options, headers: withCredentials(this.#options.headers, presented) };
+    this.#means.pool.dispatch(options, new Attempt(this, this.#means.pool, this.#handler, presented));
+  }
+
+  #fail(error: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    const failure = error instanceof Error ? error : new Failure('internal_error', { cause: error });
+    this.#handler.onResponseError?.(neverStarted, failure);
+  }
+}
+
+/** One time that it is sent. */
+class Attempt implements Dispatcher.DispatchHandler {
+  readonly #attempts: Attempts;
+  readonly #pool: CallPool;
+  readonly #handler: Dispatcher.DispatchHandler;
+  readonly #presented: HeaderRecord;
+  #isRefused = false;
+  #isDone = false;
+  #refusalBytes = 0;
+
+  constructor(attempts: Attempts, pool: CallPool, handler: Dispatcher.DispatchHandler, presented: HeaderRecord) {
+    this.#attempts = attempts;
+    this.#pool = pool;
+    this.#handler = handler;
+    this.#presented = presented;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
@@ -94,16 +140,22 @@ class Attempts implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
     text?: string,
   ): void {
-    const challenges = challengesIn(headers);
+    const wwwAuthenticate = challengesIn(headers);
     // A 403 that demands nothing has nothing to do with what was presented.
-    if ((status === 401 || (status === 403 && challenges.length > 0)) && this.#count < ATTEMPTS) {
-      this.#refusal = { status, wwwAuthenticate: challenges };
-      this.#refusalBytes = 0;
-    } else this.#handler.onResponseStart?.(controller, status, headers, text);
+    const isRefusal = status === 401 || (status === 403 && wwwAuthenticate.length > 0);
+    if (!isRefusal || this.#attempts.isLast) {
+      this.#handler.onResponseStart?.(controller, status, headers, text);
+      return;
+    }
+    this.#isRefused = true;
+    // The head says it all. What follows has until then to come to its end, so that the connection can be kept.
+    void this.#attempts.improve({ status, wwwAuthenticate, presented: this.#presented }).then(() => {
+      if (!this.#isDone) controller.abort(closedByUs);
+    });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#refusal === undefined) this.#handler.onResponseData?.(controller, chunk);
+    if (!this.#isRefused) this.#handler.onResponseData?.(controller, chunk);
     else {
       this.#refusalBytes += chunk.byteLength;
       if (this.#refusalBytes > REFUSAL_BYTES) controller.abort(closedByUs);
@@ -111,46 +163,18 @@ class Attempts implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
-    this.#means.pool.done();
-    if (this.#refusal === undefined) this.#handler.onResponseEnd?.(controller, trailers);
-    else this.#improve();
+    this.#done();
+    if (!this.#isRefused) this.#handler.onResponseEnd?.(controller, trailers);
   }
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
-    this.#means.pool.done();
-    // The refusal is known, whatever became of the rest of it.
-    if (this.#refusal !== undefined) this.#improve();
-    else this.#handler.onResponseError?.(controller, error);
+    this.#done();
+    if (!this.#isRefused) this.#handler.onResponseError?.(controller, error);
   }
 
-  #improve(): void {
-    const refusal = this.#refusal;
-    this.#refusal = undefined;
-    if (refusal === undefined) return;
-    const { presenter } = this.#means;
-    const better = presenter.refused({ ...refusal, presented: this.#presented });
-    this.#sendWhenGiven(better.then(() => presenter.headers()));
-  }
-
-  #sendWhenGiven(headers: Promise<HeaderRecord>): void {
-    this.#means
-      .wait(headers)
-      .then((given) => this.#send(given))
-      .catch((error: unknown) => this.#fail(error));
-  }
-
-  #send(headers: HeaderRecord): void {
-    this.#presented = headers;
-    this.#count += 1;
-    const options = { ...this.#options, headers: withCredentials(this.#options.headers, headers) };
-    this.#means.pool.dispatch(options, this);
-  }
-
-  #fail(error: unknown): void {
-    if (this.#over) return;
-    this.#over = true;
-    const failure = error instanceof Error ? error : new Failure('internal_error', { cause: error });
-    this.#handler.onResponseError?.(neverStarted, failure);
+  #done(): void {
+    this.#isDone = true;
+    this.#pool.done();
   }
 }
 

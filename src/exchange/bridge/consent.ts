@@ -51,6 +51,8 @@ class ConsentingCall implements Call, CallSink {
   /** What the backend's last refusal came to. */
   #refusal = new Failure('consent_needed');
   #waiting: AbortController | undefined;
+  /** What the client wants to hear, where it said so since. */
+  #heard: { readonly logLevel: string | undefined } | undefined;
   #consents = 0;
   #cancelled = false;
 
@@ -61,11 +63,13 @@ class ConsentingCall implements Call, CallSink {
   }
 
   begin(): this {
-    this.#call = this.#means.start(this.#request, this);
+    const again = this.#consents > 0;
+    this.#call = this.#means.start(again ? { ...this.#request, ...this.#heard, again } : this.#request, this);
     return this;
   }
 
   hear(logLevel: string | undefined): void {
+    this.#heard = { logLevel };
     this.#call?.hear?.(logLevel);
   }
 
@@ -128,7 +132,7 @@ class ConsentingCall implements Call, CallSink {
     this.#withdraw = undefined;
     if (this.#cancelled) return;
     const action = 'result' in reply ? actionOf(reply.result) : undefined;
-    if (action === 'accept') void this.#goOn(page);
+    if (action === 'accept') this.#goOn(page).catch((error: unknown) => this.#broke(error));
     else if (action === undefined) this.#tell(page);
     else this.#sink.settle({ kind: 'failure', failure: new Failure('ask_declined') });
   }
@@ -147,6 +151,10 @@ class ConsentingCall implements Call, CallSink {
     const complete = notificationBytes('notifications/elicitation/complete', JSON.stringify({ elicitationId }));
     this.#sink.notify(skimMessage(complete) as Notification);
     this.begin();
+  }
+
+  #broke(cause: unknown): void {
+    if (!this.#cancelled) this.#sink.settle({ kind: 'failure', failure: new Failure('internal_error', { cause }) });
   }
 
   #tell(page: Page): void {

@@ -126,7 +126,8 @@ export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promi
 export function eachRoundAnew(exchange: Exchange, first: Grant, starter: (grant: Grant) => StartCall): StartCall {
   let grant = first;
   return (next, sink) => {
-    if (next.round === undefined || grant.again === undefined) return starter(grant)(next, sink);
+    const isLater = next.round !== undefined || next.again === true;
+    if (!isLater || grant.again === undefined) return starter(grant)(next, sink);
     grant.over?.({ outcome: 'asked' });
     exchange.watch(undefined);
     const round = new Round(sink);

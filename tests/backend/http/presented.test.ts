@@ -104,6 +104,16 @@ describe('what a principal presents', () => {
     expect(tokens.refusals).toEqual([]);
   });
 
+  it('is bettered as soon as the refusal is known, however long its body takes', async () => {
+    const endless: Answer = (response) => {
+      response.writeHead(401, { 'content-type': 'application/json', 'www-authenticate': challenge });
+      response.write('{');
+    };
+    const { backend, send } = await presenting([endless, json(200, result(1))], new Tokens(['old', 'new']));
+    expect((await send()).endings).toEqual(['answered']);
+    await backend.closed(0);
+  });
+
   it('ends in the failure that says why there is nothing better', async () => {
     const { send } = await presenting([refuse(401)], new Tokens(['a']));
     const recorder = await send();
