@@ -138,6 +138,13 @@ describe('records', () => {
     );
   });
 
+  test('hold the beginning of a name that is too long, and its length', () => {
+    const { name, nameLength } = JSON.parse(auditLine(record('x'.repeat(100_000))));
+    expect({ name, nameLength }).toEqual({ name: 'x'.repeat(1024), nameLength: 100_000 });
+    const longest = record('y'.repeat(1024));
+    expect(JSON.parse(auditLine(longest))).toEqual(longest);
+  });
+
   test('name a principal without its claims', () => {
     const principal = token({ sub: 'alice', client_id: 'app', secret: 's' });
     expect(JSON.parse(JSON.stringify(auditedPrincipal(principal)))).toEqual({
