@@ -62,14 +62,16 @@ export class RpcFront implements RpcGate {
   }
 
   #enter(turn: RpcTurn, who: Principal | Failure): void {
-    const { endpoint, message, reply } = turn;
+    const { endpoint, leave, message, reply } = turn;
     let messages = unreadOf(message);
     try {
       if (who instanceof Failure) throw who;
       if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
       this.#pass(turn, who, messages);
     } catch (error) {
-      refuseAll(reply, this.#rooms.fault(error), message.kind === 'batch', idsOf(messages));
+      const failure = this.#rooms.fault(error);
+      if (!(who instanceof Failure)) leave.refused({ principal: who, endpoint }, failure);
+      refuseAll(reply, failure, message.kind === 'batch', idsOf(messages));
     }
   }
 
