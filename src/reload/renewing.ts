@@ -88,7 +88,7 @@ export class Renewing {
     if (this.#listening !== undefined) this.open(this.#listening, this.#own);
     gateway.renew({
       gone,
-      closed: new Set(found.endpoints.removed),
+      closed: new Set(found.closed),
       lists,
       isWelcome: (path, principal) => door.admits(path, principal),
     });
