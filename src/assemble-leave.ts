@@ -44,6 +44,7 @@ export class Leaves {
   #rates: Rates | undefined;
   #writer: Audit | undefined;
   #place: AuditTarget | undefined;
+  readonly #closing = new Set<Promise<void>>();
   #names: UnmatchedNames | undefined;
 
   constructor(options: LeaveOptions) {
@@ -74,8 +75,9 @@ export class Leaves {
     this.#names?.read(endpoint, list, view);
   }
 
+  /** Also of places that were left for others, and are still being written to. */
   async close(withinMs: number): Promise<void> {
-    await this.#writer?.close(withinMs);
+    await Promise.all([...this.#closing, this.#writer?.close(withinMs)]);
   }
 
   /** What was allowed under an earlier config is recorded when it is over, in the place that there is by then. */
@@ -84,11 +86,17 @@ export class Leaves {
     const { audit } = config;
     if (audit === undefined) return undefined;
     if (!isSame(this.#place, audit.to)) {
-      void this.#writer?.close(AUDIT_CLOSE_MS);
+      this.#leave(this.#writer);
       this.#writer = writerFor(config, this.#options);
       this.#place = audit.to;
     }
     return { write: (record) => this.#writer?.write(record), close: (withinMs) => this.close(withinMs) };
+  }
+
+  #leave(writer: Audit | undefined): void {
+    if (writer === undefined) return;
+    const closing = writer.close(AUDIT_CLOSE_MS).finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
   }
 }
 

@@ -102,11 +102,15 @@ describe('records', () => {
     const held = heldSink();
     const { writer, lost } = writerFor(held.sink);
     writer.write(record('a'));
-    await held.next();
+    const first = await held.next();
     writer.write(record('b'));
     await writer.close(1);
     writer.write(record('c'));
-    expect(lost).toEqual(['1 full', '1 full']);
+    expect(lost).toEqual(['2 full', '1 full']);
+    // Told already.
+    first.fail();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(lost).toHaveLength(2);
   });
 
   test('are lines that hold what they hold, whatever stands in them', () => {
