@@ -38,12 +38,27 @@ export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'service
   return { endpoints: endpoints.map(({ path }) => path), backends: [...backends, ...services].map(({ name }) => name) };
 }
 
+/** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */
+export interface MadeLeave {
+  readonly leave: Leave;
+  readonly rates: Rates | undefined;
+  readonly names: UnmatchedNames | undefined;
+  /** Undefined where records go on to the place that there is. */
+  readonly moved: Moved | undefined;
+}
+
+interface Moved {
+  readonly writer: Audit;
+  readonly place: AuditTarget;
+}
+
 /** One `Leave` after the other, and what they have in common: the measures of rates, and the place of the records. */
 export class Leaves {
   readonly #options: LeaveOptions;
   #rates: Rates | undefined;
   #writer: Audit | undefined;
   #place: AuditTarget | undefined;
+  readonly #closing = new Set<Promise<void>>();
   #names: UnmatchedNames | undefined;
 
   constructor(options: LeaveOptions) {
@@ -51,22 +66,39 @@ export class Leaves {
     this.#writer = options.audit;
   }
 
-  make(config: Config): Leave {
-    const { policy, rates, generation, backends } = config;
+  /** Changes nothing. */
+  make(config: Config): MadeLeave {
+    const { policy, generation, backends } = config;
     const options = this.#options;
     const world = worldOf(config);
     const now = () => options.clock.now();
-    this.#rates = rates.length === 0 ? undefined : new Rates(rates, world, now, policy?.groupsClaim, this.#rates);
-    const audit = this.#auditFor(config);
+    const rates =
+      config.rates.length === 0 ? undefined : new Rates(config.rates, world, now, policy?.groupsClaim, this.#rates);
+    const hasTrail = options.audit !== undefined || config.audit !== undefined;
     const warn = (text: string, facts: Readonly<Record<string, unknown>>) => options.log.warn(facts, text);
-    this.#names = policy && new UnmatchedNames(policy, config.endpoints, warn);
-    return new Leave({
+    const leave = new Leave({
       policy: policy && compilePolicy(policy, world, generation),
-      rates: this.#rates,
-      records: audit && new Records({ ...options, audit, arguments: config.audit?.arguments }),
+      rates,
+      records: hasTrail
+        ? new Records({ ...options, audit: this.#trail, arguments: config.audit?.arguments })
+        : undefined,
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
     });
+    const names = policy && new UnmatchedNames(policy, config.endpoints, warn);
+    return { leave, rates, names, moved: this.#moved(config) };
+  }
+
+  /** From now on it is in force. Cannot fail. */
+  adopt({ leave, rates, names, moved }: MadeLeave): Leave {
+    this.#rates = rates;
+    this.#names = names;
+    if (moved !== undefined) {
+      this.#retire(this.#writer);
+      this.#writer = moved.writer;
+      this.#place = moved.place;
+    }
+    return leave;
   }
 
   /** A list was read of every backend behind the endpoint: rules may name what is not in it. */
@@ -74,29 +106,33 @@ export class Leaves {
     this.#names?.read(endpoint, list, view);
   }
 
+  /** Also of places that were left for others, and are still being written to. */
   async close(withinMs: number): Promise<void> {
-    await this.#writer?.close(withinMs);
+    await Promise.all([...this.#closing, this.#writer?.close(withinMs)]);
   }
 
   /** What was allowed under an earlier config is recorded when it is over, in the place that there is by then. */
-  #auditFor(config: Config): Audit | undefined {
-    if (this.#options.audit !== undefined) return this.#options.audit;
-    const { audit } = config;
-    if (audit === undefined) return undefined;
-    if (!isSame(this.#place, audit.to)) {
-      void this.#writer?.close(AUDIT_CLOSE_MS);
-      this.#writer = writerFor(config, this.#options);
-      this.#place = audit.to;
-    }
-    return { write: (record) => this.#writer?.write(record), close: (withinMs) => this.close(withinMs) };
+  readonly #trail: Audit = {
+    write: (record) => this.#writer?.write(record),
+    close: (withinMs) => this.close(withinMs),
+  };
+
+  #moved({ audit }: Config): Moved | undefined {
+    if (this.#options.audit !== undefined || audit === undefined || isSame(this.#place, audit.to)) return undefined;
+    return { writer: writerFor(audit.to, this.#options), place: audit.to };
+  }
+
+  #retire(writer: Audit | undefined): void {
+    if (writer === undefined) return;
+    const closing = writer.close(AUDIT_CLOSE_MS).finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
   }
 }
 
-function writerFor({ audit }: Config, options: LeaveOptions): Audit | undefined {
-  if (audit === undefined) return undefined;
+function writerFor(place: AuditTarget, options: LeaveOptions): Audit {
   const { log, counters, clock, timeOfDay, stdoutIsProtocol } = options;
   return new AuditWriter({
-    sink: auditSink(audit.to, process, stdoutIsProtocol),
+    sink: auditSink(place, process, stdoutIsProtocol),
     now: timeOfDay,
     after: (ms, action) => clock.after(ms, action),
     lost: (count, why, cause) => {

@@ -153,7 +153,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const backends: Backends = new Backends(config.backends.map(makeBackend));
   const { stdoutIsProtocol = false } = options;
   const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay: now, stdoutIsProtocol });
-  const inForce = new InForce(generationOf(config, leaves.make(config)));
+  const inForce = new InForce(generationOf(config, leaves.adopt(leaves.make(config))));
   const occupied = new Occupied();
   const shelf = new Shelf(limits, () => clock.now());
   const hub = new Hub(backends, shelf, clock);

@@ -54,7 +54,7 @@ export class Spine implements Gateway {
     const { leave } = asOf;
     const endpoint = asOf.endpoints.get(path);
     const era = eraOf(message, header('mcp-protocol-version'));
-    if (endpoint === undefined) {
+    if (endpoint === undefined || endpoint.protocol !== undefined) {
       reply.refuse(new Failure('path_not_found'), era);
       return;
     }

@@ -63,7 +63,9 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
     renew: (next) => assembled.renew(next),
     // The client that started us can go nowhere else.
     refuses: ({ endpoints }) =>
-      endpoints.some((other) => other.path === path) ? undefined : `its client is at ${path}, which is gone`,
+      endpoints.some((other) => other.path === path && other.protocol === undefined)
+        ? undefined
+        : `its client is at ${path}, where there is no MCP any more`,
   });
   reloader.watch();
   reloadOnSignal(() => reloader.reload());

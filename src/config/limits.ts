@@ -41,7 +41,7 @@ export const limitTable = {
   headerBytes: bytes(16 * KiB, 1 * KiB),
   /** Real messages nest ten deep. Readers that recurse overflow at some thousands. */
   jsonDepth: count(128, 8, 1000),
-  /** Members of one batch at a JSON-RPC endpoint: each is a decision and a record. A client that gathers its calls has hundreds. */
+  /** Members of one batch: each is a decision and a record. A client that gathers its calls has hundreds. */
   batchMembers: count(1000, 1, 100_000),
   /** A client that needs longer for its headers is holding a socket, not sending a request. */
   headersMs: time(10 * s, 100),

@@ -52,6 +52,7 @@ export function readAudit(
   }
   const target: AuditTarget = isStream ? { kind: to } : { kind: 'file', path: resolve(directory, to), maxBytes, keep };
   if (recorded === undefined) return { to: target };
-  const { of, redact = usualSecrets, maxBytes: most = ARGUMENT_BYTES } = recorded;
-  return { to: target, arguments: { of, redact, maxBytes: most } };
+  const { of, redact = [], maxBytes: most = ARGUMENT_BYTES } = recorded;
+  // Whoever names a secret of their own does not mean that the usual ones are none.
+  return { to: target, arguments: { of, redact: [...usualSecrets, ...redact], maxBytes: most } };
 }

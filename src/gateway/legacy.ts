@@ -180,7 +180,8 @@ export class LegacyFront {
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     const denied = denyBatch(endpoint.profile, session.client.revision);
     if (denied !== undefined) throw denied;
-    const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? this.#rooms.limits.jsonDepth });
+    const { jsonDepth, batchMembers } = this.#rooms.limits;
+    const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? jsonDepth, members: batchMembers });
     demandScopes(this.#rooms, turn, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);

@@ -20,6 +20,15 @@ function list(name: string, items: readonly string[] | undefined): string {
   return `,"${name}":[${items.length === 1 ? quoted(items[0] as string) : items.map(quoted).join(',')}]`;
 }
 
+/** A name is what the client says it is, of any length; no tool has a longer one, and resources hardly. */
+const NAME_CHARACTERS = 1024;
+
+/** Of a longer one its beginning, and how long it was. */
+function nameText(name: string | undefined): string {
+  if (name === undefined || name.length <= NAME_CHARACTERS) return member('name', name);
+  return `${member('name', name.slice(0, NAME_CHARACTERS))},"nameLength":${name.length}`;
+}
+
 /** Each principal has one of these, for as long as it is there. */
 const principals = new WeakMap<AuditedPrincipal, string>();
 
@@ -44,7 +53,7 @@ export function auditLine(record: AuditRecord): string {
     member('endpoint', record.endpoint) +
     member('backend', record.backend) +
     member('action', record.action) +
-    member('name', record.name) +
+    nameText(record.name) +
     (durationMs === undefined ? '' : `,"durationMs":${durationMs}`) +
     member('outcome', record.outcome) +
     member('traceId', record.traceId) +

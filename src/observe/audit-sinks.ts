@@ -15,7 +15,18 @@ export function auditSink(to: AuditTarget, streams: Streams, stdoutIsProtocol: b
   return streamSink(to.kind === 'stdout' && !stdoutIsProtocol ? streams.stdout : streams.stderr);
 }
 
+/** A stream outlives the sinks that a reload makes for it. */
+const guarded = new WeakSet<Writable>();
+
+/** A reader that went away (EPIPE) is told to each write, and counted there; untold, it would end the process. */
+function guard(stream: Writable): void {
+  if (guarded.has(stream)) return;
+  guarded.add(stream);
+  stream.on('error', () => undefined);
+}
+
 function streamSink(stream: Writable): AuditSink {
+  guard(stream);
   return {
     write: (lines) =>
       new Promise((resolve, reject) => {

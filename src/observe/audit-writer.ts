@@ -33,6 +33,8 @@ export class AuditWriter implements Audit {
   readonly #queueBytes: number;
   #lines: string[] = [];
   #bytes = 0;
+  /** Handed over, and not known to have got there. */
+  #inFlight = 0;
   #unwritten = 0;
   #writing: Promise<void> | undefined;
   #closed = false;
@@ -66,8 +68,10 @@ export class AuditWriter implements Audit {
     });
     await Promise.race([this.#finish(), late]);
     stop();
-    if (this.#lines.length > 0) this.#lose(this.#lines.length, 'full');
+    const left = this.#inFlight + this.#lines.length;
+    this.#inFlight = 0;
     this.#lines = [];
+    this.#lose(left, 'full');
   }
 
   async #finish(): Promise<void> {
@@ -83,12 +87,14 @@ export class AuditWriter implements Audit {
       this.#lines = [];
       this.#bytes = 0;
       const notice = told === 0 ? '' : `${JSON.stringify({ time: this.#time(), lost: told })}\n`;
+      this.#inFlight = lines.length;
       try {
         await this.#options.sink.write(notice + lines.join(''));
         this.#unwritten -= told;
       } catch (cause) {
-        this.#lose(lines.length, 'failed', cause);
+        this.#lose(this.#inFlight, 'failed', cause);
       }
+      this.#inFlight = 0;
     }
     this.#writing = undefined;
   }
@@ -105,6 +111,7 @@ export class AuditWriter implements Audit {
   }
 
   #lose(count: number, why: 'full' | 'failed', cause?: unknown): void {
+    if (count === 0) return;
     this.#unwritten += count;
     this.#options.lost(count, why, cause);
   }

@@ -41,7 +41,7 @@ const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** Why a message is refused before rules are asked, where it is for its form. A tool's name and an elicitation are known to them. */
 const formReasons: ReadonlySet<Reason> = new Set([
-  ...(['unsupported_mcp_batch', 'unsupported_version', 'unsupported_version_header'] as const),
+  ...(['unsupported_batch', 'unsupported_mcp_batch', 'unsupported_version', 'unsupported_version_header'] as const),
   ...(['not_acceptable', 'body_too_large', 'too_deep'] as const),
 ]);
 

@@ -1,6 +1,7 @@
 /**
  * How much a principal, a tool or a backend is given: requests a second, and calls at the same time. All limits that a request
- * meets are looked at before any of them counts it, so that what is refused costs nothing.
+ * meets are looked at before any of them counts it, so that what a limit refuses costs nothing. Each member of a batch is a
+ * request: those that were admitted before another one was denied have been counted, though nothing of the batch is done.
  */
 import { type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
 import { Inquiry, type Question } from './question.ts';

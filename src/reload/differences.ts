@@ -8,6 +8,8 @@ export interface Differences {
   readonly services: Changed<ServiceConfig>;
   /** By path. */
   readonly endpoints: Changed<string>;
+  /** Paths at which nobody who is there can stay: nothing is there any more, or something that speaks another protocol. */
+  readonly closed: readonly string[];
   readonly policy: boolean;
   readonly identity: boolean;
   /** One sentence each, for people. Empty: nothing is another. */
@@ -31,6 +33,8 @@ export function differences(before: Config, next: Config): Differences {
     removed: places.removed,
     changed: places.changed.map(({ path }) => path),
   };
+  const protocols = new Map(before.endpoints.map(({ path, protocol }) => [path, protocol]));
+  const others = places.changed.filter(({ path, protocol }) => protocols.get(path) !== protocol);
   const has = (key: (typeof whole)[number]['key']) => !isSame(before[key], next[key]);
   const told = [
     ...tell('backend', backends, ({ name }) => name),
@@ -44,6 +48,7 @@ export function differences(before: Config, next: Config): Differences {
     backends,
     services,
     endpoints,
+    closed: [...places.removed, ...others.map(({ path }) => path)],
     policy: has('policy'),
     identity: has('identity'),
     told,

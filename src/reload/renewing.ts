@@ -71,24 +71,25 @@ export class Renewing {
     const { added, changed, removed } = found.backends;
     const gone = new Set([...removed, ...changed.map(({ name }) => name)]);
     const lists = changedLists(before, next, found, backends);
-    const leave = leaves.make(next);
+    const madeLeave = leaves.make(next);
     const room = found.identity ? makeRoom(next.identity) : undefined;
-    connections.renew(next);
     const made = [...added, ...changed].map(makeBackend);
     const madeServices = [...found.services.added, ...found.services.changed].map(makeService);
 
+    // First, as the only one of these steps that does more than replace what there is.
+    connections.renew(next);
     this.#config = next;
     for (const name of found.services.removed) this.#retireService(name);
     for (const { name } of found.services.changed) this.#retireService(name);
     for (const service of madeServices) services.set(service.name, service);
     for (const name of gone) this.#retire(name);
     for (const backend of made) backends.set(backend);
-    inForce.renew(generationOf(next, leave));
+    inForce.renew(generationOf(next, leaves.adopt(madeLeave)));
     if (room !== undefined) door.refit(room);
     if (this.#listening !== undefined) this.open(this.#listening, this.#own);
     gateway.renew({
       gone,
-      closed: new Set(found.endpoints.removed),
+      closed: new Set(found.closed),
       lists,
       isWelcome: (path, principal) => door.admits(path, principal),
     });

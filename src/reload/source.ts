@@ -47,7 +47,12 @@ export class ConfigSource {
   }
 }
 
+/** What cannot be looked at has a stamp too: it is asked for by a timer, where nobody would catch anything. */
 function stampOf(file: string): string {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeMs}`;
+  try {
+    const { ino, size, mtimeMs } = statSync(file);
+    return `${ino} ${size} ${mtimeMs}`;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  }
 }

@@ -9,9 +9,13 @@ const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+export interface BatchLimits extends ReadLimits {
+  readonly members: number;
+}
+
 /** Strict. One unreadable member spoils the whole: a batch is served or refused as one. */
-export function readBatch(batch: Batch, limits: ReadLimits): Message[] {
-  const parts = splitBatch(batch.bytes, 'parse_error');
+export function readBatch(batch: Batch, limits: BatchLimits): Message[] {
+  const parts = splitBatch(batch.bytes, 'parse_error', limits.members);
   if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
   const inner = { depth: limits.depth - 1 };
   return parts.map((part) => {
@@ -36,9 +40,10 @@ export function skimBatch(batch: Batch): Message[] {
 
 /**
  * Cuts at the commas between the members. Only brackets and strings are looked at; whatever that misjudges, the reader
- * of the member meets again.
+ * of the member meets again. Nothing is looked at behind the last member that may be there: one of two bytes costs a
+ * hundred to hold.
  */
-export function splitBatch(bytes: Uint8Array, reason: Reason): Uint8Array[] {
+export function splitBatch(bytes: Uint8Array, reason: Reason, most = Number.POSITIVE_INFINITY): Uint8Array[] {
   const end = bytes.byteLength;
   const broken = (at: number): Failure => new Failure(reason, { data: { offset: at } });
   const parts: Uint8Array[] = [];
@@ -48,6 +53,7 @@ export function splitBatch(bytes: Uint8Array, reason: Reason): Uint8Array[] {
   if (i < end && bytes[i] === CLOSE_BRACKET) i++;
   else {
     for (;;) {
+      if (parts.length >= most) throw new Failure('invalid_batch', { message: `More than ${most} in one batch` });
       const start = i;
       const after = passOver(bytes, start, reason);
       parts.push(bytes.subarray(start, after));

@@ -3,7 +3,7 @@
  * Read as strictly as everything that clients send. https://www.jsonrpc.org/specification
  */
 import { Failure, type Reason } from '../errors.ts';
-import { splitBatch } from './batch.ts';
+import { type BatchLimits, splitBatch } from './batch.ts';
 import type { Batch, Member, Span } from './message.ts';
 import type { OutlineReader } from './outline.ts';
 import { type ReadLimits, readStrictly } from './scan.ts';
@@ -28,20 +28,15 @@ export interface RpcAnswer {
 
 export type RpcMessage = RpcCall | RpcAnswer;
 
-export interface RpcBatchLimits extends ReadLimits {
-  readonly members: number;
-}
-
 /** Of a batch no member is read before somebody asks for it. */
 export function readRpc(bytes: Uint8Array, limits: ReadLimits): RpcMessage | Batch {
   return readStrictly(bytes, limits, toRpc);
 }
 
 /** One unreadable member spoils the whole: what the service would make of the others, nobody has decided. */
-export function readRpcBatch({ bytes }: Batch, { depth, members }: RpcBatchLimits): readonly RpcMessage[] {
-  const parts = splitBatch(bytes, 'parse_error');
+export function readRpcBatch({ bytes }: Batch, { depth, members }: BatchLimits): readonly RpcMessage[] {
+  const parts = splitBatch(bytes, 'parse_error', members);
   if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
-  if (parts.length > members) throw new Failure('invalid_batch', { message: `More than ${members} in one batch` });
   return parts.map((part) => {
     const message = readRpc(part, { depth: depth - 1 });
     if (message.kind === 'batch') throw new Failure('invalid_request', { message: 'A message must be an object' });

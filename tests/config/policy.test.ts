@@ -13,6 +13,7 @@ import {
 } from '../../src/config/policy-profile.ts';
 import { readRates } from '../../src/config/policy-rates.ts';
 import { ConfigError } from '../../src/config/problems.ts';
+import { usualSecrets } from '../../src/observe/audit-redact.ts';
 import { revisions } from '../../src/wire/revisions.ts';
 import { settingsOf, world } from '../policy/setup.ts';
 import { errorOf } from './loading.ts';
@@ -240,7 +241,7 @@ describe('audit', () => {
       read("audit: { to: logs/a.jsonl, maxBytes: 1MiB, keep: 2, arguments: { of: ['*'], redact: [a.b] } }\n").audit,
     ).toEqual({
       to: { kind: 'file', path: '/project/logs/a.jsonl', maxBytes: 1024 * 1024, keep: 2 },
-      arguments: { of: ['*'], redact: ['a.b'], maxBytes: 4096 },
+      arguments: { of: ['*'], redact: [...usualSecrets, 'a.b'], maxBytes: 4096 },
     });
   });
 

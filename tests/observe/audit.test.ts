@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type AuditRecord, auditedPrincipal } from '../../src/observe/audit.ts';
@@ -102,11 +102,15 @@ describe('records', () => {
     const held = heldSink();
     const { writer, lost } = writerFor(held.sink);
     writer.write(record('a'));
-    await held.next();
+    const first = await held.next();
     writer.write(record('b'));
     await writer.close(1);
     writer.write(record('c'));
-    expect(lost).toEqual(['1 full', '1 full']);
+    expect(lost).toEqual(['2 full', '1 full']);
+    // Told already.
+    first.fail();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(lost).toHaveLength(2);
   });
 
   test('are lines that hold what they hold, whatever stands in them', () => {
@@ -136,6 +140,13 @@ describe('records', () => {
         expect(auditLine(given)).toBe(`${JSON.stringify(given)}\n`);
       }),
     );
+  });
+
+  test('hold the beginning of a name that is too long, and its length', () => {
+    const { name, nameLength } = JSON.parse(auditLine(record('x'.repeat(100_000))));
+    expect({ name, nameLength }).toEqual({ name: 'x'.repeat(1024), nameLength: 100_000 });
+    const longest = record('y'.repeat(1024));
+    expect(JSON.parse(auditLine(longest))).toEqual(longest);
   });
 
   test('name a principal without its claims', () => {
@@ -192,6 +203,24 @@ test('records never go to the stdout that the protocol is on', async () => {
   expect(String(streams.stderr.read())).toBe('x\n');
   await auditSink({ kind: 'stdout' }, streams, false).write('y\n');
   expect(String(streams.stdout.read())).toBe('y\n');
+});
+
+describe('a stream whose reader went away', () => {
+  const broken = () => new Writable({ write: (_chunk, _encoding, done) => done(new Error('write EPIPE')) });
+
+  test('loses its lines and says so', async () => {
+    const stderr = broken();
+    const { writer, lost } = writerFor(auditSink({ kind: 'stderr' }, { stdout: new PassThrough(), stderr }, false));
+    writer.write(record('a'));
+    await writer.close(1_000);
+    expect(lost).toEqual(['1 failed']);
+  });
+
+  test('is listened to once, however many sinks there were', () => {
+    const stderr = broken();
+    for (let i = 0; i < 3; i++) auditSink({ kind: 'stderr' }, { stdout: new PassThrough(), stderr }, false);
+    expect(stderr.listenerCount('error')).toBe(1);
+  });
 });
 
 describe('arguments in a record', () => {

@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { Failure, type Reason } from '../../src/errors.ts';
 import { readBatch, skimBatch } from '../../src/wire/batch.ts';
 import type { Batch } from '../../src/wire/message.ts';
+import { readRpcBatch } from '../../src/wire/rpc.ts';
 import { readMessage } from '../../src/wire/scan.ts';
 import { outline } from './outlines.ts';
 import { awkwardJson, holds, spell, spelling } from './property.ts';
 
-const limits = { depth: 128 };
+const limits = { depth: 128, members: 100 };
 const batch = (text: string): Batch => ({ kind: 'batch', bytes: Buffer.from(text) });
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const note = '{"jsonrpc":"2.0","method":"notifications/x","params":{"a":"],["}}';
@@ -91,9 +92,19 @@ describe('from a client', () => {
 
   test('counts the array as a level', () => {
     const deep = `[{"jsonrpc":"2.0","id":4,"method":"m","params":{"a":[]}}]`;
-    expect(readBatch(batch(deep), { depth: 4 })).toHaveLength(1);
-    expect(() => readBatch(batch(deep), { depth: 3 })).toThrow(expect.objectContaining({ reason: 'too_deep' }));
+    expect(readBatch(batch(deep), { ...limits, depth: 4 })).toHaveLength(1);
+    expect(() => readBatch(batch(deep), { ...limits, depth: 3 })).toThrow(
+      expect.objectContaining({ reason: 'too_deep' }),
+    );
   });
+});
+
+test('nothing is looked at behind the last member that may be there', () => {
+  const many = batch(`[${ping},${ping},}`);
+  expect(() => readBatch(many, { ...limits, members: 3 })).toThrow(expect.objectContaining({ reason: 'parse_error' }));
+  for (const read of [readBatch, readRpcBatch])
+    expect(() => read(many, { ...limits, members: 2 })).toThrow(expect.objectContaining({ reason: 'invalid_batch' }));
+  expect(readBatch(batch(`[${ping},${ping}]`), { ...limits, members: 2 })).toHaveLength(2);
 });
 
 describe('from a backend', () => {

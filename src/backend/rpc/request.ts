@@ -25,6 +25,8 @@ export interface RpcContext {
 
 /** What may still come of a body that nobody wants, for the sake of keeping the connection. */
 const REST_BYTES = 64 * 1024;
+/** And for how long: it is on its way already, and a service that does not end it would keep one connection after the other. */
+const REST_MS = 5_000;
 
 /** Event streams are not among them: a service that streams has more to say than one document can hold. */
 const jsonType = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
@@ -39,7 +41,8 @@ export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandl
   readonly asking = 0;
   askingMs = 0;
   readonly longLived = false;
-  readonly endBy = undefined;
+  /** Of the rest that nobody wants. */
+  endBy: number | undefined;
   readonly #context: RpcContext;
   readonly #outgoing: RpcOutgoing;
   readonly #sink: RpcSink;
@@ -107,7 +110,9 @@ export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandl
       if (mayAnswer) this.#gather(headers);
       else this.fail(failureOfStatus(status, false));
     } else if (this.#outgoing.expects === 'nothing') {
-      if (this.#settle()) this.#sink.taken(status === 202 ? 202 : 204);
+      if (!this.#settle()) return;
+      this.#awaitRest();
+      this.#sink.taken(status === 202 ? 202 : 204);
     } else if (isJson) this.#gather(headers);
     else this.#invalid(`content type ${String(headers['content-type'])}`);
   }
@@ -141,6 +146,12 @@ export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandl
     queueMicrotask(() => this.fail(failure));
   }
 
+  #awaitRest(): void {
+    const { deadlines } = this.#context;
+    this.endBy = deadlines.now() + REST_MS;
+    deadlines.watch(this);
+  }
+
   #gather(headers: IncomingHttpHeaders): void {
     const { resultBytes } = this.#context;
     const announced = Number(headers['content-length'] ?? Number.NaN);
@@ -171,6 +182,7 @@ export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandl
     this.#controller = undefined;
     if (!this.#isConnected) return;
     this.#isConnected = false;
+    this.#context.deadlines.forget(this);
     this.#context.pool.done();
   }
 }

@@ -12,11 +12,17 @@ import type { Asked } from '../../identity/door.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { Batch } from '../../wire/message.ts';
 import { type RpcMessage, readRpcBatch } from '../../wire/rpc.ts';
+import type { Leave } from '../leave/leave.ts';
 import type { Rooms } from '../rooms.ts';
 import { decideAll } from './deciding.ts';
 import { Relay, refuseAll } from './relay.ts';
 
 export type RpcRooms = Pick<Rooms, 'limits' | 'services' | 'door' | 'inForce' | 'work' | 'fault'>;
+
+/** What came, with the generation that decides everything about it. */
+interface RpcTurn extends RpcArrival {
+  readonly leave: Leave;
+}
 
 export class RpcFront implements RpcGate {
   readonly #rooms: RpcRooms;
@@ -28,14 +34,22 @@ export class RpcFront implements RpcGate {
   }
 
   receive(arrival: RpcArrival): void {
-    const { endpoint, credentials, message } = arrival;
+    const { credentials, message, reply } = arrival;
     const { door, inForce } = this.#rooms;
+    const { path } = arrival.endpoint;
     const asOf = inForce.now;
-    const who = door.identify(endpoint.path, credentials, () => askedOf(message));
+    // The arrival's own is of the config under which its headers came.
+    const endpoint = asOf.endpoints.get(path);
+    if (endpoint?.protocol !== 'json-rpc') {
+      refuseAll(reply, new Failure('path_not_found'), message.kind === 'batch', idsOf(unreadOf(message)));
+      return;
+    }
+    const turn: RpcTurn = { endpoint, leave: asOf.leave, credentials, message, reply };
+    const who = door.identify(path, credentials, () => askedOf(message));
     // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
     if (who instanceof Promise)
-      void who.then((found) => (inForce.now === asOf ? this.#enter(arrival, found) : this.receive(arrival)));
-    else this.#enter(arrival, who);
+      void who.then((found) => (inForce.now === asOf ? this.#enter(turn, found) : this.receive(arrival)));
+    else this.#enter(turn, who);
   }
 
   /** No new work is taken. */
@@ -47,15 +61,17 @@ export class RpcFront implements RpcGate {
     for (const relay of [...this.#relays]) relay.abort(failure);
   }
 
-  #enter(arrival: RpcArrival, who: Principal | Failure): void {
-    const { message, reply } = arrival;
-    let messages: readonly RpcMessage[] = message.kind === 'batch' ? [] : [message];
+  #enter(turn: RpcTurn, who: Principal | Failure): void {
+    const { endpoint, leave, message, reply } = turn;
+    let messages = unreadOf(message);
     try {
       if (who instanceof Failure) throw who;
-      if (message.kind === 'batch') messages = this.#membersOf(arrival.endpoint, message);
-      this.#pass(arrival, who, messages);
+      if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
+      this.#pass(turn, who, messages);
     } catch (error) {
-      refuseAll(reply, this.#rooms.fault(error), message.kind === 'batch', idsOf(messages));
+      const failure = this.#rooms.fault(error);
+      if (!(who instanceof Failure)) leave.refused({ principal: who, endpoint }, failure);
+      refuseAll(reply, failure, message.kind === 'batch', idsOf(messages));
     }
   }
 
@@ -73,11 +89,11 @@ export class RpcFront implements RpcGate {
   }
 
   #pass(
-    { endpoint, credentials, message, reply }: RpcArrival,
+    { endpoint, leave, credentials, message, reply }: RpcTurn,
     principal: Principal,
     given: readonly RpcMessage[],
   ): void {
-    const { door, inForce, services, work, fault } = this.#rooms;
+    const { door, services, work, fault } = this.#rooms;
     // An answer helps to finish what is in hand.
     if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
@@ -92,7 +108,7 @@ export class RpcFront implements RpcGate {
     const [backend = ''] = endpoint.backends;
     const service = services.get(backend);
     if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
-    const cleared = decideAll(inForce.now.leave, { principal, endpoint, backend }, given);
+    const cleared = decideAll(leave, { principal, endpoint, backend }, given);
     const isBatch = message.kind === 'batch';
     const expects = given.some(({ kind }) => kind === 'request') ? (isBatch ? 'many' : 'one') : 'nothing';
     const outgoing: RpcOutgoing = { bytes: message.bytes, expects };
@@ -107,6 +123,11 @@ export class RpcFront implements RpcGate {
     this.#relays.add(relay);
     relay.start();
   }
+}
+
+/** As far as it is known before the members of a batch are read. */
+function unreadOf(message: RpcMessage | Batch): readonly RpcMessage[] {
+  return message.kind === 'batch' ? [] : [message];
 }
 
 function askedOf(message: RpcMessage | Batch): Asked {

@@ -75,6 +75,15 @@ export class Program {
     this.#child.stdin.end();
   }
 
+  /** Nobody reads its stderr from now on: it gets EPIPE for what it writes there. */
+  async stopReadingStderr(): Promise<void> {
+    const { stderr } = this.#child;
+    await new Promise<void>((resolve) => {
+      stderr.once('close', () => resolve());
+      stderr.destroy();
+    });
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

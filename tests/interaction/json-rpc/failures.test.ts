@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { open, until } from '../harness/client.ts';
-import { ask, error, json, launchService, openShop, type Serve, tell } from './setup.ts';
+import { LeapClock } from '../harness/clock.ts';
+import { ask, echo, error, json, launchService, openShop, type Serve, tell } from './setup.ts';
 
 const good = '{"jsonrpc":"2.0","id":1,"result":1}';
 const typed =
@@ -73,6 +74,25 @@ describe('time', () => {
       void response.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
     const shop = await openShop({ serve, service: { limits: { idleMs: 50 } } });
     expect((await shop.post(ask('m'))).json()).toEqual(error(1, -32603, 'backend_timeout'));
+  });
+});
+
+describe('a service that does not end its answer to a notification', () => {
+  it('does not keep the connection', verifies('gateway:json-rpc:service-failures'), async () => {
+    const clock = new LeapClock();
+    let cut = false;
+    const serve: Serve = ({ response }) => {
+      response.on('close', () => (cut = true));
+      response.writeHead(202).flushHeaders();
+      response.write('...');
+    };
+    const shop = await openShop({ serve, ports: { clock } });
+    expect((await shop.post(tell('m'))).status).toBe(202);
+    expect(cut).toBe(false);
+    clock.leap(6_000);
+    await until(() => cut, 'the connection is closed');
+    shop.service.serve = echo;
+    expect((await shop.post(ask('m'))).json().result).toBeDefined();
   });
 });
 

@@ -196,6 +196,9 @@ describe('a batch', () => {
         const answer = await shop.post(body);
         expect(answer.status).toBe(400);
         expect(answer.json()).toEqual(error(null, -32600, 'unsupported_batch'));
+        expect(shop.records.splice(0)).toMatchObject([
+          { decision: 'deny', reason: 'unsupported_batch', rules: [], endpoint: '/rpc', outcome: 'denied' },
+        ]);
       }
       expect((await shop.post(ask('get'))).status).toBe(200);
       expect(shop.service.visits).toHaveLength(1);

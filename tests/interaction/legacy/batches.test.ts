@@ -176,6 +176,19 @@ describe('in 2025-03-26, where the profile allows it', () => {
     expect(backend.bytes).toBe(0);
   });
 
+  it('more members than the limit are -32600', verifies('gateway:legacy:batch-invalid'), async () => {
+    const { url, backend } = await behindLegacy(echo, { ...allow, limits: { batchMembers: 2 } });
+    const client = await connectLegacy(url, { revision });
+    await backend.standing();
+    expect((await client.post([call(1), call(2)])).status).toBe(200);
+    backend.forget();
+    const message = 'More than 2 in one batch';
+    expectRefused(await client.post([call(3), call(4), call(5)]), 400, {
+      ...{ code: -32600, message, reason: 'invalid_batch' },
+    });
+    expect(backend.bytes).toBe(0);
+  });
+
   it('one unreadable member spoils the whole', verifies('gateway:legacy:batch-invalid'), async () => {
     const { url, backend } = await behindLegacy(echo, allow);
     const client = await connectLegacy(url, { revision });

@@ -7,7 +7,7 @@ import { verifies } from '../../requirements/verifies.ts';
 import { send, until } from '../harness/client.ts';
 import { modern, modernMeta } from '../harness/eras.ts';
 import { modernBackend } from '../harness/http-backend.ts';
-import { configFile, run, serve, start } from '../harness/program.ts';
+import { configFile, run, StdioClient, serve, start } from '../harness/program.ts';
 import { call } from './setup.ts';
 
 const rules = [
@@ -76,5 +76,35 @@ describe('records', verifies('gateway:policy:audit'), () => {
     program.endInput();
     await program.end();
     for (const line of program.stdout.trim().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0');
+  });
+
+  describe('and a log whose reader went away', () => {
+    const told = { audit: { to: 'stderr' }, log: { level: 'debug' } };
+
+    it('end no gateway', async () => {
+      const backend = await modernBackend(script);
+      const config = { backends: { files: { url: backend.url } }, policy: { rules }, ...told };
+      const { program, url } = await serve([], configFile(config));
+      await program.stopReadingStderr();
+      expect((await send(url('files'), modern(call('delete_file')))).json().error.data.reason).toBe('policy_denied');
+      // What was recorded is written by then, and found no reader.
+      program.kill('SIGTERM');
+      expect(await program.end()).toEqual({ code: 0, signal: null });
+    });
+
+    it('end no bascule stdio', async () => {
+      const backend = await modernBackend(script);
+      const config = { backends: { files: { url: backend.url } }, policy: { rules }, ...told };
+      const client = new StdioClient(configFile(config));
+      const asks = (id: number) => {
+        const message = call('files__delete_file');
+        return client.ask({ ...message, id, params: { ...message.params, _meta: modernMeta() } });
+      };
+      expect((await asks(1)).error.data.reason).toBe('policy_denied');
+      await client.program.stopReadingStderr();
+      expect((await asks(2)).error.data.reason).toBe('policy_denied');
+      client.program.endInput();
+      expect(await client.program.end()).toEqual({ code: 0, signal: null });
+    });
   });
 });

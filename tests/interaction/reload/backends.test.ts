@@ -162,6 +162,27 @@ describe('endpoints', verifies('gateway:reload:endpoints'), () => {
     expect([answer.status, answer.json().error.data.reason]).toEqual([404, 'path_not_found']);
   });
 
+  it('that speak another protocol since keep nobody who was there', async () => {
+    const a = await openShop('modern', 'a', { tools: [tool('one')] });
+    const { backends, ...rest } = configOf([a]);
+    const ledger = { protocol: 'json-rpc', url: 'http://127.0.0.1:9/' };
+    const at = (endpoint: object) => ({
+      ...rest,
+      backends: { ...(backends as object), ledger },
+      endpoints: [{ path: '/at', ...endpoint }],
+    });
+    const mcp = at({ backends: ['a'] });
+    const gateway = await startGateway(mcp);
+    const client = await connectLegacy(`${gateway.origin}/at`);
+    const stream = await client.listen();
+    gateway.reload(at({ protocol: 'json-rpc', backends: ['ledger'] }));
+    await stream.ended;
+    gateway.reload(mcp);
+    expect((await client.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).json().error.data.reason).toBe(
+      'session_not_found',
+    );
+  });
+
   it('have the names that the new config gives them', async () => {
     const [a, b] = await Promise.all(
       ['a', 'b'].map((name) => openShop('modern', name, { tools: [tool(`of_${name}`)] })),

@@ -103,3 +103,28 @@ it('bascule stdio goes on with the new config', verifies('gateway:reload:trigger
   client.program.endInput();
   await client.program.end();
 });
+
+it(
+  'bascule stdio keeps the config where the next has nothing for its client',
+  verifies('gateway:reload:broken'),
+  async () => {
+    const { configOf } = await scene();
+    const ledger = { protocol: 'json-rpc', url: 'http://127.0.0.1:9/' };
+    const { backends, policy } = configOf('one');
+    const mcp = { path: '/mcp', backends: ['b'] };
+    const rpc = { path: '/rpc', protocol: 'json-rpc', backends: ['ledger'] };
+    const config = (...endpoints: object[]) => ({ backends: { ...backends, ledger }, policy, endpoints });
+    const file = place(config(mcp, rpc));
+    const client = new StdioClient({}, [file.path]);
+    const asks = (id: number) => {
+      const message = call('one');
+      return client.ask({ ...message, id, params: { ...message.params, _meta: modernMeta() } });
+    };
+    expect((await asks(1)).result).toBeDefined();
+    file.replace(config({ ...rpc, path: '/mcp' }, { ...mcp, path: '/other' }));
+    await logged(client.program, 'config not reloaded, the old one stays in force: its client is at /mcp');
+    expect((await asks(2)).result).toBeDefined();
+    client.program.endInput();
+    await client.program.end();
+  },
+);
