@@ -1,14 +1,18 @@
-/** The names of one list of a rule, and the readings of one name. */
+/** The names of one list of a rule. */
 import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
 import { agreed, type Outcome } from './outcome.ts';
+import { isPlainPath, readingsOf, withoutDot, withPlainAuthority } from './paths.ts';
 
 export class NameSet {
   readonly globs: readonly Glob[];
   readonly #exact: ReadonlySet<string>;
   readonly #open: readonly Glob[];
+  readonly #isPath: boolean;
 
   constructor(patterns: readonly string[], style: GlobStyle) {
-    this.globs = patterns.map((pattern) => {
+    this.#isPath = style === 'path';
+    const spelled = this.#isPath ? patterns.flatMap(inEverySpelling) : patterns;
+    this.globs = spelled.map((pattern) => {
       const glob = compileGlob(pattern, style);
       if (typeof glob === 'string') throw new TypeError(`Expected ${glob}`);
       return glob;
@@ -18,7 +22,8 @@ export class NameSet {
   }
 
   has(name: string): Outcome {
-    if (this.#exact.has(name)) return 'yes';
+    if (this.#isPath && !isPlainPath(name)) return this.#ofUnclear();
+    if (this.#exact.has(this.#isPath ? withoutDot(name) : name)) return 'yes';
     let failed = false;
     for (const glob of this.#open) {
       const matches = glob.matches(name);
@@ -26,6 +31,12 @@ export class NameSet {
       if (matches === undefined) failed = true;
     }
     return failed ? 'failed' : 'no';
+  }
+
+  /** Nobody can say where it leads; but everything is everything. */
+  #ofUnclear(): Outcome {
+    if (this.globs.some(({ form }) => form === 'all')) return 'yes';
+    return this.globs.length === 0 ? 'no' : 'failed';
   }
 
   /** One name in several readings. */
@@ -41,6 +52,8 @@ export class NameSet {
   }
 
   #hasAllThatBegin(beginning: string): Outcome {
+    // Whatever comes next is part of the last segment.
+    if (!isPlainPath(`${beginning}x`)) return this.#ofUnclear();
     let outcome: Outcome = 'no';
     for (const { form, prefix } of this.globs) {
       if (form === 'all' || (form === 'prefix' && beginning.startsWith(prefix))) return 'yes';
@@ -50,25 +63,8 @@ export class NameSet {
   }
 }
 
-const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/[^/?#]*)?/;
-
-/**
- * A URI as it is spelled, and as those understand it who fold the case of scheme and host and decode percent signs (RFC
- * 3986, 6.2.2). Rules that allow must hold for both, rules that deny for one.
- */
-export function readingsOf(uri: string): readonly string[] {
-  const folded = uri.replace(SCHEME, (beginning) => beginning.toLowerCase());
-  const decoded = folded.includes('%') ? decode(folded) : folded;
-  return decoded === uri ? [uri] : [uri, decoded];
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // No UTF-8: at least what is plain ASCII.
-    return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, digits: string) =>
-      String.fromCharCode(Number.parseInt(digits, 16)),
-    );
-  }
+/** So that what its author wrote and what is read out of a URI can be the same. */
+function inEverySpelling(pattern: string): readonly string[] {
+  const plain = withPlainAuthority(pattern);
+  return plain === pattern ? [pattern] : [pattern, plain];
 }

@@ -5,7 +5,7 @@ import { isObject } from '../wire/values.ts';
 import { askKind, type ThingKind } from './actions.ts';
 import { bounded, principalFacts, unseen } from './facts.ts';
 import { type FullHints, fullHints } from './hints.ts';
-import { readingsOf } from './names.ts';
+import { readingsOf } from './paths.ts';
 import type { FactName, Need } from './rules.ts';
 
 export interface Thing {

@@ -317,3 +317,43 @@ describe('audit mode', () => {
     expect(rulingOf(text, 'z')).toEqual({ allowed: false, generation: 7, rules: [] });
   });
 });
+
+describe('a rule that denies addresses', () => {
+  const policy = policyWith(`- { id: all, effect: allow }
+- { id: secrets, effect: deny, on: { uris: ['file:///secrets/**'] } }
+- { id: passwd, effect: deny, on: { uris: ['file:///etc/passwd'] } }
+- { id: keys, effect: deny, on: { uris: ['**.key'] } }
+- { id: etc, effect: deny, what: [call], with: { arguments: { path: { glob: '/etc/**' } } } }`);
+
+  test.each([
+    'file:///public/../secrets/x',
+    'file:///./secrets/x',
+    'file:////secrets/x',
+    'file://localhost/secrets/x',
+    'file:/secrets/x',
+    'FILE://LOCALHOST/%73ecrets/x',
+    'file:///public\\..\\secrets\\x',
+    'file:///etc/x/../passwd',
+    'file:///etc//passwd',
+    'file:///a.key/.',
+    `file:///${'a/'.repeat(3_000)}`,
+  ])('holds for %s', (uri) => {
+    expect(told(policy, read(uri))).toMatch(/^deny /);
+  });
+
+  test('does not hold for what is certainly another', () => {
+    for (const uri of ['file:///public/x', 'file:///secretsx', 'file:///public/.x', 'https://host/?at=https://x'])
+      expect([uri, told(policy, read(uri))]).toEqual([uri, 'allow all']);
+  });
+
+  test.each(['/tmp/../etc/x', '/./etc/x', '//etc/x', ['/tmp/../etc/x']])('holds for an argument %j', (path) => {
+    expect(told(policy, call('x', { arguments: { path } }))).toBe('deny etc');
+  });
+
+  test('and one that allows holds for none of these spellings', () => {
+    const open = policyWith("- { id: public, effect: allow, on: { uris: ['file:///public/**'] } }");
+    expect(told(open, read('file:///public/x'))).toBe('allow public');
+    for (const uri of ['file:///a/../public/x', 'file:///public//x', 'file://localhost/public/x'])
+      expect([uri, told(open, read(uri))]).toEqual([uri, 'deny']);
+  });
+});
