@@ -108,8 +108,8 @@ function ofCondition(condition: Condition, inquiry: Inquiry): Outcome {
     return 'maybe';
   }
   if (inquiry.backend === '' && reads.has('backend')) return 'maybe';
-  // It has two names, and a condition could be asked about one of them only.
-  if (inquiry.also !== undefined && reads.has('name')) return 'failed';
+  // It has two names, or one that can be read in two ways, and a condition could be asked about one of them only.
+  if (reads.has('name') && inquiry.readings.length > 1) return 'failed';
   const holds = condition.evaluate(inquiry.fact);
   if (holds === undefined) return 'failed';
   return holds ? 'yes' : 'no';

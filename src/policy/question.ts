@@ -82,9 +82,8 @@ export class Inquiry {
         return (member === 'key' ? principal.keyName : principal[member ?? 'kind']) ?? '';
       }
       case 'name':
-        return this.also === undefined && (this.kind === undefined || this.name !== undefined)
-          ? (this.name ?? '')
-          : undefined;
+        if (this.kind !== undefined && this.name === undefined) return undefined;
+        return this.readings.length === 1 ? this.readings[0] : undefined;
       case 'backend':
         return this.backend === '' ? undefined : this.backend;
       case 'kind':
@@ -111,7 +110,7 @@ export class Inquiry {
 
   #read(): readonly string[] {
     const names = this.also === undefined ? [this.name ?? ''] : [this.name ?? '', this.also];
-    return this.kind === 'resource' ? names.flatMap(readingsOf) : names;
+    return this.kind === 'resource' || this.kind === 'template' ? names.flatMap(readingsOf) : names;
   }
 
   readonly fact = (name: FactName): unknown => {

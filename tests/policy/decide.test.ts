@@ -357,3 +357,25 @@ describe('a rule that denies addresses', () => {
       expect([uri, told(open, read(uri))]).toEqual([uri, 'deny']);
   });
 });
+
+describe('a condition about a name', () => {
+  const policy = policyWith(`- { id: all, effect: allow, on: { uris: ['*'] } }
+- { id: begins, effect: deny, what: [read], when: "name.startsWith('file:///cond/')" }
+- { id: is, effect: deny, what: [read], when: "name == 'file:///one'" }`);
+  const open = policyWith(`- { id: begins, effect: allow, when: "name.startsWith('file:///cond/')" }`);
+
+  test.each(['FILE:///cond/x', 'file:///%63ond/x', 'file:///a/../cond/x', 'file://localhost/cond/x', 'FILE:///one'])(
+    'cannot say anything of %s, which has several readings',
+    (uri) => {
+      expect(told(policy, read(uri))).toBe('deny begins is');
+      expect(told(open, read(uri))).toBe('deny');
+    },
+  );
+
+  test('is asked about a name that has one', () => {
+    expect(told(policy, read('file:///cond/x'))).toBe('deny begins');
+    expect(told(policy, read('file:///one'))).toBe('deny is');
+    expect(told(policy, read('file:///two'))).toBe('allow all');
+    expect(told(open, read('file:///cond/x'))).toBe('allow begins');
+  });
+});
