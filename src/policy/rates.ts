@@ -2,7 +2,7 @@
  * How much a principal, a tool or a backend is given: requests a second, and calls at the same time. All limits that a request
  * meets are looked at before any of them counts it, so that what is refused costs nothing.
  */
-import { type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
+import { couldApply, type ReadyRule, readyRule, type World } from './match.ts';
 import { Inquiry, type Question } from './question.ts';
 import type { On, Who } from './rules.ts';
 import { compileWho, type IsMeant } from './who.ts';
@@ -126,7 +126,7 @@ export class Rates {
   #met(question: Question): readonly Met[] {
     const inquiry = new Inquiry(question.row.action, question, true, { groupsClaim: '', trusted: new Set() });
     return this.#rates.flatMap((rate) => {
-      if (!rate.isMeant(question.principal) || !ruleApplies(rate.rule, inquiry)) return [];
+      if (!rate.isMeant(question.principal) || !couldApply(rate.rule, inquiry)) return [];
       const key = JSON.stringify([rate.settings.id, ...rate.settings.per.map((share) => shareOf(share, inquiry))]);
       return [{ rate, key, measure: this.#measure(rate, key) }];
     });
