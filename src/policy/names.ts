@@ -3,11 +3,16 @@ import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
 import { agreed, type Outcome } from './outcome.ts';
 import { isPlainPath, readingsOf, withoutDot, withPlainAuthority } from './paths.ts';
 
+/** To find out whether a text can be judged, and how it could be read. */
+const SPELLING_STEPS = 4;
+
 export class NameSet {
   readonly globs: readonly Glob[];
   readonly #exact: ReadonlySet<string>;
   readonly #open: readonly Glob[];
   readonly #isPath: boolean;
+  /** What a character costs: once for what it is, and once for each place of a pattern that is followed. */
+  readonly steps: number;
 
   constructor(patterns: readonly string[], style: GlobStyle) {
     this.#isPath = style === 'path';
@@ -19,6 +24,10 @@ export class NameSet {
     });
     this.#exact = new Set(this.globs.filter(({ form }) => form === 'exact').map(({ prefix }) => prefix));
     this.#open = this.globs.filter(({ form }) => form !== 'exact');
+    this.steps = this.#open.reduce(
+      (sum, { form, text }) => sum + (form === 'general' ? text.length : 1),
+      SPELLING_STEPS,
+    );
   }
 
   has(name: string): Outcome {

@@ -379,3 +379,34 @@ describe('a condition about a name', () => {
     expect(told(open, read('file:///cond/x'))).toBe('allow begins');
   });
 });
+
+describe('a list of texts held against a pattern', () => {
+  const policy = policyWith(`- { id: all, effect: allow }
+- { id: no, effect: deny, what: [call], with: { arguments: { paths: { glob: '**/secret*/**' } } } }`);
+  const verdictOn = (items: number, length: number) =>
+    told(policy, call('x', { arguments: { paths: Array.from({ length: items }, () => 'a'.repeat(length)) } }));
+
+  test('is judged while it is short enough for that, and fails beyond', () => {
+    expect(verdictOn(1_000, 60)).toBe('allow all');
+    expect(verdictOn(15, 4_096)).toBe('allow all');
+    expect(verdictOn(1_000, 4_096)).toBe('deny no');
+    expect(verdictOn(16, 4_096)).toBe('deny no');
+  });
+
+  test('counts the whole list for all patterns together', () => {
+    const many = JSON.stringify(Array.from({ length: 20 }, (_, at) => `**/secret${at}*/**`));
+    const several = policyWith(`- { id: all, effect: allow }
+- { id: no, effect: deny, what: [call], with: { arguments: { paths: { glob: ${many} } } } }`);
+    const paths = Array.from({ length: 10 }, () => 'a'.repeat(1_000));
+    expect(told(several, call('x', { arguments: { paths } }))).toBe('deny no');
+    expect(told(several, call('x', { arguments: { paths: paths.slice(0, 2) } }))).toBe('allow all');
+  });
+
+  test('is an address in every spelling', () => {
+    const web = policyWith(`- { id: all, effect: allow }
+- { id: no, effect: deny, what: [call], with: { arguments: { url: { glob: 'https://inner/**' } } } }`);
+    for (const url of ['HTTPS://Inner/x', 'https://me@inner/x', 'https://inner:443/x', 'https://inner/a/../x'])
+      expect([url, told(web, call('x', { arguments: { url } }))]).toEqual([url, 'deny no']);
+    expect(told(web, call('x', { arguments: { url: 'https://outer/100%' } }))).toBe('allow all');
+  });
+});
