@@ -94,11 +94,15 @@ function ofBackend(backends: ReadonlySet<string>, backend: string): Outcome {
   return backends.has(backend) ? 'yes' : 'no';
 }
 
-function ofThing(things: ReadonlyMap<ThingKind, NameSet>, { kind, name, readings }: Inquiry): Outcome {
+function ofThing(things: ReadonlyMap<ThingKind, NameSet>, inquiry: Inquiry): Outcome {
+  const { kind, name } = inquiry;
   const names = kind && things.get(kind);
   if (names === undefined) return 'no';
   if (name === undefined) return 'maybe';
-  return kind === 'template' ? names.hasTemplate(name) : names.hasAll(readings);
+  if (kind !== 'template') return names.hasAll(inquiry.readings);
+  const outcome = names.hasTemplate(name);
+  // Completions tell of everything that comes out of it, and so of what the rule does not speak of.
+  return outcome === 'maybe' && inquiry.whole ? 'failed' : outcome;
 }
 
 function ofHints(hints: Hints, inquiry: Inquiry): Outcome {

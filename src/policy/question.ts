@@ -42,6 +42,12 @@ export interface Looking {
   readonly trusted: ReadonlySet<string>;
 }
 
+/**
+ * How much of it is fixed. `all`: it is about to be done. `thing`: it is done to this very thing, with whatever arguments.
+ * `entry`: a list is being shown, and what cannot be said yet is left open.
+ */
+export type Fixed = 'all' | 'thing' | 'entry';
+
 export class Inquiry {
   readonly action: string;
   readonly kind: ThingKind | undefined;
@@ -52,6 +58,8 @@ export class Inquiry {
   readonly principal: Principal;
   /** Whether the arguments are known: they are not while a list is being shown. */
   readonly complete: boolean;
+  /** Whether it is done to all that the thing may stand for. */
+  readonly whole: boolean;
   readonly #asked: Circumstances & Pick<Question, 'arguments'>;
   readonly #looking: Looking;
   #arguments: { readonly value: unknown } | undefined;
@@ -60,7 +68,7 @@ export class Inquiry {
   #hints: FullHints | undefined;
   #readings: readonly string[] | undefined;
 
-  constructor(action: string, asked: Circumstances & Partial<Question>, complete: boolean, looking: Looking) {
+  constructor(action: string, asked: Circumstances & Partial<Question>, fixed: Fixed, looking: Looking) {
     this.action = action;
     const thing = asked.thing ?? thingOf(asked.row);
     this.kind = thing?.kind;
@@ -69,7 +77,8 @@ export class Inquiry {
     this.endpoint = asked.endpoint;
     this.backend = asked.backend;
     this.principal = asked.principal;
-    this.complete = complete;
+    this.complete = fixed === 'all';
+    this.whole = fixed !== 'entry';
     this.#asked = asked;
     this.#looking = looking;
   }

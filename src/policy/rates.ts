@@ -124,7 +124,7 @@ export class Rates {
   }
 
   #met(question: Question): readonly Met[] {
-    const inquiry = new Inquiry(question.row.action, question, true, { groupsClaim: '', trusted: new Set() });
+    const inquiry = new Inquiry(question.row.action, question, 'all', { groupsClaim: '', trusted: new Set() });
     return this.#rates.flatMap((rate) => {
       if (!rate.isMeant(question.principal) || !couldApply(rate.rule, inquiry)) return [];
       const key = JSON.stringify([rate.settings.id, ...rate.settings.per.map((share) => shareOf(share, inquiry))]);

@@ -146,8 +146,40 @@ describe('what and on', () => {
     expect(told(strict, question('complete', { thing: { kind: 'template', name: 'file:///x/{id}' } }))).toBe(
       'deny no-read',
     );
-    expect(told(strict, question('complete', { thing: { kind: 'template', name: 'file:///{id}' } }))).toBe('allow yes');
+    expect(told(strict, question('complete', { thing: { kind: 'template', name: 'file:///y/{id}' } }))).toBe(
+      'allow yes',
+    );
     expect(told(strict, question('complete', { thing: { kind: 'prompt', name: 'p' } }))).toBe('deny no-get');
+  });
+});
+
+describe('a template that stands for more than somebody may read', () => {
+  const template = { kind: 'template', name: 'file:///{+path}' } as const;
+  const within = { kind: 'template', name: 'file:///public/{+path}' } as const;
+  test.each([
+    {
+      name: 'where a part is allowed',
+      rules: "- { id: some, effect: allow, on: { uris: ['file:///public/**'] } }",
+      expected: 'deny',
+    },
+    {
+      name: 'where a part is allowed to be read, and anything completed',
+      rules: `- { id: some, effect: allow, what: [read], on: { uris: ['file:///public/**'] } }
+- { id: completions, effect: allow, what: [complete] }`,
+      expected: 'deny',
+    },
+    {
+      name: 'where a part is denied',
+      rules: `- { id: all, effect: allow }
+- { id: not, effect: deny, on: { uris: ['file:///secrets/**'] } }`,
+      expected: 'deny not',
+    },
+  ])('is listed and not completed $name', ({ rules, expected }) => {
+    const policy = policyWith(rules);
+    expect(told(policy, question('complete', { thing: template }))).toBe(expected);
+    expect(told(policy, question('complete', { thing: within }))).toMatch(/^allow/);
+    const place = { principal: local, endpoint: '/mcp', backend: 'files' };
+    expect(policy.shows({ ...place, thing: template })).toBe(true);
   });
 });
 
