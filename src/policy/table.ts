@@ -13,11 +13,9 @@ import type { Inquiry } from './question.ts';
 const none: readonly ReadyRule[] = [];
 
 export class RuleTable {
-  readonly isEmpty: boolean;
   readonly #byAction: ReadonlyMap<string, ActionTable>;
 
   constructor(rules: readonly ReadyRule[]) {
-    this.isEmpty = rules.length === 0;
     this.#byAction = new Map(
       actions.flatMap((action) => {
         const concerned = rules.filter(({ what }) => what === undefined || what.has(action));
