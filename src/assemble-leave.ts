@@ -66,6 +66,7 @@ export class Leaves {
       records: audit && new Records({ ...options, audit, arguments: config.audit?.arguments }),
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
+      unmatched: this.#names,
     });
   }
 
