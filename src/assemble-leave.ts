@@ -84,6 +84,7 @@ export class Leaves {
         : undefined,
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
+      unmatched: this.#names,
     });
     const names = policy && new UnmatchedNames(policy, config.endpoints, warn);
     return { leave, rates, names, moved: this.#moved(config) };

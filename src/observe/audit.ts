@@ -55,8 +55,6 @@ export interface Audit {
   close(withinMs: number): Promise<void>;
 }
 
-export const noAudit: Audit = { write: () => undefined, close: async () => undefined };
-
 export interface AuditSettings {
   readonly to: AuditTarget;
   readonly arguments?: AuditedArguments | undefined;

@@ -2,10 +2,13 @@
 import { isObject } from '../wire/values.ts';
 import { NameSet } from './names.ts';
 import { agreed, type Outcome } from './outcome.ts';
+import { readingsOf, TEXT_LENGTH } from './paths.ts';
 import type { ArgumentTest, Scalar } from './rules.ts';
 
 /** More items than a person would put into one call. */
 const ITEMS = 1_000;
+/** For all items of a list together as many steps as the longest pattern needs for the longest text: some milliseconds. */
+const STEPS = 1 << 20;
 
 export type TestArguments = (values: unknown) => Outcome;
 
@@ -31,7 +34,8 @@ function compileTest(test: ArgumentTest): (value: unknown) => Outcome {
   if (equals !== undefined) parts.push(ofEach((value) => isOneOf(value, equals)));
   if (glob !== undefined) {
     const names = new NameSet(glob, 'path');
-    parts.push(ofEach((value) => (typeof value === 'string' ? names.has(value) : 'failed')));
+    const isLike = ofEach((value) => (typeof value === 'string' ? names.hasAll(spelled(value)) : 'failed'));
+    parts.push((value) => (isWithinReach(value, names.steps) ? isLike(value) : 'failed'));
   }
   if (min !== undefined || max !== undefined) parts.push(ofEach((value) => isWithin(value, min, max)));
   if (minBytes !== undefined || maxBytes !== undefined) {
@@ -55,6 +59,21 @@ function ofEach(test: (value: unknown) => Outcome): (value: unknown) => Outcome 
     if (!Array.isArray(value)) return test(value);
     return value.length > ITEMS ? 'failed' : agreed(value.map(test));
   };
+}
+
+/** Of an address there are several; a path is what it is. */
+function spelled(text: string): readonly string[] {
+  return text.length <= TEXT_LENGTH && ADDRESS.test(text) ? readingsOf(text) : [text];
+}
+
+const ADDRESS = /^(?:[a-z][a-z0-9+.-]+:\/\/|file:)/i;
+
+/** Counted before any of it is looked at: the time is gone by the time it is known to be. */
+function isWithinReach(value: unknown, stepsForEach: number): boolean {
+  if (!Array.isArray(value)) return true;
+  let length = 0;
+  for (const item of value) if (typeof item === 'string') length += item.length;
+  return length * stepsForEach <= STEPS;
 }
 
 function isOneOf(value: unknown, wanted: readonly Scalar[]): Outcome {

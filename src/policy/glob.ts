@@ -3,6 +3,7 @@
  * and `?` end at a slash and `**` does not; names have no such parts, and `*` is any text there. A lone `*` is everything,
  * everywhere. No pattern becomes a regular expression: the time to match is bounded by the product of the two lengths.
  */
+import { isPlainPath, TEXT_LENGTH, withoutDot } from './paths.ts';
 
 export type GlobStyle = 'name' | 'path';
 
@@ -15,14 +16,12 @@ export interface Glob {
   /** The longest piece of text in it: whatever matches contains it. */
   readonly literal: string;
   readonly form: 'exact' | 'all' | 'prefix' | 'suffix' | 'general';
-  /** Undefined: it cannot be said, because the text is too long or climbs out of its folder. */
+  /** Undefined: it cannot be said, because the text is too long, or a path that may lead elsewhere. */
   matches(text: string): boolean | undefined;
 }
 
 /** Longer than any name or path that a person writes into a rule. */
 const PATTERN_LENGTH = 256;
-/** Longer than any path of a file system. With the limit above: a million steps, a few milliseconds. */
-const TEXT_LENGTH = 4_096;
 
 type Token = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'one' | 'part' | 'any' };
 
@@ -30,7 +29,7 @@ type Token = { readonly kind: 'text'; readonly text: string } | { readonly kind:
 export function compileGlob(pattern: string, style: GlobStyle): Glob | string {
   if (pattern === '') return 'a pattern that is not empty';
   if (pattern.length > PATTERN_LENGTH) return `a pattern of at most ${PATTERN_LENGTH} characters`;
-  const tokens = tokenize(pattern, style);
+  const tokens = tokenize(style === 'path' ? withoutDot(pattern) : pattern, style);
   return tokens === undefined ? 'a character after the backslash' : globOf(pattern, style, tokens);
 }
 
@@ -72,26 +71,33 @@ function globOf(text: string, style: GlobStyle, tokens: readonly Token[]): Glob 
   const suffix = last.kind === 'text' ? last.text : '';
   const literal = tokens.reduce((most, token) => (token.kind === 'text' ? longer(most, token.text) : most), '');
   const facts = { text, style, prefix, suffix, literal };
-  if (tokens.length === 1 && first.kind === 'text') {
-    return { ...facts, form: 'exact', matches: (candidate) => candidate === prefix };
-  }
   if (tokens.length === 1 && first.kind === 'any') return { ...facts, form: 'all', matches: () => true };
-  const climbs = style === 'path' ? climbsOut : () => false;
-  if (tokens.length === 2 && last.kind === 'any' && first.kind === 'text') {
-    const matches = (candidate: string) => (candidate.startsWith(prefix) ? judged(climbs, candidate) : false);
-    return { ...facts, form: 'prefix', matches };
+  const { form, matches } = formOf(tokens, style, prefix, suffix);
+  if (style === 'name') return { ...facts, form, matches };
+  // First of all, whatever the form: how a path begins says nothing where it may lead elsewhere.
+  return { ...facts, form, matches: (path) => (isPlainPath(path) ? matches(withoutDot(path)) : undefined) };
+}
+
+function formOf(
+  tokens: readonly Token[],
+  style: GlobStyle,
+  prefix: string,
+  suffix: string,
+): Pick<Glob, 'form' | 'matches'> {
+  const [first, last] = [tokens[0]?.kind, tokens.at(-1)?.kind];
+  if (tokens.length === 1 && first === 'text') return { form: 'exact', matches: (text) => text === prefix };
+  if (tokens.length === 2 && first === 'text' && last === 'any') {
+    return { form: 'prefix', matches: (text) => text.startsWith(prefix) };
   }
-  if (tokens.length === 2 && first.kind === 'any' && last.kind === 'text') {
-    const matches = (candidate: string) => (candidate.endsWith(suffix) ? judged(climbs, candidate) : false);
-    return { ...facts, form: 'suffix', matches };
+  if (tokens.length === 2 && first === 'any' && last === 'text') {
+    return { form: 'suffix', matches: (text) => text.endsWith(suffix) };
   }
   const machine = new Machine(tokens, style);
-  const matches = (candidate: string): boolean | undefined => {
-    if (!candidate.startsWith(prefix) || !candidate.endsWith(suffix)) return false;
-    if (!isJudgeable(candidate, style)) return undefined;
-    return machine.matches(candidate);
+  const matches = (text: string): boolean | undefined => {
+    if (!text.startsWith(prefix) || !text.endsWith(suffix)) return false;
+    return text.length > TEXT_LENGTH ? undefined : machine.matches(text);
   };
-  return { ...facts, form: 'general', matches };
+  return { form: 'general', matches };
 }
 
 function longer(one: string, other: string): string {
@@ -100,18 +106,7 @@ function longer(one: string, other: string): string {
 
 /** What cannot be held against a pattern of any form is held against none: whether it contains this or that says nothing. */
 export function isJudgeable(candidate: string, style: GlobStyle): boolean {
-  return candidate.length <= TEXT_LENGTH && !(style === 'path' && climbsOut(candidate));
-}
-
-function judged(climbs: (text: string) => boolean, candidate: string): true | undefined {
-  return climbs(candidate) ? undefined : true;
-}
-
-/** `..` as a segment, percent-encoded too: where it leads depends on who reads it. A backslash is a slash to some. */
-const CLIMB = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\?#;]|%2f|%5c)/i;
-
-function climbsOut(text: string): boolean {
-  return (text.includes('..') || text.includes('%')) && CLIMB.test(text);
+  return style === 'path' ? isPlainPath(candidate) : candidate.length <= TEXT_LENGTH;
 }
 
 const SLASH = 0x2f;

@@ -65,18 +65,28 @@ export function thingsIn(on: On): ReadonlyMap<ThingKind, NameSet> | undefined {
   return things.size === 0 ? undefined : things;
 }
 
-/** Cheap parts first. */
 export function ruleApplies(rule: ReadyRule, inquiry: Inquiry): boolean {
-  if (rule.what !== undefined && !rule.what.has(inquiry.action)) return false;
-  if (rule.endpoints !== undefined && !rule.endpoints.has(inquiry.endpoint)) return false;
+  const outcomes = outcomesOf(rule, inquiry);
+  return outcomes !== undefined && applies(rule.effect, outcomes);
+}
+
+/** For limits: one that could be meant is, or another spelling would be without any. */
+export function couldApply(rule: ReadyRule, inquiry: Inquiry): boolean {
+  return outcomesOf(rule, inquiry) !== undefined;
+}
+
+/** Undefined where the rule is certainly not about it. Cheap parts first. */
+function outcomesOf(rule: ReadyRule, inquiry: Inquiry): OutcomeSet | undefined {
+  if (rule.what !== undefined && !rule.what.has(inquiry.action)) return undefined;
+  if (rule.endpoints !== undefined && !rule.endpoints.has(inquiry.endpoint)) return undefined;
   const outcomes = new OutcomeSet();
-  if (rule.backends !== undefined && !outcomes.add(ofBackend(rule.backends, inquiry.backend))) return false;
-  if (rule.things !== undefined && !outcomes.add(ofThing(rule.things, inquiry))) return false;
-  if (rule.hints !== undefined && inquiry.kind === 'tool' && !outcomes.add(ofHints(rule.hints, inquiry))) return false;
-  if (rule.tests !== undefined && !outcomes.add(inquiry.complete ? rule.tests(inquiry.arguments) : 'maybe'))
-    return false;
-  if (rule.condition !== undefined && !outcomes.add(ofCondition(rule.condition, inquiry))) return false;
-  return applies(rule.effect, outcomes);
+  const { backends, things, hints, tests, condition } = rule;
+  if (backends !== undefined && !outcomes.add(ofBackend(backends, inquiry.backend))) return undefined;
+  if (things !== undefined && !outcomes.add(ofThing(things, inquiry))) return undefined;
+  if (hints !== undefined && inquiry.kind === 'tool' && !outcomes.add(ofHints(hints, inquiry))) return undefined;
+  if (tests !== undefined && !outcomes.add(inquiry.complete ? tests(inquiry.arguments) : 'maybe')) return undefined;
+  if (condition !== undefined && !outcomes.add(ofCondition(condition, inquiry))) return undefined;
+  return outcomes;
 }
 
 function ofBackend(backends: ReadonlySet<string>, backend: string): Outcome {
@@ -84,11 +94,15 @@ function ofBackend(backends: ReadonlySet<string>, backend: string): Outcome {
   return backends.has(backend) ? 'yes' : 'no';
 }
 
-function ofThing(things: ReadonlyMap<ThingKind, NameSet>, { kind, name, readings }: Inquiry): Outcome {
+function ofThing(things: ReadonlyMap<ThingKind, NameSet>, inquiry: Inquiry): Outcome {
+  const { kind, name } = inquiry;
   const names = kind && things.get(kind);
   if (names === undefined) return 'no';
   if (name === undefined) return 'maybe';
-  return kind === 'template' ? names.hasTemplate(name) : names.hasAll(readings);
+  if (kind !== 'template') return names.hasAll(inquiry.readings);
+  const outcome = names.hasTemplate(name);
+  // Completions tell of everything that comes out of it, and so of what the rule does not speak of.
+  return outcome === 'maybe' && inquiry.whole ? 'failed' : outcome;
 }
 
 function ofHints(hints: Hints, inquiry: Inquiry): Outcome {
@@ -108,8 +122,8 @@ function ofCondition(condition: Condition, inquiry: Inquiry): Outcome {
     return 'maybe';
   }
   if (inquiry.backend === '' && reads.has('backend')) return 'maybe';
-  // It has two names, and a condition could be asked about one of them only.
-  if (inquiry.also !== undefined && reads.has('name')) return 'failed';
+  // It has two names, or one that can be read in two ways, and a condition could be asked about one of them only.
+  if (reads.has('name') && inquiry.readings.length > 1) return 'failed';
   const holds = condition.evaluate(inquiry.fact);
   if (holds === undefined) return 'failed';
   return holds ? 'yes' : 'no';

@@ -1,24 +1,38 @@
-/** The names of one list of a rule, and the readings of one name. */
+/** The names of one list of a rule. */
 import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
 import { agreed, type Outcome } from './outcome.ts';
+import { isPlainPath, readingsOf, withoutDot, withPlainAuthority } from './paths.ts';
+
+/** To find out whether a text can be judged, and how it could be read. */
+const SPELLING_STEPS = 4;
 
 export class NameSet {
   readonly globs: readonly Glob[];
   readonly #exact: ReadonlySet<string>;
   readonly #open: readonly Glob[];
+  readonly #isPath: boolean;
+  /** What a character costs: once for what it is, and once for each place of a pattern that is followed. */
+  readonly steps: number;
 
   constructor(patterns: readonly string[], style: GlobStyle) {
-    this.globs = patterns.map((pattern) => {
+    this.#isPath = style === 'path';
+    const spelled = this.#isPath ? patterns.flatMap(inEverySpelling) : patterns;
+    this.globs = spelled.map((pattern) => {
       const glob = compileGlob(pattern, style);
       if (typeof glob === 'string') throw new TypeError(`Expected ${glob}`);
       return glob;
     });
     this.#exact = new Set(this.globs.filter(({ form }) => form === 'exact').map(({ prefix }) => prefix));
     this.#open = this.globs.filter(({ form }) => form !== 'exact');
+    this.steps = this.#open.reduce(
+      (sum, { form, text }) => sum + (form === 'general' ? text.length : 1),
+      SPELLING_STEPS,
+    );
   }
 
   has(name: string): Outcome {
-    if (this.#exact.has(name)) return 'yes';
+    if (this.#isPath && !isPlainPath(name)) return this.#ofUnclear();
+    if (this.#exact.has(this.#isPath ? withoutDot(name) : name)) return 'yes';
     let failed = false;
     for (const glob of this.#open) {
       const matches = glob.matches(name);
@@ -26,6 +40,12 @@ export class NameSet {
       if (matches === undefined) failed = true;
     }
     return failed ? 'failed' : 'no';
+  }
+
+  /** Nobody can say where it leads; but everything is everything. */
+  #ofUnclear(): Outcome {
+    if (this.globs.some(({ form }) => form === 'all')) return 'yes';
+    return this.globs.length === 0 ? 'no' : 'failed';
   }
 
   /** One name in several readings. */
@@ -41,6 +61,8 @@ export class NameSet {
   }
 
   #hasAllThatBegin(beginning: string): Outcome {
+    // Whatever comes next is part of the last segment.
+    if (!isPlainPath(`${beginning}x`)) return this.#ofUnclear();
     let outcome: Outcome = 'no';
     for (const { form, prefix } of this.globs) {
       if (form === 'all' || (form === 'prefix' && beginning.startsWith(prefix))) return 'yes';
@@ -50,25 +72,8 @@ export class NameSet {
   }
 }
 
-const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/[^/?#]*)?/;
-
-/**
- * A URI as it is spelled, and as those understand it who fold the case of scheme and host and decode percent signs (RFC
- * 3986, 6.2.2). Rules that allow must hold for both, rules that deny for one.
- */
-export function readingsOf(uri: string): readonly string[] {
-  const folded = uri.replace(SCHEME, (beginning) => beginning.toLowerCase());
-  const decoded = folded.includes('%') ? decode(folded) : folded;
-  return decoded === uri ? [uri] : [uri, decoded];
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // No UTF-8: at least what is plain ASCII.
-    return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, digits: string) =>
-      String.fromCharCode(Number.parseInt(digits, 16)),
-    );
-  }
+/** So that what its author wrote and what is read out of a URI can be the same. */
+function inEverySpelling(pattern: string): readonly string[] {
+  const plain = withPlainAuthority(pattern);
+  return plain === pattern ? [pattern] : [pattern, plain];
 }

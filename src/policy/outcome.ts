@@ -6,24 +6,21 @@ import type { Effect } from './rules.ts';
 
 export type Outcome = 'yes' | 'no' | 'failed' | 'maybe';
 
-/** Whether a rule applies whose parts came out like this. What is certainly not meant is not meant, whatever else failed. */
+/** Whether a rule applies whose parts came out like this, none of them as `no`: what is certainly not meant is not, whatever else failed. */
 export function applies(effect: Effect, outcomes: OutcomeSet): boolean {
-  if (outcomes.no) return false;
   // Hidden is only what is denied in every case; offered is only what could be judged.
   return effect === 'deny' ? !outcomes.maybe : !outcomes.failed;
 }
 
 export class OutcomeSet {
-  no = false;
   failed = false;
   maybe = false;
 
   /** False once the rule cannot apply any more. */
   add(outcome: Outcome): boolean {
-    if (outcome === 'no') this.no = true;
-    else if (outcome === 'failed') this.failed = true;
+    if (outcome === 'failed') this.failed = true;
     else if (outcome === 'maybe') this.maybe = true;
-    return !this.no;
+    return outcome !== 'no';
   }
 }
 

@@ -53,7 +53,7 @@ export class Policy {
   decide(question: Question): Permit | Denial {
     const { action } = question.row;
     const view = this.#views.of(question.principal);
-    const inquiry = new Inquiry(action, question, true, this.#looking);
+    const inquiry = new Inquiry(action, question, 'all', this.#looking);
     const judged = this.#judge(view, inquiry, false);
     const trial = this.mode === 'audit' || view.audited ? this.#judge(view, inquiry, true) : judged;
     const allowed = this.mode === 'audit' || judged.allowed;
@@ -96,7 +96,7 @@ export class Policy {
 
   #may(action: string, shown: Circumstances): boolean {
     if (this.mode === 'audit') return true;
-    const inquiry = new Inquiry(action, shown, false, this.#looking);
+    const inquiry = new Inquiry(action, shown, 'entry', this.#looking);
     return this.#judge(this.#views.of(shown.principal), inquiry, false).allowed;
   }
 
@@ -107,7 +107,7 @@ export class Policy {
     const { kind, name, also, endpoint, backend, principal } = inquiry;
     if (kind === undefined || name === undefined) return judged;
     const thing = { kind, name, also };
-    const use = new Inquiry(useOf[kind], { principal, endpoint, backend, thing }, false, this.#looking);
+    const use = new Inquiry(useOf[kind], { principal, endpoint, backend, thing }, 'thing', this.#looking);
     const usable = this.#apply(view, use, withAudited);
     return usable.allowed ? judged : usable;
   }

@@ -1,6 +1,6 @@
 /**
- * Hard denials: wire forms that an endpoint, or a backend, does not have. Decided before any rule, the same in every mode and
- * on every way in.
+ * Hard denials: what an endpoint, or a backend, does not have. Decided before any rule, the same in every mode and on every way
+ * in. Revisions, media types and sizes are refused by those who read them, before it is known what is wanted.
  */
 import { Failure, type Reason } from '../errors.ts';
 import { hasBatches, type Profile, type Revision } from '../wire/revisions.ts';
@@ -25,13 +25,8 @@ export interface BackendProfile {
   readonly revisions: readonly Revision[];
 }
 
-/** Something on the wire that a profile may not have. */
+/** Something in a message that a profile may not have. */
 export type Form =
-  | { readonly form: 'batch'; readonly revision: Revision | undefined }
-  | { readonly form: 'revision'; readonly revision: string }
-  | { readonly form: 'accept'; readonly json: boolean; readonly events: boolean }
-  | { readonly form: 'body'; readonly bytes: number }
-  | { readonly form: 'depth'; readonly depth: number }
   | { readonly form: 'tool'; readonly name: string }
   /** `params` of `elicitation/create`. */
   | { readonly form: 'elicitation'; readonly params: unknown };
@@ -52,21 +47,6 @@ export function isForm({ reason }: Failure): boolean {
 /** Undefined where the profile has it. */
 export function hardDenial(profile: FullProfile, given: Form): Failure | undefined {
   switch (given.form) {
-    case 'batch':
-      return denyBatch(profile, given.revision);
-    case 'revision': {
-      const supported: readonly string[] = profile.revisions;
-      const { revision: requested } = given;
-      return supported.includes(requested)
-        ? undefined
-        : new Failure('unsupported_version', { data: { supported, requested } });
-    }
-    case 'accept':
-      return profile.accept === 'lenient' || (given.json && given.events) ? undefined : new Failure('not_acceptable');
-    case 'body':
-      return given.bytes <= (profile.bodyBytes ?? given.bytes) ? undefined : new Failure('body_too_large');
-    case 'depth':
-      return given.depth <= (profile.jsonDepth ?? given.depth) ? undefined : new Failure('too_deep');
     case 'tool':
       return isNameAdmitted(profile, given.name) ? undefined : new Failure('invalid_params', { message: badName });
     case 'elicitation': {

@@ -5,7 +5,7 @@ import { isObject } from '../wire/values.ts';
 import { askKind, type ThingKind } from './actions.ts';
 import { bounded, principalFacts, unseen } from './facts.ts';
 import { type FullHints, fullHints } from './hints.ts';
-import { readingsOf } from './names.ts';
+import { readingsOf } from './paths.ts';
 import type { FactName, Need } from './rules.ts';
 
 export interface Thing {
@@ -42,6 +42,12 @@ export interface Looking {
   readonly trusted: ReadonlySet<string>;
 }
 
+/**
+ * How much of it is fixed. `all`: it is about to be done. `thing`: it is done to this very thing, with whatever arguments.
+ * `entry`: a list is being shown, and what cannot be said yet is left open.
+ */
+export type Fixed = 'all' | 'thing' | 'entry';
+
 export class Inquiry {
   readonly action: string;
   readonly kind: ThingKind | undefined;
@@ -52,6 +58,8 @@ export class Inquiry {
   readonly principal: Principal;
   /** Whether the arguments are known: they are not while a list is being shown. */
   readonly complete: boolean;
+  /** Whether it is done to all that the thing may stand for. */
+  readonly whole: boolean;
   readonly #asked: Circumstances & Pick<Question, 'arguments'>;
   readonly #looking: Looking;
   #arguments: { readonly value: unknown } | undefined;
@@ -60,7 +68,7 @@ export class Inquiry {
   #hints: FullHints | undefined;
   #readings: readonly string[] | undefined;
 
-  constructor(action: string, asked: Circumstances & Partial<Question>, complete: boolean, looking: Looking) {
+  constructor(action: string, asked: Circumstances & Partial<Question>, fixed: Fixed, looking: Looking) {
     this.action = action;
     const thing = asked.thing ?? thingOf(asked.row);
     this.kind = thing?.kind;
@@ -69,7 +77,8 @@ export class Inquiry {
     this.endpoint = asked.endpoint;
     this.backend = asked.backend;
     this.principal = asked.principal;
-    this.complete = complete;
+    this.complete = fixed === 'all';
+    this.whole = fixed !== 'entry';
     this.#asked = asked;
     this.#looking = looking;
   }
@@ -82,9 +91,8 @@ export class Inquiry {
         return (member === 'key' ? principal.keyName : principal[member ?? 'kind']) ?? '';
       }
       case 'name':
-        return this.also === undefined && (this.kind === undefined || this.name !== undefined)
-          ? (this.name ?? '')
-          : undefined;
+        if (this.kind !== undefined && this.name === undefined) return undefined;
+        return this.readings.length === 1 ? this.readings[0] : undefined;
       case 'backend':
         return this.backend === '' ? undefined : this.backend;
       case 'kind':
@@ -111,7 +119,7 @@ export class Inquiry {
 
   #read(): readonly string[] {
     const names = this.also === undefined ? [this.name ?? ''] : [this.name ?? '', this.also];
-    return this.kind === 'resource' ? names.flatMap(readingsOf) : names;
+    return this.kind === 'resource' || this.kind === 'template' ? names.flatMap(readingsOf) : names;
   }
 
   readonly fact = (name: FactName): unknown => {

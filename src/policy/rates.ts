@@ -3,7 +3,7 @@
  * meets are looked at before any of them counts it, so that what a limit refuses costs nothing. Each member of a batch is a
  * request: those that were admitted before another one was denied have been counted, though nothing of the batch is done.
  */
-import { type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
+import { couldApply, type ReadyRule, readyRule, type World } from './match.ts';
 import { Inquiry, type Question } from './question.ts';
 import type { On, Who } from './rules.ts';
 import { compileWho, type IsMeant } from './who.ts';
@@ -125,9 +125,9 @@ export class Rates {
   }
 
   #met(question: Question): readonly Met[] {
-    const inquiry = new Inquiry(question.row.action, question, true, { groupsClaim: '', trusted: new Set() });
+    const inquiry = new Inquiry(question.row.action, question, 'all', { groupsClaim: '', trusted: new Set() });
     return this.#rates.flatMap((rate) => {
-      if (!rate.isMeant(question.principal) || !ruleApplies(rate.rule, inquiry)) return [];
+      if (!rate.isMeant(question.principal) || !couldApply(rate.rule, inquiry)) return [];
       const key = JSON.stringify([rate.settings.id, ...rate.settings.per.map((share) => shareOf(share, inquiry))]);
       return [{ rate, key, measure: this.#measure(rate, key) }];
     });

@@ -26,23 +26,22 @@ export function review(settings: PolicySettings, places: Places): readonly Remar
   });
 }
 
-/** What a rule names outright and no catalog has. Patterns may be meant for what is still to come. */
-export interface Catalog {
-  readonly tools: readonly string[];
-  readonly prompts: readonly string[];
-  readonly uris: readonly string[];
+/** Lists of things that have a name of their own. Addresses can come out of templates. */
+export type NamedList = 'tools' | 'prompts';
+
+/** What it names without a pattern, as it is written, and what is meant by that. Patterns may be meant for what is still to come. */
+export function outrightNames(
+  { on }: Rule,
+  list: NamedList,
+): readonly { readonly written: string; readonly name: string }[] {
+  return (on[list] ?? []).flatMap((written) => {
+    const glob = compileGlob(written, 'name');
+    return typeof glob === 'string' || glob.form !== 'exact' ? [] : [{ written, name: glob.prefix }];
+  });
 }
 
-export function unmatched(settings: PolicySettings, catalog: Catalog): readonly Remark[] {
-  return settings.rules.flatMap((rule) =>
-    (['tools', 'prompts', 'uris'] as const).flatMap((list) =>
-      (rule.on[list] ?? []).flatMap((name): Remark[] => {
-        const glob = compileGlob(name, list === 'uris' ? 'path' : 'name');
-        if (typeof glob === 'string' || glob.form !== 'exact' || catalog[list].includes(glob.prefix)) return [];
-        return [{ rule: rule.id, text: `names \`${name}\`, and there is nothing of that name among the ${list}` }];
-      }),
-    ),
-  );
+export function missingName(written: string, list: NamedList): string {
+  return `names \`${written}\`, and there is nothing of that name among the ${list}`;
 }
 
 function neverMeets({ what = actions, on }: Rule, places: Places): string | undefined {

@@ -7,16 +7,15 @@ import { type Glob, isJudgeable } from './glob.ts';
 import { Literals } from './literals.ts';
 import type { ReadyRule } from './match.ts';
 import { NeedTable } from './needs.ts';
+import { isPlainPath, withoutDot } from './paths.ts';
 import type { Inquiry } from './question.ts';
 
 const none: readonly ReadyRule[] = [];
 
 export class RuleTable {
-  readonly isEmpty: boolean;
   readonly #byAction: ReadonlyMap<string, ActionTable>;
 
   constructor(rules: readonly ReadyRule[]) {
-    this.isEmpty = rules.length === 0;
     this.#byAction = new Map(
       actions.flatMap((action) => {
         const concerned = rules.filter(({ what }) => what === undefined || what.has(action));
@@ -58,6 +57,8 @@ class ActionTable {
     if (named === undefined) return this.#unnamed.candidates(inquiry);
     // A template may stand for any name that begins like it.
     if (name === undefined || kind === 'template') return this.all;
+    // Of a path that may lead anywhere every pattern fails, and rules that deny count on that.
+    if (kind === 'resource' && !inquiry.readings.every(isPlainPath)) return this.all;
     const found = this.#unnamed.candidates(inquiry);
     for (const reading of inquiry.readings) named.find(reading, found);
     return found;
@@ -90,7 +91,8 @@ class NameTable {
     else this.#others.push(rule);
   }
 
-  find(name: string, into: ReadyRule[]): void {
+  find(text: string, into: ReadyRule[]): void {
+    const name = this.#style === 'path' ? withoutDot(text) : text;
     append(into, this.#exact.get(name));
     this.#prefixes.find(name, into);
     this.#suffixes.find(name, into);

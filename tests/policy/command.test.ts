@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { review, unmatched } from '../../src/policy/review.ts';
+import { missingName, outrightNames, review } from '../../src/policy/review.ts';
 import { checkPolicy, testPolicy } from '../../src/policy-command.ts';
 import { settingsOf, world } from './setup.ts';
 
@@ -89,14 +89,14 @@ describe('a review', () => {
     });
   }
 
-  test('finds names that no catalog has, and leaves patterns alone', () => {
-    const settings = settingsOf(
-      "policy: { rules: [{ id: a, effect: deny, on: { tools: [x, y, 'z*'], uris: ['file:///a'] } }] }\n",
-    );
-    expect(unmatched(settings, { tools: ['x'], prompts: ['y'], uris: [] }).map(({ text }) => text)).toEqual([
-      'names `y`, and there is nothing of that name among the tools',
-      'names `file:///a`, and there is nothing of that name among the uris',
+  test('tells names from patterns', () => {
+    const { rules } = settingsOf("policy: { rules: [{ id: a, effect: deny, on: { tools: [x, 'y\\*', 'z*'] } }] }\n");
+    expect(outrightNames(rules[0]!, 'tools')).toEqual([
+      { written: 'x', name: 'x' },
+      { written: 'y\\*', name: 'y*' },
     ]);
+    expect(outrightNames(rules[0]!, 'prompts')).toEqual([]);
+    expect(missingName('y', 'tools')).toBe('names `y`, and there is nothing of that name among the tools');
   });
 });
 

@@ -146,8 +146,40 @@ describe('what and on', () => {
     expect(told(strict, question('complete', { thing: { kind: 'template', name: 'file:///x/{id}' } }))).toBe(
       'deny no-read',
     );
-    expect(told(strict, question('complete', { thing: { kind: 'template', name: 'file:///{id}' } }))).toBe('allow yes');
+    expect(told(strict, question('complete', { thing: { kind: 'template', name: 'file:///y/{id}' } }))).toBe(
+      'allow yes',
+    );
     expect(told(strict, question('complete', { thing: { kind: 'prompt', name: 'p' } }))).toBe('deny no-get');
+  });
+});
+
+describe('a template that stands for more than somebody may read', () => {
+  const template = { kind: 'template', name: 'file:///{+path}' } as const;
+  const within = { kind: 'template', name: 'file:///public/{+path}' } as const;
+  test.each([
+    {
+      name: 'where a part is allowed',
+      rules: "- { id: some, effect: allow, on: { uris: ['file:///public/**'] } }",
+      expected: 'deny',
+    },
+    {
+      name: 'where a part is allowed to be read, and anything completed',
+      rules: `- { id: some, effect: allow, what: [read], on: { uris: ['file:///public/**'] } }
+- { id: completions, effect: allow, what: [complete] }`,
+      expected: 'deny',
+    },
+    {
+      name: 'where a part is denied',
+      rules: `- { id: all, effect: allow }
+- { id: not, effect: deny, on: { uris: ['file:///secrets/**'] } }`,
+      expected: 'deny not',
+    },
+  ])('is listed and not completed $name', ({ rules, expected }) => {
+    const policy = policyWith(rules);
+    expect(told(policy, question('complete', { thing: template }))).toBe(expected);
+    expect(told(policy, question('complete', { thing: within }))).toMatch(/^allow/);
+    const place = { principal: local, endpoint: '/mcp', backend: 'files' };
+    expect(policy.shows({ ...place, thing: template })).toBe(true);
   });
 });
 
@@ -315,5 +347,98 @@ describe('audit mode', () => {
     expect(rulingOf(text, 'x')).toEqual({ allowed: true, generation: 7, rules: ['a'], wouldDeny: ['d'] });
     expect(rulingOf(text, 'y')).toEqual({ allowed: false, generation: 7, rules: [], wouldAllow: ['n'] });
     expect(rulingOf(text, 'z')).toEqual({ allowed: false, generation: 7, rules: [] });
+  });
+});
+
+describe('a rule that denies addresses', () => {
+  const policy = policyWith(`- { id: all, effect: allow }
+- { id: secrets, effect: deny, on: { uris: ['file:///secrets/**'] } }
+- { id: passwd, effect: deny, on: { uris: ['file:///etc/passwd'] } }
+- { id: keys, effect: deny, on: { uris: ['**.key'] } }
+- { id: etc, effect: deny, what: [call], with: { arguments: { path: { glob: '/etc/**' } } } }`);
+
+  test.each([
+    'file:///public/../secrets/x',
+    'file:///./secrets/x',
+    'file:////secrets/x',
+    'file://localhost/secrets/x',
+    'file:/secrets/x',
+    'FILE://LOCALHOST/%73ecrets/x',
+    'file:///public\\..\\secrets\\x',
+    'file:///etc/x/../passwd',
+    'file:///etc//passwd',
+    'file:///a.key/.',
+    `file:///${'a/'.repeat(3_000)}`,
+  ])('holds for %s', (uri) => {
+    expect(told(policy, read(uri))).toMatch(/^deny /);
+  });
+
+  test('does not hold for what is certainly another', () => {
+    for (const uri of ['file:///public/x', 'file:///secretsx', 'file:///public/.x', 'https://host/?at=https://x'])
+      expect([uri, told(policy, read(uri))]).toEqual([uri, 'allow all']);
+  });
+
+  test.each(['/tmp/../etc/x', '/./etc/x', '//etc/x', ['/tmp/../etc/x']])('holds for an argument %j', (path) => {
+    expect(told(policy, call('x', { arguments: { path } }))).toBe('deny etc');
+  });
+
+  test('and one that allows holds for none of these spellings', () => {
+    const open = policyWith("- { id: public, effect: allow, on: { uris: ['file:///public/**'] } }");
+    expect(told(open, read('file:///public/x'))).toBe('allow public');
+    for (const uri of ['file:///a/../public/x', 'file:///public//x', 'file://localhost/public/x'])
+      expect([uri, told(open, read(uri))]).toEqual([uri, 'deny']);
+  });
+});
+
+describe('a condition about a name', () => {
+  const policy = policyWith(`- { id: all, effect: allow, on: { uris: ['*'] } }
+- { id: begins, effect: deny, what: [read], when: "name.startsWith('file:///cond/')" }
+- { id: is, effect: deny, what: [read], when: "name == 'file:///one'" }`);
+  const open = policyWith(`- { id: begins, effect: allow, when: "name.startsWith('file:///cond/')" }`);
+
+  test.each(['FILE:///cond/x', 'file:///%63ond/x', 'file:///a/../cond/x', 'file://localhost/cond/x', 'FILE:///one'])(
+    'cannot say anything of %s, which has several readings',
+    (uri) => {
+      expect(told(policy, read(uri))).toBe('deny begins is');
+      expect(told(open, read(uri))).toBe('deny');
+    },
+  );
+
+  test('is asked about a name that has one', () => {
+    expect(told(policy, read('file:///cond/x'))).toBe('deny begins');
+    expect(told(policy, read('file:///one'))).toBe('deny is');
+    expect(told(policy, read('file:///two'))).toBe('allow all');
+    expect(told(open, read('file:///cond/x'))).toBe('allow begins');
+  });
+});
+
+describe('a list of texts held against a pattern', () => {
+  const policy = policyWith(`- { id: all, effect: allow }
+- { id: no, effect: deny, what: [call], with: { arguments: { paths: { glob: '**/secret*/**' } } } }`);
+  const verdictOn = (items: number, length: number) =>
+    told(policy, call('x', { arguments: { paths: Array.from({ length: items }, () => 'a'.repeat(length)) } }));
+
+  test('is judged while it is short enough for that, and fails beyond', () => {
+    expect(verdictOn(1_000, 60)).toBe('allow all');
+    expect(verdictOn(15, 4_096)).toBe('allow all');
+    expect(verdictOn(1_000, 4_096)).toBe('deny no');
+    expect(verdictOn(16, 4_096)).toBe('deny no');
+  });
+
+  test('counts the whole list for all patterns together', () => {
+    const many = JSON.stringify(Array.from({ length: 20 }, (_, at) => `**/secret${at}*/**`));
+    const several = policyWith(`- { id: all, effect: allow }
+- { id: no, effect: deny, what: [call], with: { arguments: { paths: { glob: ${many} } } } }`);
+    const paths = Array.from({ length: 10 }, () => 'a'.repeat(1_000));
+    expect(told(several, call('x', { arguments: { paths } }))).toBe('deny no');
+    expect(told(several, call('x', { arguments: { paths: paths.slice(0, 2) } }))).toBe('allow all');
+  });
+
+  test('is an address in every spelling', () => {
+    const web = policyWith(`- { id: all, effect: allow }
+- { id: no, effect: deny, what: [call], with: { arguments: { url: { glob: 'https://inner/**' } } } }`);
+    for (const url of ['HTTPS://Inner/x', 'https://me@inner/x', 'https://inner:443/x', 'https://inner/a/../x'])
+      expect([url, told(web, call('x', { arguments: { url } }))]).toEqual([url, 'deny no']);
+    expect(told(web, call('x', { arguments: { url: 'https://outer/100%' } }))).toBe('allow all');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { buildFullProfile } from '../../src/config/policy-profile.ts';
-import { denyAsk, type Form, hardDenial } from '../../src/policy/profile.ts';
+import { denyAsk, denyBatch, type Form, hardDenial } from '../../src/policy/profile.ts';
 
 const strict = buildFullProfile({
   ...{ revisions: ['2025-03-26', '2025-11-25'], batches: 'allow', accept: 'strict', elicitation: 'flat' },
@@ -15,37 +15,7 @@ const cases: readonly {
   readonly name: string;
   readonly given: Form;
   readonly strict?: string;
-  readonly lenient?: string;
 }[] = [
-  {
-    name: 'a batch of the revision that has them',
-    given: { form: 'batch', revision: '2025-03-26' },
-    lenient: 'unsupported_mcp_batch',
-  },
-  {
-    name: 'a batch of another',
-    given: { form: 'batch', revision: '2025-11-25' },
-    strict: 'unsupported_mcp_batch',
-    lenient: 'unsupported_mcp_batch',
-  },
-  {
-    name: 'a batch of nobody knows which',
-    given: { form: 'batch', revision: undefined },
-    strict: 'unsupported_mcp_batch',
-    lenient: 'unsupported_mcp_batch',
-  },
-  { name: 'a revision outside', given: { form: 'revision', revision: '2026-07-28' }, strict: 'unsupported_version' },
-  {
-    name: 'a revision that there is not',
-    given: { form: 'revision', revision: 'x' },
-    strict: 'unsupported_version',
-    lenient: 'unsupported_version',
-  },
-  { name: 'one media type', given: { form: 'accept', json: true, events: false }, strict: 'not_acceptable' },
-  { name: 'both media types', given: { form: 'accept', json: true, events: true } },
-  { name: 'a body at the limit', given: { form: 'body', bytes: 100 } },
-  { name: 'a body over it', given: { form: 'body', bytes: 101 }, strict: 'body_too_large' },
-  { name: 'nesting over the limit', given: { form: 'depth', depth: 11 }, strict: 'too_deep' },
   { name: 'a plain name', given: { form: 'tool', name: 'a.B-c_1' } },
   { name: 'a name with a space', given: { form: 'tool', name: 'a b' }, strict: 'invalid_params' },
   { name: 'an endless name', given: { form: 'tool', name: 'a'.repeat(129) }, strict: 'invalid_params' },
@@ -59,18 +29,25 @@ const cases: readonly {
 ];
 
 describe('a hard denial', () => {
-  for (const { name, given, strict: whenStrict, lenient: whenLenient } of cases) {
-    test(`${name}: ${whenStrict ?? 'none'} where strict, ${whenLenient ?? 'none'} where not`, () => {
+  for (const { name, given, strict: whenStrict } of cases) {
+    test(`${name}: ${whenStrict ?? 'none'} where strict, none where not`, () => {
       expect(hardDenial(strict, given)?.reason).toBe(whenStrict);
-      expect(hardDenial(lenient, given)?.reason).toBe(whenLenient);
+      expect(hardDenial(lenient, given)?.reason).toBeUndefined();
     });
   }
 
-  test('of a revision names those that there are', () => {
-    expect(hardDenial(strict, { form: 'revision', revision: '2026-07-28' })?.data).toEqual({
-      supported: ['2025-03-26', '2025-11-25'],
-      requested: '2026-07-28',
-    });
+  test.each([
+    { name: 'the revision that has them', profile: strict, revision: '2025-03-26', expected: undefined },
+    { name: 'another', profile: strict, revision: '2025-11-25', expected: 'unsupported_mcp_batch' },
+    { name: 'nobody knows which', profile: strict, revision: undefined, expected: 'unsupported_mcp_batch' },
+    {
+      name: 'the one, where none are let in',
+      profile: lenient,
+      revision: '2025-03-26',
+      expected: 'unsupported_mcp_batch',
+    },
+  ] as const)('of a batch of $name: $expected', ({ profile, revision, expected }) => {
+    expect(denyBatch(profile, revision)?.reason).toBe(expected);
   });
 
   test('of a form is -32602 in either era', () => {

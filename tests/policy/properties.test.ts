@@ -6,7 +6,7 @@ import { actions, type ThingKind, thingsOf, useOf } from '../../src/policy/actio
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { Condition, PolicySettings, Rule } from '../../src/policy/rules.ts';
 import { Denial } from '../../src/policy/ruling.ts';
-import { type Case, conditions, expected, verdict } from './reference.ts';
+import { type Case, conditions, expected, spellings, verdict } from './reference.ts';
 import { deedOf, key, local, question, token, world } from './setup.ts';
 
 const conditionsByText: ReadonlyMap<string, Condition> = new Map(
@@ -20,6 +20,9 @@ const conditionsByText: ReadonlyMap<string, Condition> = new Map(
 /** Few names and many patterns, so that they meet. */
 const name = fc.constantFrom('a', 'ab', 'abc', 'b', 'ba', 'b_a');
 const pattern = fc.oneof(name, fc.constantFrom('*', 'a*', '*a', 'a*c', '*b*', 'ab*', '*_a'));
+const address = fc.oneof(name, fc.constantFrom('file:///a/b', 'file:///c', ...Object.keys(spellings)));
+const addresses = fc.oneof(pattern, fc.constantFrom('file:///a/**', 'file:///a/b', '**b', 'file:///*', '**a/**'));
+const namesOf = (kind: string | undefined) => (kind === 'resource' ? address : name);
 const some = <T>(item: fc.Arbitrary<T>) =>
   fc.option(fc.array(item, { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 2 });
 
@@ -40,7 +43,7 @@ const on = fc.record(
     backends: some(fc.constantFrom('files', 'search', '*', 'm*')),
     tools: some(pattern),
     prompts: some(pattern),
-    uris: some(pattern),
+    uris: some(addresses),
     asks: some(fc.constantFrom('sampling', 'elicitation', 'roots')),
     methods: some(pattern),
     annotations: fc.option(
@@ -103,19 +106,24 @@ const askMethods = {
 } as const;
 const kindsOf = (action: string) => thingsOf(action).filter((kind) => kind !== 'template');
 
-const asked: fc.Arbitrary<Case> = fc.constantFrom(...actions).chain((action) =>
+const deeds = actions.flatMap((action): { readonly action: string; readonly kind: ThingKind | undefined }[] => {
+  const kinds = kindsOf(action);
+  return kinds.length === 0 ? [{ action, kind: undefined }] : kinds.map((kind) => ({ action, kind }));
+});
+
+const asked: fc.Arbitrary<Case> = fc.constantFrom(...deeds).chain(({ action, kind }) =>
   fc.record({
     principal: fc.constantFrom(...principals),
     action: fc.constant(action),
     endpoint: fc.constantFrom(...world.endpoints),
     backend: fc.constantFrom(...world.backends, ''),
-    kind: kindsOf(action).length === 0 ? fc.constant(undefined) : fc.constantFrom(...kindsOf(action)),
+    kind: fc.constant(kind),
     name:
-      kindsOf(action).length === 0
+      kind === undefined
         ? fc.constant(undefined)
         : action === 'ask'
           ? fc.constantFrom('sampling', 'elicitation', 'roots')
-          : fc.option(name, { nil: undefined }),
+          : fc.option(namesOf(kind), { nil: undefined }),
     arguments: fc.dictionary(fc.constantFrom('n', 'p'), value),
     annotations: fc.constantFrom({}, { readOnlyHint: true }, { destructiveHint: false }),
   }),
@@ -148,14 +156,16 @@ describe('any policy', () => {
   });
 
   test('shows what may be used with some arguments, and nothing else', () => {
-    const shown = fc.record({
-      principal: fc.constantFrom(...principals),
-      endpoint: fc.constantFrom(...world.endpoints),
-      backend: fc.constantFrom(...world.backends),
-      kind: fc.constantFrom('tool', 'prompt', 'resource'),
-      name,
-      annotations: fc.constantFrom({}, { readOnlyHint: true }, { destructiveHint: false }),
-    });
+    const shown = fc.constantFrom('tool', 'prompt', 'resource').chain((kind) =>
+      fc.record({
+        principal: fc.constantFrom(...principals),
+        endpoint: fc.constantFrom(...world.endpoints),
+        backend: fc.constantFrom(...world.backends),
+        kind: fc.constant(kind),
+        name: namesOf(kind),
+        annotations: fc.constantFrom({}, { readOnlyHint: true }, { destructiveHint: false }),
+      }),
+    );
     fc.assert(
       fc.property(settings, fc.array(shown, { minLength: 1, maxLength: 10 }), (given, entries) => {
         const policy = compilePolicy(given, world, 3);

@@ -57,6 +57,14 @@ describe('a rate', () => {
   });
 });
 
+test('a limit on addresses is met by every spelling of them', () => {
+  const { admit } = setup({ perSecond: 1, on: { uris: ['file:///big/**'] } });
+  expect(admit(read('file:///big/x'))).not.toBeInstanceOf(Excess);
+  for (const uri of ['FILE:///big/x', 'file:///%62ig/x', 'file:///a/../big/x', 'file://localhost/big/x'])
+    expect([uri, admit(read(uri))]).toEqual([uri, expect.any(Excess)]);
+  expect(admit(read('file:///small/x'))).not.toBeInstanceOf(Excess);
+});
+
 describe('calls at the same time', () => {
   test('are as many as the limit says, until one is over', () => {
     const { admit } = setup({ concurrent: 2, per: ['backend'] });

@@ -98,7 +98,7 @@ function partsOf(settings: PolicySettings, rule: Rule, asked: Case): Truth[] {
   if (speaksOfThings) {
     const names = named[asked.kind ?? ''] ?? (asked.kind === 'tool' && on.annotations ? ['*'] : undefined);
     if (names === undefined) parts.push(false);
-    else parts.push(asked.name === undefined ? 'unknown' : names.some((name) => like(name, asked.name)));
+    else parts.push(asked.name === undefined ? 'unknown' : isAmong(names, asked.name, asked.kind === 'resource'));
   }
   if (on.annotations && asked.kind === 'tool') {
     if (asked.name === undefined) parts.push('unknown');
@@ -126,6 +126,34 @@ function isPrincipal(entry: string, principal: Principal): boolean {
 
 function listed(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
+}
+
+/** Addresses that can be read in several ways; in none, where it is open to whom they lead. */
+export const spellings: Readonly<Record<string, readonly string[]>> = {
+  'FILE:///a/b': ['FILE:///a/b', 'file:///a/b'],
+  'file:///%61/b': ['file:///%61/b', 'file:///a/b'],
+  'file://localhost/a/b': ['file://localhost/a/b', 'file:///a/b'],
+  'file:///c/../a/b': [],
+  'file:///a//b': [],
+};
+
+function isAmong(patterns: readonly string[], name: string, isAddress: boolean): Truth {
+  if (!isAddress) return patterns.some((pattern) => like(pattern, name));
+  if (patterns.includes('*')) return true;
+  const truths = (spellings[name] ?? [name]).map((one) => patterns.some((pattern) => likePath(pattern, one)));
+  return truths.length > 0 && new Set(truths).size === 1 ? truths[0]! : 'broken';
+}
+
+/** `*` ends at a slash, `**` does not. */
+function likePath(pattern: string, text: string): boolean {
+  if (pattern === '') return text === '';
+  if (!pattern.startsWith('*'))
+    return text !== '' && pattern[0] === text[0] && likePath(pattern.slice(1), text.slice(1));
+  const stars = pattern.startsWith('**') ? 2 : 1;
+  const reach = stars === 2 || !text.includes('/') ? text.length : text.indexOf('/');
+  return Array.from({ length: reach + 1 }, (_, at) => text.slice(at)).some((end) =>
+    likePath(pattern.slice(stars), end),
+  );
 }
 
 /** `*` is any text; two of them are one. */
@@ -167,13 +195,14 @@ export const conditions: Readonly<Record<string, (asked: Case) => Truth>> = {
   'arguments.n < 3': ({ arguments: given }) =>
     given === undefined ? 'unknown' : typeof given.n === 'number' ? given.n < 3 : 'broken',
   "principal.kind == 'key'": ({ principal }) => principal.kind === 'key',
-  "name == 'ab'": ({ kind, name }) => (kind !== undefined && name === undefined ? 'unknown' : (name ?? '') === 'ab'),
-  "name == 'ab' && arguments.n < 3": (asked) =>
-    both(asked.kind !== undefined && asked.name === undefined ? 'unknown' : asked.name === 'ab', asked),
+  "name == 'ab'": isAb,
+  "name == 'ab' && arguments.n < 3": (asked) => both(isAb(asked), asked),
   "arguments.n < 3 && 'ci' == principal.key && kind == 'tool'": (asked) =>
     both(asked.principal.keyName === 'ci' && asked.kind === 'tool', asked),
-  "action == 'call' || name == 'ab'": ({ action, kind, name }) =>
-    kind !== undefined && name === undefined ? 'unknown' : action === 'call' || name === 'ab',
+  "action == 'call' || name == 'ab'": (asked) => {
+    const is = isAb(asked);
+    return typeof is === 'string' ? is : is || asked.action === 'call';
+  },
   "!(principal.subject == 'alice')": ({ principal }) => principal.subject !== 'alice',
   "endpoint == '/mcp' && action == 'call'": ({ endpoint, action }) => endpoint === '/mcp' && action === 'call',
   "backend == 'files'": ({ backend }) => (backend === '' ? 'unknown' : backend === 'files'),
@@ -181,10 +210,17 @@ export const conditions: Readonly<Record<string, (asked: Case) => Truth>> = {
     typeof principal.claims.level === 'number' ? principal.claims.level > 2 : 'broken',
 };
 
+/** Of a name that can be read in several ways no condition can say anything. */
+function isAb({ kind, name }: Case): Truth {
+  if (kind !== undefined && name === undefined) return 'unknown';
+  return kind === 'resource' && Object.hasOwn(spellings, name ?? '') ? 'broken' : name === 'ab';
+}
+
 /** The first, and that `n` is less than 3. What is not so is not so, whatever is not known yet. */
 function both(first: Truth, asked: Case): Truth {
   if (first === false) return false;
   if (asked.arguments === undefined || first === 'unknown') return 'unknown';
+  if (first === 'broken') return 'broken';
   return typeof asked.arguments.n === 'number' ? asked.arguments.n < 3 : 'broken';
 }
 

@@ -20,6 +20,7 @@ import type { MethodRow } from '../../wire/methods.ts';
 import { valueAt } from '../../wire/values.ts';
 import type { Records, Unasked } from './records.ts';
 import { Denied, denied, limited } from './refusals.ts';
+import type { UnmatchedNames } from './unmatched.ts';
 import { type Grant, questionOf, type Wish } from './wish.ts';
 
 export interface LeaveParts {
@@ -33,6 +34,8 @@ export interface LeaveParts {
   readonly generation: number;
   /** Of backends that may not do everything. */
   readonly profiles: ReadonlyMap<string, BackendProfile>;
+  /** Absent: no rule names anything. */
+  readonly unmatched?: UnmatchedNames | undefined;
 }
 
 /** Whom something is shown to, and where. */
@@ -174,6 +177,12 @@ export class Leave {
     if (thing.kind === 'tool' && !isNameAdmitted(endpoint.profile, thing.name)) return false;
     const { policy } = this.#parts;
     return policy?.shows({ principal, endpoint: endpoint.path, backend, thing, annotations }) ?? true;
+  }
+
+  /** Who wants to know what is in a list of a backend that is alone behind the endpoint; undefined: nobody. */
+  seekerOf(endpoint: Endpoint, list: string): UnmatchedNames | undefined {
+    const { unmatched } = this.#parts;
+    return unmatched?.seeks(endpoint, list) === true ? unmatched : undefined;
   }
 
   /** Whether a rule wants to know what this backend says of its tools. */

@@ -23,9 +23,24 @@ interface To extends Onlooker {
 }
 
 export function withoutHidden(message: ResultResponse, vocabulary: Era, to: To): ResultResponse {
+  tellNames(message, to);
   const edits = [...hiddenIn(message, to), ...privateScope(message, vocabulary, to)];
   if (edits.length === 0) return message;
   return skimMessage(spliceMessage(message, edits)) as ResultResponse;
+}
+
+/** Lists of several backends are read by the gateway itself; this one goes by. */
+function tellNames({ bytes, result }: ResultResponse, { leave, endpoint, backend, row }: To): void {
+  const seeker = row.list && leave.seekerOf(endpoint, row.list);
+  const span = row.list && member(result, row.list);
+  if (row.list === undefined || seeker === undefined || span === undefined) return;
+  const { key } = listed[row.list];
+  const names = (elementsAt(bytes, span) ?? []).flatMap((element) => {
+    const entry = valueAt(bytes, element);
+    const name = isObject(entry) ? entry[key] : undefined;
+    return typeof name === 'string' ? [name] : [];
+  });
+  seeker.readPage(backend, row.list, names, member(result, 'nextCursor') === undefined);
 }
 
 function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {

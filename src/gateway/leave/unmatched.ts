@@ -7,67 +7,89 @@ import type { View } from '../../catalog/view.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
 import type { Warn } from '../../exchange/bridge/drive.ts';
 import { NameSet } from '../../policy/names.ts';
-import { unmatched } from '../../policy/review.ts';
+import { type NamedList as List, missingName, outrightNames } from '../../policy/review.ts';
 import type { PolicySettings, Rule } from '../../policy/rules.ts';
 import { isMerged } from '../targets.ts';
 
-type List = 'tools' | 'prompts';
-type Names = ReadonlyMap<List, readonly string[]>;
+/** A name of which it is not settled yet whether there is such a thing. */
+interface Sought {
+  readonly rule: string;
+  readonly name: string;
+  /** As its author wrote it. */
+  readonly written: string;
+  /** Endpoints whose list may have it still. */
+  readonly unread: Set<string>;
+}
 
 export class UnmatchedNames {
-  readonly #policy: PolicySettings;
   readonly #endpoints: readonly Endpoint[];
   readonly #warn: Warn;
-  readonly #listed = new Map<string, Map<List, readonly string[]>>();
-  /** Bounded by the rules. */
-  readonly #told = new Set<string>();
+  /** Found or told of, a name is sought no more: lists that are read later cost nothing. */
+  readonly #sought: Record<List, readonly Sought[]>;
 
   constructor(policy: PolicySettings, endpoints: readonly Endpoint[], warn: Warn) {
-    this.#policy = policy;
-    this.#endpoints = endpoints;
+    this.#endpoints = endpoints.filter(({ protocol }) => protocol !== 'json-rpc');
     this.#warn = warn;
+    const paths = this.#endpoints.map(({ path }) => path);
+    this.#sought = { tools: soughtIn(policy, 'tools', paths), prompts: soughtIn(policy, 'prompts', paths) };
   }
 
   /** A list of all backends behind the endpoint, as it is before anything of it is hidden. */
   read(endpoint: Endpoint, list: string | undefined, { places }: View): void {
-    if (list !== 'tools' && list !== 'prompts') return;
-    this.#keep(
-      endpoint,
-      list,
-      places.map(({ clientName }) => clientName),
-    );
-    // Where a backend is alone, its things have their own names.
-    for (const other of this.#endpoints) {
-      const [only] = other.backends;
-      if (isMerged(other) || only === undefined || !endpoint.backends.includes(only)) continue;
-      this.#keep(
-        other,
-        list,
-        places.filter(({ backend }) => backend === only).map(({ name }) => name),
-      );
-    }
-    for (const rule of this.#policy.rules) this.#look(rule, list);
-  }
-
-  #keep({ path }: Endpoint, list: List, names: readonly string[]): void {
-    const lists = this.#listed.get(path) ?? new Map<List, readonly string[]>();
-    this.#listed.set(path, lists.set(list, names));
-  }
-
-  #look(rule: Rule, list: List): void {
-    if (rule.on[list] === undefined) return;
-    const endpoints = rule.on.endpoints && new NameSet(rule.on.endpoints, 'path');
-    const reach = this.#endpoints.filter(({ path }) => endpoints === undefined || endpoints.has(path) === 'yes');
-    const known = reach.map(({ path }): Names | undefined => this.#listed.get(path));
-    if (known.some((lists) => lists?.get(list) === undefined)) return;
-    const names = known.flatMap((lists) => lists?.get(list) ?? []);
-    const alone = { ...rule, on: { [list]: rule.on[list] } };
-    const catalog = { tools: [], prompts: [], uris: [], [list]: names };
-    for (const { text } of unmatched({ ...this.#policy, rules: [alone] }, catalog)) {
-      const told = `${rule.id} ${text}`;
-      if (this.#told.has(told)) continue;
-      this.#told.add(told);
-      this.#warn('a rule names what no backend has', { rule: rule.id, why: text });
+    if (!isList(list) || this.#sought[list].length === 0) return;
+    this.#look([endpoint], list, new Set(places.map(({ clientName }) => clientName)), true);
+    for (const backend of endpoint.backends) {
+      const names = new Set(places.filter((place) => place.backend === backend).map(({ name }) => name));
+      this.#look(this.#aloneAt(backend), list, names, true);
     }
   }
+
+  /** Whether it is worth finding out what a list of this backend has. */
+  seeks(endpoint: Endpoint, list: string): boolean {
+    return isList(list) && this.#sought[list].length > 0 && !isMerged(endpoint);
+  }
+
+  /** A page of a backend's list. What is on none up to the last is nowhere: clients walk through them from the first. */
+  readPage(backend: string, list: string, names: readonly string[], isLast: boolean): void {
+    if (isList(list)) this.#look(this.#aloneAt(backend), list, new Set(names), isLast);
+  }
+
+  /** Where a backend is alone, its things have their own names. */
+  #aloneAt(backend: string): readonly Endpoint[] {
+    return this.#endpoints.filter((endpoint) => !isMerged(endpoint) && endpoint.backends[0] === backend);
+  }
+
+  #look(endpoints: readonly Endpoint[], list: List, names: ReadonlySet<string>, isWhole: boolean): void {
+    if (endpoints.length === 0) return;
+    this.#sought[list] = this.#sought[list].filter((sought) => {
+      const { rule, name, written, unread } = sought;
+      const concerned = endpoints.filter(({ path }) => unread.has(path));
+      if (concerned.length === 0) return true;
+      if (names.has(name)) return false;
+      if (!isWhole) return true;
+      for (const { path } of concerned) unread.delete(path);
+      if (unread.size > 0) return true;
+      this.#warn('a rule names what no backend has', { rule, why: missingName(written, list) });
+      return false;
+    });
+  }
+}
+
+function isList(list: string | undefined): list is List {
+  return list === 'tools' || list === 'prompts';
+}
+
+function soughtIn({ rules }: PolicySettings, list: List, paths: readonly string[]): readonly Sought[] {
+  return rules.flatMap((rule) => {
+    const names = outrightNames(rule, list);
+    if (names.length === 0) return [];
+    const reach = reachOf(rule, paths);
+    return names.map(({ written, name }) => ({ rule: rule.id, written, name, unread: new Set(reach) }));
+  });
+}
+
+function reachOf({ on }: Rule, paths: readonly string[]): readonly string[] {
+  if (on.endpoints === undefined) return paths;
+  const endpoints = new NameSet(on.endpoints, 'path');
+  return paths.filter((path) => endpoints.has(path) === 'yes');
 }

@@ -166,3 +166,26 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
     },
   );
 });
+
+it(
+  'where it hides, the name in the answer is the one that was typed, whether there is such a thing or not',
+  verifies('gateway:policy:hide'),
+  async () => {
+    let backends = 0;
+    const script = {
+      'tools/list': (turn: { result(value: object): void }) => {
+        backends += 1;
+        const tools = [{ name: `only_${backends}`, inputSchema: { type: 'object' } }];
+        turn.result({ resultType: 'complete', tools, ttlMs: 60_000, cacheScope: 'public' });
+      },
+    };
+    const more = { policy: { rules: [{ id: 'none', effect: 'deny', what: ['call'] }] } };
+    const house = await openHouse({ script, endpoint: { denials: 'hide', names: 'collision' }, more });
+    const url = `${house.gateway.origin}${paths.merged}`;
+    for (const name of ['a__only_1', 'a__only_2', 'a__only_3', 'only_1', 'only_2', 'only_3']) {
+      const { error } = (await send(url, modern(call(name)))).json();
+      expect([name, error.message, error.data.name]).toEqual([name, `Unknown tool: ${name}`, name]);
+    }
+    expect(backends).toBe(2);
+  },
+);

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
+import type { Script } from '../harness/http-backend.ts';
 import { openHouse, paths } from './setup.ts';
 
 const rules = [
@@ -35,5 +36,37 @@ it(
     expect(told()).toEqual(expected);
     await list();
     expect(told()).toEqual(expected);
+  },
+);
+
+it(
+  'of a backend that is alone behind its endpoint it is its own list that tells, page by page',
+  verifies('gateway:policy:commands'),
+  async () => {
+    const pages: Readonly<Record<string, object>> = {
+      first: { tools: [{ name: 'read_file', inputSchema: { type: 'object' } }], nextCursor: 'second' },
+      second: { tools: [{ name: 'list_files', inputSchema: { type: 'object' } }] },
+    };
+    const script: Script = {
+      'tools/list': (turn) =>
+        turn.result({
+          ...{ resultType: 'complete', ttlMs: 60_000, cacheScope: 'public' },
+          ...pages[turn.message.params.cursor ?? 'first'],
+        }),
+    };
+    const names = ['read_file', 'list_files', 'delet_file'];
+    const alone = [{ id: 'alone', effect: 'allow', on: { endpoints: [paths.single], tools: names } }];
+    const house = await openHouse({ script, more: { policy: { rules: alone } } });
+    const told = () => house.gateway.log.filter(({ text }) => text === 'a rule names what no backend has');
+    const list = (params: Readonly<Record<string, unknown>>) =>
+      send(`${house.gateway.origin}${paths.single}`, modern({ method: 'tools/list', params }));
+    await list({});
+    expect(told()).toEqual([]);
+    await list({ cursor: 'second' });
+    const why = 'names `delet_file`, and there is nothing of that name among the tools';
+    expect(told().map(({ facts }) => facts)).toEqual([{ rule: 'alone', why }]);
+    await list({});
+    await list({ cursor: 'second' });
+    expect(told()).toHaveLength(1);
   },
 );
