@@ -55,7 +55,7 @@ export const credentialLimits = {
   consentPollMs: 2 * s,
 
   // Failures
-  /** Failures in a row, and refusals of new tokens within `refusalsMs`, before the backend is left alone for a while. */
+  /** Failures in a row, and refused tokens that were replaced within `refusalsMs`, before the backend is left alone for a while. */
   failures: 3,
   refusalsMs: 5 * min,
   /** For how long. Long enough to be no burden to anybody, short enough to be waited for. */
