@@ -11,7 +11,7 @@ import type { CredentialPorts } from './ports.ts';
 import type { Presenter } from './presenter.ts';
 import { Reach } from './reach.ts';
 import { Registrations } from './registration.ts';
-import type { BackendAuth, CredentialSettings } from './settings.ts';
+import { type CredentialSettings, isDerived } from './settings.ts';
 import { tokenShelf } from './tokens.ts';
 import { Turns } from './turns.ts';
 
@@ -93,11 +93,6 @@ function accountKey({ name, settings: { url, auth } }: Backend, { principal, sub
     who,
     ...(isDerived(auth) && subjectToken !== undefined ? [hashOf(subjectToken)] : []),
   ]);
-}
-
-/** What is made of a caller's token can do no more than that token could: another token, another account. */
-function isDerived({ grant }: BackendAuth): boolean {
-  return grant === 'token_exchange' || grant === 'identity_assertion';
 }
 
 function hashOf(token: string): string {

@@ -29,6 +29,12 @@ export const credentialLimits = {
   /** A token of such an age that is refused was never good: to fetch another one like it would be a circle. */
   freshMs: 60 * s,
 
+  /**
+   * What was made of a caller's token is kept as long as that token is good, and so long where nobody said how long that is:
+   * each token has a record of its own. Then the exchange is made anew.
+   */
+  derivedMs: 24 * 60 * min,
+
   // Registrations
   /**
    * Then we register anew. A server that lost its clients says so to the person alone, on its own page, and nobody else could
