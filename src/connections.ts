@@ -100,7 +100,11 @@ export class Connections {
     };
     let opening: Promise<void> | undefined;
     this.#ready = () => {
-      opening ??= begin();
+      // What hindered it may be over when the next one asks.
+      opening ??= begin().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
       return opening;
     };
     const auths = this.#config.backends.flatMap((backend) => authOf(backend) ?? []);
