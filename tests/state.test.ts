@@ -40,14 +40,17 @@ test('a backend that demands consent is seen to by the next call, where the firs
     warn,
     consented: () => undefined,
   });
-  onTestFinished(() => connections.close());
   let asked = 0;
   const url = async () => {
     asked += 1;
     if (asked === 1) throw new Error('not yet');
     return 'http://127.0.0.1:8808';
   };
-  const state = new State(config, { ...outside, records: new MemoryRecords(Date.now), outwardFetch: fetch });
+  const state = new State(config, { ...outside, records: new MemoryRecords(Date.now) });
+  onTestFinished(async () => {
+    connections.close();
+    await state.close();
+  });
   const [backend] = config.backends;
   const presented = backend && connections.presentedTo(backend);
   if (presented?.kind !== 'shared') throw new Error('it is presented nothing');
