@@ -8,7 +8,9 @@ import { type Credentials, createCredentials } from './credentials/create.ts';
 import { mountConnectPages } from './credentials/pages/create.ts';
 import { openIdSignIn } from './credentials/pages/openid.ts';
 import type { OwnSignIn } from './credentials/pages/ports.ts';
+import type { Fetch } from './credentials/ports.ts';
 import type { HeaderRecord, Presenter } from './credentials/presenter.ts';
+import { Reach } from './credentials/reach.ts';
 import { type BackendAuth, clientDocumentPath } from './credentials/settings.ts';
 import { Failure } from './errors.ts';
 import type { Consenting } from './exchange/bridge/consent.ts';
@@ -103,7 +105,11 @@ export class Connections {
     };
     let opening: Promise<void> | undefined;
     this.#ready = () => {
-      opening ??= begin();
+      // What hindered it may be over when the next one asks.
+      opening ??= begin().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
       return opening;
     };
     const auths = this.#config.backends.flatMap((backend) => authOf(backend) ?? []);
@@ -117,15 +123,15 @@ export class Connections {
       const auth = authOf(backend);
       return auth === undefined || backend.kind !== 'http' ? [] : [[backend.name, { url: backend.url, auth }] as const];
     });
+    const trusted: Fetch = (address, init) => fetch(address, init);
+    const outside = { time, outward: outwardFetch, trusted };
     const credentials = createCredentials(
       { publicUrl, backends: Object.fromEntries(backends) },
       {
         records,
         lease: new RecordLease(records, () => time.now()),
         bus: new MemoryBus(),
-        time,
-        outward: outwardFetch,
-        trusted: (address, init) => fetch(address, init),
+        ...outside,
         warn,
       },
     );
@@ -149,7 +155,12 @@ export class Connections {
       seal,
       keyOf: (secret) => door.keyOf(secret),
       ...(ownSignIn && { ownSignIn }),
-      ...(clients.length > 0 && { foreignSignIn: openIdSignIn(clients, { fetch: outwardFetch, now: time.now }) }),
+      ...(clients.length > 0 && {
+        foreignSignIn: openIdSignIn(clients, {
+          fetchFor: (issuer) => new Reach({ url: issuer }, outside).fetch,
+          now: () => time.now(),
+        }),
+      }),
       now: () => time.now(),
       random: () => randomBytes(32).toString('base64url'),
       warn,

@@ -39,9 +39,12 @@ export class State {
     return this.#options.records !== undefined || existsSync(join(this.#config.store.dir, 'records.mdb'));
   }
 
-  /** Rejects with a StoreError. */
+  /** Rejects with a StoreError; the next one tries anew. */
   open(): Promise<OpenState> {
-    this.#open ??= this.#load();
+    this.#open ??= this.#load().catch((error: unknown) => {
+      this.#open = undefined;
+      throw error;
+    });
     return this.#open;
   }
 

@@ -1,4 +1,5 @@
 /** What a config was understood to say, for people. Values that may be secrets are counted, never shown. */
+import type { BackendAuth } from '../credentials/settings.ts';
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { isLoopback } from './listen.ts';
@@ -30,7 +31,7 @@ export function describeConfig(config: Config): string {
     ),
     ...authServer(config),
     section('log', [`level ${config.log.level}`]),
-    section('seal', [config.seal.key === undefined ? 'a key made at start' : 'the key of the config']),
+    section('seal', sealing(config)),
   ];
   return sections.join('\n');
 }
@@ -65,12 +66,31 @@ function authServer({ authServer: it, identity, store }: Config): string[] {
 function backend(it: BackendConfig): string[] {
   if (it.kind === 'http') {
     const how = it.transport === 'auto' ? 'transport found by asking' : it.transport;
-    return [`${it.name}: ${shownUrl(it.url)} (${[how, ...counted(it.headers, 'header')].join(', ')})`];
+    const details = [how, ...counted(it.headers, 'header')].join(', ');
+    return [`${it.name}: ${shownUrl(it.url)} (${details})`, ...(it.auth === undefined ? [] : [leave(it.auth)])];
   }
   const processes = it.share ? 'one process for everybody' : `a process for each session, at most ${it.maxProcesses}`;
   const details = [...counted(it.args, 'argument'), ...counted(it.env, 'environment variable'), processes];
   const where = it.cwd === undefined ? '' : ` in ${it.cwd}`;
   return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
+}
+
+function leave({ grant, shared, implied, issuer, clientId, scopes = [] }: BackendAuth): string {
+  const details = [
+    `${grant}, ${shared ? 'one account for all' : 'an account for each caller'}`,
+    ...(issuer === undefined ? [] : [`issuer ${shownUrl(issuer)}`]),
+    ...(clientId === undefined ? [] : [`client ${clientId}`]),
+    ...(scopes.length === 0 ? [] : [`scopes: ${scopes.join(' ')}`]),
+  ];
+  return `  OAuth${implied === true ? ' where it is demanded' : ''}: ${details.join('; ')}`;
+}
+
+/** What clients are given to hold needs no more than this process; what is kept must be read by the next one. */
+function sealing({ seal, store, authServer: own, backends }: Config): string[] {
+  if (seal.key !== undefined) return ['the key of the config'];
+  const auths = backends.flatMap((it) => (it.kind === 'http' && it.auth !== undefined ? [it.auth] : []));
+  const keeps = own !== undefined || auths.length > 0;
+  return ['a key made at start', ...(keeps ? [`what is kept: a key of its own in ${store.dir}`] : [])];
 }
 
 function service({ name, url, headers }: ServiceConfig): string {

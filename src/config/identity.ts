@@ -216,13 +216,3 @@ export function unreachable({ settings, authServer }: IdentityReading, { host }:
     expected: '`publicUrl`, such as https://mcp.example.com',
   };
 }
-
-/** Consent is given in a browser, by the very person whom it is for. To be reported at the backend. */
-export function unshown({ settings, authServer }: IdentityReading): Complaint | undefined {
-  const silent = settings.issuers.find(({ signIn }) => signIn === undefined);
-  if (silent === undefined || authServer !== undefined) return undefined;
-  return {
-    message: `people who come with tokens of ${silent.issuer} cannot show in a browser who they are`,
-    expected: '`signIn` with a `clientId` at that issuer; or `shared: true` here',
-  };
-}

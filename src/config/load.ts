@@ -3,11 +3,12 @@ import { dirname, extname, resolve } from 'node:path';
 import { checkOwnPaths } from './authserver.ts';
 import { buildBackend } from './backends.ts';
 import { type Config, deepFreeze } from './config.ts';
+import { checkConsents } from './consent.ts';
 import { findConfig, type Sources } from './discover.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
 import { readForeign, workspaceOf } from './foreign.ts';
-import { unreachable, unshown, withoutIdentity } from './identity.ts';
+import { unreachable, withoutIdentity } from './identity.ts';
 import { defaultLimits } from './limits.ts';
 import { buildListen, exposure } from './listen.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
@@ -69,11 +70,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
   const addressless = unreachable(identity, listen);
   if (addressless !== undefined) document?.report(['identity'], addressless);
   if (identity.authServer !== undefined && document !== undefined) checkOwnPaths(document, endpoints);
-  const unproven = unshown(identity);
-  for (const backend of reading.backends) {
-    if (backend.kind !== 'http' || backend.auth?.grant !== 'authorization_code' || backend.auth.shared) continue;
-    if (unproven !== undefined) document?.report(['backends', backend.name, 'auth'], unproven);
-  }
+  if (document !== undefined) checkConsents(document, reading.backends, identity, listen);
   const exposed = endpoints.some((endpoint) => endpoint.identity.kind === 'open') ? exposure(listen) : undefined;
   if (exposed !== undefined) {
     if (document === undefined || overrides.host !== undefined) problems.push(onCommandLine(exposed));

@@ -57,6 +57,12 @@ export class Account {
     this.#held = undefined;
   }
 
+  /** A person has agreed: it is worth trying whatever failed before. */
+  consented(): void {
+    this.unsettle();
+    this.#trouble.forgive();
+  }
+
   headers(): HeaderRecord | Promise<HeaderRecord> {
     const now = this.#ports.time.now();
     const standing = this.#trouble.standing(now);
@@ -146,6 +152,7 @@ export class Account {
     await this.#ports.shelf.put(this.key, tokens, endOf(tokens));
     await this.#ports.announce(this.key);
     this.#trouble.succeeded();
+    if (refused !== undefined) this.#trouble.replaced(this.#ports.time.now());
     this.#hold(tokens.access);
   }
 
@@ -165,7 +172,9 @@ export class Account {
     if (stepUp || token === undefined) return false;
     const renewed = (await this.#refresh(stored))?.value.access;
     this.#hold(renewed);
-    return renewed !== undefined;
+    if (renewed === undefined) return false;
+    this.#trouble.replaced(this.#ports.time.now());
+    return true;
   }
 
   #refresh(old: Stored<Tokens>): Promise<Stored<Tokens> | undefined> {

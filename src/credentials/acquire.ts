@@ -5,11 +5,12 @@ import { redirectUri } from './client-document.ts';
 import type { ConsentBook, ConsentRequest } from './consent-book.ts';
 import type { Discovered } from './discovery.ts';
 import { type MachineGrant, machineGrants } from './grants.ts';
+import { credentialLimits } from './limits.ts';
 import type { Time } from './ports.ts';
 import type { Reach } from './reach.ts';
 import type { Applicant, Registrations } from './registration.ts';
 import { checkCodeGrant } from './server-metadata.ts';
-import { type BackendAuthSettings, connectPath } from './settings.ts';
+import { type BackendAuthSettings, connectPath, isDerived } from './settings.ts';
 import { GrantRefused } from './token-endpoint.ts';
 import { type Tokens, tokensOf } from './tokens.ts';
 import type { Turns } from './turns.ts';
@@ -77,7 +78,9 @@ async function byMachine(wanted: Wanted, ports: AcquirePorts, grant: MachineGran
     try {
       const asking = { reach: backend.reach, server, client, auth };
       const granted = await machineGrants[grant]({ ...asking, resource, scopes, subjectToken: caller.subjectToken });
-      return tokensOf(granted, { server, client, resource, asked: scopes }, ports.time.now());
+      const now = ports.time.now();
+      const until = isDerived(auth) ? (caller.principal.expiresAt ?? now + credentialLimits.derivedMs) : undefined;
+      return tokensOf(granted, { server, client, resource, asked: scopes, until }, now);
     } catch (error) {
       if (!(error instanceof GrantRefused)) throw error;
       if (error.code !== 'invalid_client' || client.kind !== 'registered' || !mayRegisterAnew) throw error.failure();

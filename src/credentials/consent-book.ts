@@ -171,5 +171,6 @@ function knownOf({ key, kind, issuer, subject, keyName }: Principal): Flow['prin
 }
 
 export function consentIn({ id, backend, url, server, asked, principal, shared, endsAt }: Flow): Consent {
-  return { id, backend, url, issuer: server.issuer, scopes: asked, principal, shared, endsAt };
+  const { issuer, authorization_endpoint: authorizationEndpoint } = server;
+  return { id, backend, url, issuer, authorizationEndpoint, scopes: asked, principal, shared, endsAt };
 }

@@ -11,6 +11,8 @@ export interface Consent {
   /** The backend's address. */
   readonly url: string;
   readonly issuer: string;
+  /** Where the person is asked; the issuer's metadata names it, and it may be elsewhere. */
+  readonly authorizationEndpoint?: string | undefined;
   /** Empty where the authorization server chooses. */
   readonly scopes: readonly string[];
   /** Whom it is for; nobody else may go through with it. */

@@ -11,7 +11,7 @@ import type { CredentialPorts } from './ports.ts';
 import type { Presenter } from './presenter.ts';
 import { Reach } from './reach.ts';
 import { Registrations } from './registration.ts';
-import type { BackendAuth, CredentialSettings } from './settings.ts';
+import { type CredentialSettings, isDerived } from './settings.ts';
 import { tokenShelf } from './tokens.ts';
 import { Turns } from './turns.ts';
 
@@ -24,8 +24,9 @@ export interface Credentials {
   close(): void;
 }
 
-/** Tells which account has something new. */
-const topic = 'credentials/changed';
+/** Tell which account has something new; by a person's consent, or by anything else. */
+const changed = 'credentials/changed';
+const consented = 'credentials/consented';
 
 export function createCredentials(settings: CredentialSettings, outside: CredentialPorts): Credentials {
   const { publicUrl } = settings;
@@ -34,7 +35,7 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
   const turns = new Turns(outside);
   const registrations = new Registrations(records, turns, time, publicUrl);
   const book = new ConsentBook(records, time);
-  const announce = (account: string) => bus.publish(topic, account);
+  const announce = (account: string) => bus.publish(changed, account);
   const ports: AccountPorts = { publicUrl, shelf, turns, registrations, book, time, warn, announce };
   const backends = new Map<string, Backend>(
     Object.entries(settings.backends).map(([name, auth]) => [
@@ -43,7 +44,10 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
     ]),
   );
   const accounts = new Accounts(ports);
-  const stopListening = bus.subscribe(topic, (key) => accounts.known(key)?.unsettle());
+  const listening = [
+    bus.subscribe(changed, (key) => accounts.known(key)?.unsettle()),
+    bus.subscribe(consented, (key) => accounts.known(key)?.consented()),
+  ];
 
   return {
     presenterFor(name, principal, subjectToken) {
@@ -57,7 +61,8 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       };
     },
     consents: new Consenting({
-      ...{ book, shelf, registrations, outside, announce },
+      ...{ book, shelf, registrations, outside },
+      announce: (account) => bus.publish(consented, account),
       backendOf: ({ backend: name, url }) => {
         const backend = backends.get(name);
         if (backend === undefined || backend.settings.url !== url) return undefined;
@@ -73,7 +78,9 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       await shelf.delete(key);
       await announce(key);
     },
-    close: stopListening,
+    close() {
+      for (const stop of listening) stop();
+    },
   };
 }
 
@@ -86,11 +93,6 @@ function accountKey({ name, settings: { url, auth } }: Backend, { principal, sub
     who,
     ...(isDerived(auth) && subjectToken !== undefined ? [hashOf(subjectToken)] : []),
   ]);
-}
-
-/** What is made of a caller's token can do no more than that token could: another token, another account. */
-function isDerived({ grant }: BackendAuth): boolean {
-  return grant === 'token_exchange' || grant === 'identity_assertion';
 }
 
 function hashOf(token: string): string {

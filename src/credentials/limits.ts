@@ -29,6 +29,12 @@ export const credentialLimits = {
   /** A token of such an age that is refused was never good: to fetch another one like it would be a circle. */
   freshMs: 60 * s,
 
+  /**
+   * What was made of a caller's token is kept as long as that token is good, and so long where nobody said how long that is:
+   * each token has a record of its own. Then the exchange is made anew.
+   */
+  derivedMs: 24 * 60 * min,
+
   // Registrations
   /**
    * Then we register anew. A server that lost its clients says so to the person alone, on its own page, and nobody else could
@@ -55,7 +61,7 @@ export const credentialLimits = {
   consentPollMs: 2 * s,
 
   // Failures
-  /** Failures in a row, and refusals of new tokens within `refusalsMs`, before the backend is left alone for a while. */
+  /** Failures in a row, and refused tokens that were replaced within `refusalsMs`, before the backend is left alone for a while. */
   failures: 3,
   refusalsMs: 5 * min,
   /** For how long. Long enough to be no burden to anybody, short enough to be waited for. */

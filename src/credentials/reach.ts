@@ -7,7 +7,7 @@ import { isSafeAddress } from '../identity/documents.ts';
 import { OutwardError, type OutwardErrorKind } from '../outward/errors.ts';
 import { credentialLimits } from './limits.ts';
 import type { CredentialPorts, Fetch } from './ports.ts';
-import type { BackendAuthSettings } from './settings.ts';
+import type { BackendAuth } from './settings.ts';
 
 export interface ReachInit {
   readonly method: string;
@@ -24,6 +24,12 @@ const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
   undecodable: 'One of its answers cannot be decoded',
 };
 
+/** Of a backend, or of an issuer that people sign in at. */
+export interface WrittenDown {
+  readonly url: string;
+  readonly auth?: Pick<BackendAuth, 'issuer' | 'identityProvider'>;
+}
+
 type Outside = Pick<CredentialPorts, 'outward' | 'trusted' | 'time'>;
 
 export class Reach {
@@ -31,7 +37,7 @@ export class Reach {
   readonly #own: ReadonlySet<string>;
   readonly #onThisMachine: boolean;
 
-  constructor({ url, auth }: BackendAuthSettings, outside: Outside) {
+  constructor({ url, auth = {} }: WrittenDown, outside: Outside) {
     this.#outside = outside;
     this.#own = new Set([url, auth.issuer, auth.identityProvider?.issuer].flatMap((text) => originOf(text) ?? []));
     this.#onThisMachine = isLoopback(new URL(url).hostname);
@@ -69,7 +75,7 @@ export class Reach {
     }
   };
 
-  /** A backend on this machine may name others here: it could reach them itself. */
+  /** What is on this machine may name others here: it could reach them itself. */
   #way(address: string): Fetch {
     const { origin, hostname } = new URL(address);
     const trusted = this.#own.has(origin) || (this.#onThisMachine && isLoopback(hostname));

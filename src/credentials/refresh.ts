@@ -10,7 +10,7 @@ import type { Registrations } from './registration.ts';
 import type { BackendAuth } from './settings.ts';
 import type { Stored } from './stored.ts';
 import { type Asking, asClient, askForToken, asServer, GrantRefused } from './token-endpoint.ts';
-import { refreshedTokens, type TokenShelf, type Tokens, withoutTokens } from './tokens.ts';
+import { endOf, refreshedTokens, type TokenShelf, type Tokens, withoutTokens } from './tokens.ts';
 import type { Turns } from './turns.ts';
 
 export interface RefreshPorts {
@@ -38,7 +38,7 @@ export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Prom
   const { found } = await ports.turns.once(`refresh/${key}`, changed, async () => {
     const next = await renewed(refreshing, ports);
     // A consent may have come to an end meanwhile; what it brought is newer, and stays.
-    await ports.shelf.replace(key, old, next);
+    await ports.shelf.replace(key, old, next, endOf(next));
     return { found: await ports.shelf.get(key) };
   });
   return found;

@@ -28,6 +28,11 @@ export interface BackendAuth {
   readonly implied?: boolean;
 }
 
+/** What is made of a caller's token can do no more than that token could: another token, another account, and the same end. */
+export function isDerived({ grant }: BackendAuth): boolean {
+  return grant === 'token_exchange' || grant === 'identity_assertion';
+}
+
 /** The company's own authorization server, at which the caller's token is turned into an assertion for the backend's. */
 export interface IdentityProvider {
   readonly issuer: string;

@@ -27,6 +27,8 @@ const tokensShape = z.object({
   granted: z.array(z.string()).optional(),
   access: accessShape.optional(),
   refresh: z.string().optional(),
+  /** Of what was made of a caller's token: they are kept no longer, whatever could renew them. */
+  until: z.number().optional(),
 });
 
 export type Tokens = z.infer<typeof tokensShape>;
@@ -44,9 +46,10 @@ export interface Origin {
   readonly client: OAuthClient;
   readonly resource: string;
   readonly asked: readonly string[];
+  readonly until?: number | undefined;
 }
 
-export function tokensOf(granted: Granted, { server, client, resource, asked }: Origin, now: number): Tokens {
+export function tokensOf(granted: Granted, { server, client, resource, asked, until }: Origin, now: number): Tokens {
   return {
     server,
     client,
@@ -55,6 +58,7 @@ export function tokensOf(granted: Granted, { server, client, resource, asked }: 
     ...(granted.scopes === undefined ? {} : { granted: [...granted.scopes] }),
     access: accessOf(granted, now, false),
     ...(granted.refreshToken === undefined ? {} : { refresh: granted.refreshToken }),
+    ...(until === undefined ? {} : { until }),
   };
 }
 
@@ -87,7 +91,8 @@ export function headersOf({ token }: Access): HeaderRecord {
   return Object.freeze({ authorization: `Bearer ${token}` });
 }
 
-/** Nothing to renew them with: they are of no use after their end. */
-export function endOf({ access, refresh }: Tokens): number | undefined {
-  return refresh === undefined ? access?.endsAt : undefined;
+/** With nothing to renew them, they are of no use after their end. */
+export function endOf({ access, refresh, until }: Tokens): number | undefined {
+  const end = refresh === undefined ? access?.endsAt : undefined;
+  return end === undefined || until === undefined ? (end ?? until) : Math.min(end, until);
 }

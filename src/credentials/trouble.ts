@@ -7,8 +7,8 @@ const harmless: ReadonlySet<Reason> = new Set(['consent_needed', 'exchange_impos
 
 export class Trouble {
   #inARow = 0;
-  /** When tokens were refused that we thought good. At most as many as are counted. */
-  #refusals: number[] = [];
+  /** When a token that was refused was replaced by another one. At most as many as are counted. */
+  #replaced: number[] = [];
   #standing: { readonly failure: Failure; readonly until: number } | undefined;
 
   /** Undefined where nothing stands against trying. */
@@ -23,22 +23,37 @@ export class Trouble {
     if (this.#inARow >= credentialLimits.failures) this.#stop(failure, now);
   }
 
-  /** Whatever it is refused for, one after another is a circle, also where each asks for something new. */
+  /**
+   * What is in hand was refused. Whatever for, one replacement after another is a circle, also where each asks for something
+   * new. A refusal that comes to nothing but a question to a person is none: what is in hand may be good for other calls.
+   */
   refused(now: number): Failure | undefined {
-    this.#refusals = [...this.#refusals.filter((at) => at > now - credentialLimits.refusalsMs), now];
-    if (this.#refusals.length <= credentialLimits.failures) return undefined;
+    this.#replaced = this.#replaced.filter((at) => at > now - credentialLimits.refusalsMs);
+    if (this.#replaced.length < credentialLimits.failures) return undefined;
     const failure = new Failure('backend_unauthorized');
     this.#stop(failure, now);
     return failure;
+  }
+
+  /** Another token came for one that was refused. */
+  replaced(now: number): void {
+    this.#replaced.push(now);
   }
 
   succeeded(): void {
     this.#inARow = 0;
   }
 
+  /** A person has agreed to something new: what went wrong before says nothing of it. */
+  forgive(): void {
+    this.#inARow = 0;
+    this.#replaced = [];
+    this.#standing = undefined;
+  }
+
   #stop(failure: Failure, now: number): void {
     this.#inARow = 0;
-    this.#refusals = [];
+    this.#replaced = [];
     this.#standing = { failure, until: now + credentialLimits.disabledMs };
   }
 }

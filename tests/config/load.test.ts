@@ -157,6 +157,29 @@ seal
     expect(said).not.toContain('s3cr3t');
   });
 
+  test('is told of how the gateway gets leave at backends, and of the key of what it keeps', () => {
+    const said = describeConfig(
+      load(`
+store: { dir: /srv/state }
+backends:
+  files: { url: 'https://files.example/mcp', auth: { type: oauth } }
+  robots:
+    url: 'https://robots.example/mcp'
+    auth: { type: oauth, grant: client_credentials, issuer: 'https://login.example', clientId: gate, clientSecret: s3cr3t, scopes: [a, b], shared: true }
+`).config,
+    );
+    expect(said).toContain(`
+  files: https://files.example/mcp (transport found by asking)
+    OAuth: authorization_code, an account for each caller
+  robots: https://robots.example/mcp (transport found by asking)
+    OAuth: client_credentials, one account for all; issuer https://login.example/; client gate; scopes: a b
+`);
+    expect(said).toContain(`seal
+  a key made at start
+  what is kept: a key of its own in /srv/state`);
+    expect(said).not.toContain('s3cr3t');
+  });
+
   test('is told of the demo, too', () => {
     expect(describeConfig(loadConfig(among({})).config)).toBe(`source
   demo

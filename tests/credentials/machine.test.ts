@@ -96,6 +96,35 @@ describe('token exchange', verifies('gateway:credentials:token-exchange'), () =>
     expect(JSON.stringify(world.backend.site.log)).not.toContain('token-of-alice');
   });
 
+  const kept = [
+    {
+      name: 'a token without an end',
+      lifetime: undefined,
+      refreshes: false,
+      expiresInMs: undefined,
+      keptMs: 86_400_000,
+    },
+    { name: 'one that outlives the caller’s', lifetime: 7200, refreshes: false, expiresInMs: 600_000, keptMs: 600_000 },
+    { name: 'one that could be renewed', lifetime: 60, refreshes: true, expiresInMs: 600_000, keptMs: 600_000 },
+    { name: 'one that ends earlier', lifetime: 60, refreshes: false, expiresInMs: 600_000, keptMs: 60_000 },
+  ];
+  it.each(kept)(
+    'keeps $name no longer than what it was made of',
+    async ({ lifetime, refreshes, expiresInMs, keptMs }) => {
+      world.issuer.lifetime = lifetime;
+      world.issuer.givesRefreshTokens = refreshes;
+      const caller = expiresInMs === undefined ? alice : { ...alice, expiresAt: world.time.now() + expiresInMs };
+      const auth = { ...exchange, issuer: world.issuer.issuer };
+      await world.start(auth).presenterFor('files', caller, 'subject')?.refused(world.refusal({}));
+      const afterRestart = () => world.start(auth).presenterFor('files', caller, 'subject')?.headers();
+      const margin = 20_000;
+      world.time.move(keptMs - margin);
+      expect((await afterRestart())?.authorization).toMatch(/^Bearer access-/);
+      world.time.move(margin + 5_000);
+      expect(await afterRestart()).toEqual({});
+    },
+  );
+
   it('makes of another token something else', async () => {
     const credentials = world.start({ ...exchange, issuer: world.issuer.issuer });
     await credentials.presenterFor('files', alice, 'broad')?.refused(world.refusal({}));

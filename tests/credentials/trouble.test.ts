@@ -49,6 +49,44 @@ describe('an authorization server that fails', verifies('gateway:credentials:lef
   });
 });
 
+describe('a consent that is not given yet', verifies('gateway:credentials:left-alone'), () => {
+  it('for more scopes leaves what is in hand to all other calls, however often it is asked for', async () => {
+    world.backend.scope = 'read';
+    const credentials = world.start();
+    const first = await world.connect(credentials);
+    world.backend.scope = 'write';
+    const presenter = credentials.presenterFor('files', alice);
+    for (let round = 0; round < 10; round += 1) {
+      const failure = await failureOf(presenter?.refused(world.refusal(first, 'error="insufficient_scope"', 403)));
+      expect(failure.reason).toBe('consent_needed');
+      expect(await presenter?.headers()).toEqual(first);
+    }
+  });
+
+  it('in place of a grant that was revoked is asked for as often as somebody calls', async () => {
+    world.issuer.givesRefreshTokens = false;
+    const credentials = world.start();
+    const first = await world.connect(credentials);
+    world.time.move(120_000);
+    const presenter = credentials.presenterFor('files', alice);
+    for (let round = 0; round < 10; round += 1) {
+      expect((await failureOf(presenter?.refused(world.refusal(first)))).reason).toBe('consent_needed');
+    }
+  });
+
+  it('ends the time that a backend is left alone for, once it is given', async () => {
+    const credentials = world.start();
+    const link = await world.firstRefusal(credentials);
+    world.time.move(20_000);
+    world.issuer.site.pages.set(world.issuer.metadataPath, () => ({ status: 500 }));
+    for (let round = 0; round < 3; round += 1) await world.firstRefusal(credentials);
+    const presenter = credentials.presenterFor('files', alice);
+    expect((await failureOf(presenter?.headers())).reason).toBe('authorization_unavailable');
+    await world.agree(credentials, String(link.data?.elicitationId));
+    expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
+  });
+});
+
 describe('answers of a token endpoint that are none', () => {
   const answers = [
     { name: 'a token for other hands', body: { access_token: 'x', token_type: 'DPoP' } },

@@ -14,11 +14,12 @@ export interface Asked {
 
 export function askView({ consent, proof, proven = false, formsLeadTo = [] }: Asked): Page {
   const { backend, url, issuer, scopes, principal, shared } = consent;
+  const elsewhere = pagesElsewhere(consent);
   const body = html`
 <p>The MCP server <strong>${backend}</strong> needs access to an account of yours. You give it at the authorization server below; your password there stays there.</p>
 <dl>
 <div><dt>MCP server</dt><dd>${backend}<br><span class="code">${hostOf(url)}</span></dd></div>
-<div><dt>You allow it at</dt><dd class="code">${hostOf(issuer)}</dd></div>
+<div><dt>You allow it at</dt><dd><span class="code">${hostOf(issuer)}</span>${elsewhere && html`<br>on pages of <span class="code">${elsewhere}</span>`}</dd></div>
 <div><dt>Access</dt><dd>${scopesView(scopes)}</dd></div>
 <div><dt>Connected for</dt><dd>${personView(principal, proven)}</dd></div>
 </dl>
@@ -26,6 +27,12 @@ ${shared && html`<p class="warn"><strong>For everybody.</strong> Everybody who u
 <p class="soft">Go on only if your own MCP client has just asked you to. If somebody sent you this link, close the page.</p>
 ${proof}`;
   return page({ title: `Connect ${backend}`, body, formsLeadTo });
+}
+
+/** The address bar will show another name than the one above; whoever was not told of it could not tell it from a trap. */
+function pagesElsewhere({ issuer, authorizationEndpoint = issuer }: PendingConsent): string | false {
+  const host = hostOf(authorizationEndpoint);
+  return host !== hostOf(issuer) && host;
 }
 
 /** As a URL spells it: names in other scripts stay in ASCII, so that none looks like another. */

@@ -15,9 +15,12 @@ export interface OpenIdClient {
   readonly clientSecret?: string;
 }
 
+/** The shape that oauth4webapi takes for its `customFetch`. */
+export type OpenIdFetch = (url: string, init: oauth.CustomFetchOptions<string, unknown>) => Promise<Response>;
+
 export interface OpenIdOutside {
-  /** Guards which addresses are asked, and how much they may answer. */
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** By issuer, which the operator wrote down; guards which other addresses are asked, and how much they may answer. */
+  readonly fetchFor: (issuer: string) => OpenIdFetch;
   readonly now: () => number;
 }
 
@@ -62,12 +65,14 @@ interface Return {
 class Issuer {
   readonly #settings: OpenIdClient;
   readonly #outside: OpenIdOutside;
+  readonly #fetch: OpenIdFetch;
   readonly #client: oauth.Client;
   #known: Known | undefined;
 
   constructor(settings: OpenIdClient, outside: OpenIdOutside) {
     this.#settings = settings;
     this.#outside = outside;
+    this.#fetch = outside.fetchFor(settings.issuer);
     this.#client = { client_id: settings.clientId };
   }
 
@@ -131,10 +136,8 @@ class Issuer {
   }
 
   #options() {
-    const { fetch } = this.#outside;
     return {
-      [oauth.customFetch]: (url: string, init: oauth.CustomFetchOptions<string, unknown>) =>
-        fetch(url, init as RequestInit),
+      [oauth.customFetch]: this.#fetch,
       // RFC 8414 wants TLS; an issuer on this machine has nobody to listen in.
       [oauth.allowInsecureRequests]: loopback.test(this.#settings.issuer),
       signal: AbortSignal.timeout(pageLimits.requestMs),

@@ -33,8 +33,8 @@ const hindrances: Readonly<Record<Hindrance, PageResponse>> = {
     403,
     page({
       title: 'Only at the computer itself',
-      body: html`<p>Nobody is asked who they are at this gateway, so its links work only in a browser on the computer that it runs on.</p>
-<p>Open the link there. To use links from elsewhere, whoever runs the gateway can give out access keys or set up sign-in.</p>`,
+      body: html`<p>This link is for whoever sits at the computer that the gateway runs on. It works only in a browser there, with no proxy between.</p>
+<p>Open it there. For links that work from elsewhere, whoever runs the gateway can give people access keys or set up sign-in, and let each connect an account of their own.</p>`,
     }),
   ),
   program: shown(

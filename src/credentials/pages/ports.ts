@@ -8,6 +8,8 @@ export interface PendingConsent {
   readonly url: string;
   /** The authorization server's. */
   readonly issuer: string;
+  /** Where the person is asked; the issuer's metadata names it, and it may be elsewhere. */
+  readonly authorizationEndpoint?: string | undefined;
   /** Empty where the authorization server chooses. */
   readonly scopes: readonly string[];
   /** Whom it is for; nobody else may go through with it. */

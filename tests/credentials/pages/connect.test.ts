@@ -43,6 +43,17 @@ describe('the page behind a link', () => {
     expect(body).not.toContain('scope-50<');
   });
 
+  it.each([
+    { name: 'names the host of the pages that people are sent to', at: 'https://sso.example/authorize', named: true },
+    { name: 'names the issuer alone where the pages are its own', at: 'https://login.tickets.example/a', named: false },
+  ])('$name', async ({ at, named }) => {
+    const { consents, browser } = bench();
+    consents.pending.set('c1', consentFor(people.key, { authorizationEndpoint: at }));
+    const { body } = await browser().get('/connect/c1');
+    expect(body.includes('on pages of <span class="code">sso.example</span>')).toBe(named);
+    expect(body.includes('on pages of')).toBe(named);
+  });
+
   it('warns where everybody will use the account', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key, { shared: true }));

@@ -20,7 +20,7 @@ interface Granted {
 }
 
 export class TestIssuer {
-  readonly issuer = 'https://id.example';
+  readonly issuer: string;
   faults: Faults = {};
   readonly asked: string[] = [];
   readonly #codes = new Map<string, Granted>();
@@ -28,16 +28,17 @@ export class TestIssuer {
   readonly #other: CryptoKey;
   readonly #jwk: JWK;
 
-  private constructor(key: CryptoKey, other: CryptoKey, jwk: JWK) {
+  private constructor(issuer: string, key: CryptoKey, other: CryptoKey, jwk: JWK) {
+    this.issuer = issuer;
     this.#key = key;
     this.#other = other;
     this.#jwk = jwk;
   }
 
-  static async create(): Promise<TestIssuer> {
+  static async create(issuer = 'https://id.example'): Promise<TestIssuer> {
     const [pair, other] = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')]);
     const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
-    return new TestIssuer(pair.privateKey, other.privateKey, jwk);
+    return new TestIssuer(issuer, pair.privateKey, other.privateKey, jwk);
   }
 
   /** A person signs in: the query with which the browser comes back. */

@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 function made() {
   const foreignSignIn = openIdSignIn([{ issuer: issuer.issuer, clientId: 'gate', clientSecret: 'hush' }], {
-    fetch: issuer.fetch,
+    fetchFor: () => (url, init) => issuer.fetch(url, init as RequestInit),
     now: () => Date.now(),
   });
   const all = bench({ foreignSignIn });

@@ -1,7 +1,8 @@
 /** How people show on the page that they are the one whose client has asked, for every way in which clients come. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryRecords } from '../../../src/store/memory-records.ts';
 import { TestIssuer } from '../../credentials/pages/issuer.ts';
+import { Site } from '../../credentials/support.ts';
 import { sign, signer } from '../../identity/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { Browser, isLogin } from '../authserver/browser.ts';
@@ -13,6 +14,20 @@ import { caller } from './caller.ts';
 import { GuardedBackend } from './guarded-backend.ts';
 import { done, Office } from './office.ts';
 import { Person } from './person.ts';
+
+/** The guard lets nobody there: only that the operator wrote it down makes it reachable. */
+async function issuerOnThisMachine(): Promise<TestIssuer> {
+  const site = await Site.open();
+  onTestFinished(() => site.close());
+  const issuer = await TestIssuer.create(site.origin);
+  for (const path of ['/.well-known/openid-configuration', '/keys', '/token']) {
+    site.pages.set(path, async ({ method, text }) => {
+      const answer = await issuer.fetch(`${site.origin}${path}`, { method, body: text });
+      return { status: answer.status, body: await answer.text() };
+    });
+  }
+  return issuer;
+}
 
 /** From the authorization server's page back to the gateway. */
 async function comeBack(browser: Browser, left: URL) {
@@ -78,7 +93,7 @@ describe('whoever has an account at another issuer', verifies('gateway:consent:f
     { subject: 'bob', goesOn: false },
   ])('signs in there: $subject', async ({ subject, goesOn }) => {
     const backend = await GuardedBackend.open({ era: 'modern' });
-    const issuer = await TestIssuer.create();
+    const issuer = await issuerOnThisMachine();
     const key = await signer('access');
     const jwksUri = `${issuer.issuer}/access-keys`;
     const gateway = await startGateway(
@@ -89,7 +104,6 @@ describe('whoever has an account at another issuer', verifies('gateway:consent:f
       {
         records: new MemoryRecords(Date.now),
         fetch: async () => Response.json({ keys: [key.jwk] }),
-        outwardFetch: (url, init) => issuer.fetch(String(url), init as RequestInit),
       },
     );
     const url = gateway.url();

@@ -1,0 +1,51 @@
+/** Whether the people whose consent a backend needs could give it at all: in a browser, and by showing who they are. */
+import type { BackendAuth } from '../credentials/settings.ts';
+import type { BackendConfig, ListenConfig } from './config.ts';
+import type { Complaint, ConfigDocument } from './document.ts';
+import type { IdentityReading } from './identity.ts';
+import { isLoopback } from './listen.ts';
+import { parseUrl } from './shapes.ts';
+
+export function checkConsents(
+  document: ConfigDocument,
+  backends: readonly BackendConfig[],
+  identity: IdentityReading,
+  listen: ListenConfig,
+): void {
+  const elsewhere = addressElsewhere(identity, listen);
+  for (const backend of backends) {
+    if (backend.kind !== 'http' || backend.auth?.grant !== 'authorization_code') continue;
+    const complaint = backend.auth.shared ? unshareable(backend.auth, elsewhere) : unshown(identity, elsewhere);
+    const path = ['backends', backend.name, 'auth'];
+    if (complaint !== undefined) document.report(backend.auth.shared ? [...path, 'shared'] : path, complaint);
+  }
+}
+
+/** The address that browsers know us by, where that is not this machine's own. */
+function addressElsewhere({ settings: { publicUrl } }: IdentityReading, { host }: ListenConfig): string | undefined {
+  if (publicUrl === undefined) return isLoopback(host) ? undefined : host;
+  const hostname = parseUrl(publicUrl)?.hostname ?? '';
+  return isLoopback(hostname === '[::1]' ? '::1' : hostname) ? undefined : publicUrl;
+}
+
+/** What is the same for all is agreed to by whoever sits at the machine, and only a page of this machine shows that. */
+function unshareable({ implied }: BackendAuth, elsewhere: string | undefined): Complaint | undefined {
+  if (elsewhere === undefined || implied === true) return undefined;
+  return {
+    message: `nobody could agree for all: that is done in a browser on this machine, and pages are at ${elsewhere}`,
+    expected: '`grant: client_credentials` for one account for all; or `shared: false`, and all agree for themselves',
+  };
+}
+
+/** Consent is given by the very person whom it is for. */
+function unshown({ settings, authServer }: IdentityReading, elsewhere: string | undefined): Complaint | undefined {
+  // At the one that we bring ourselves, people sign in anyway.
+  const own = authServer === undefined ? undefined : settings.publicUrl;
+  const silent = settings.issuers.find(({ issuer, signIn }) => signIn === undefined && issuer !== own);
+  if (silent === undefined) return undefined;
+  const instead = elsewhere === undefined ? '`shared: true`' : '`grant: client_credentials`';
+  return {
+    message: `people who come with tokens of ${silent.issuer} cannot show in a browser who they are`,
+    expected: `\`signIn\` with a \`clientId\` at that issuer; or ${instead} here`,
+  };
+}
