@@ -6,8 +6,11 @@
 /** Longer than any path of a file system. With the longest pattern: a million steps, a few milliseconds. */
 export const TEXT_LENGTH = 4_096;
 
-/** Of two letters at least: one is a drive. One in front of another (`jdbc:mysql:`) is part of it. */
-const BEGINNING = /^(?:[A-Za-z][A-Za-z0-9+.-]+:)+(?:\/\/[^/?#]*)?/;
+/**
+ * Of two letters at least: one is a drive. One in front of another (`jdbc:mysql:`) is part of it, and so is the name of a
+ * backend, which stands before the address that the backend has (`catalog/uris.ts`).
+ */
+const BEGINNING = /^(?:bascule:[^/?#]*\/)?(?:(?:[A-Za-z][A-Za-z0-9+.-]+:)+(?:\/\/[^/?#]*)?)?/i;
 
 /** `.` and `..` as segments, percent-encoded too. A backslash is a slash to some, and a parameter is none of the name. */
 const DOTS = /(?:(?:[/\\]|%2f|%5c)(?:\.|%2e){1,2}|^(?:\.|%2e){2})(?:$|[/\\?#;]|%2f|%5c)/i;
