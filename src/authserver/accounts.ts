@@ -8,11 +8,13 @@ import { loginPage } from './pages/login.ts';
 import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
 import { addressOf } from './requests.ts';
 import type { SignIn } from './sign-in.ts';
+import type { Users } from './users.ts';
 
 export interface AccountParts {
   readonly provider: Provider;
   readonly tokens: FormTokens;
   readonly signIn: SignIn;
+  readonly users: Pick<Users, 'isCurrent'>;
   readonly issuer: URL;
   readonly signedInMs: number;
 }
@@ -27,12 +29,14 @@ export class Accounts {
     this.#parts = parts;
   }
 
-  /** Who the browser with these cookies is signed in as. */
+  /** Who the browser with these cookies is signed in as; nobody, once the user is removed or has a new password. */
   async who(cookies: string | undefined): Promise<string | undefined> {
     if (cookies === undefined) return undefined;
-    const { issuer } = this.#parts;
+    const { issuer, users } = this.#parts;
     const request = { headers: { cookie: cookies, host: issuer.host }, socket: {} } as IncomingMessage;
-    return (await this.#sessionOf(request, {} as ServerResponse))?.accountId;
+    const session = await this.#sessionOf(request, {} as ServerResponse);
+    const name = session?.accountId;
+    return name !== undefined && users.isCurrent(name, session?.loginTs) ? name : undefined;
   }
 
   /** `?return=/path` leads back to a page of ours. */

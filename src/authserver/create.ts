@@ -60,7 +60,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     keys,
     resources,
     scopes,
-    findUser: (name) => users.find(name),
+    isCurrent: (name, since) => users.isCurrent(name, since),
     mayFetch: ({ req }) => {
       const address = addressOf(req);
       const may = documents.waitFor(address) === 0;
@@ -79,7 +79,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     provider,
     registrations,
     interactions: new Interactions({ provider, tokens, scopes, resources, signIn }),
-    accounts: new Accounts({ provider, tokens, signIn, issuer: home, signedInMs: limits.signedInMs }),
+    accounts: new Accounts({ provider, tokens, signIn, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
     warn,
   });
