@@ -8,6 +8,7 @@ import type { KoaContext, Provider } from 'oidc-provider';
 import { page } from '../pages/frame.ts';
 import { Accounts } from './accounts.ts';
 import { Attempts } from './attempts.ts';
+import { Authorizations } from './authorizations.ts';
 import { FormTokens } from './form-token.ts';
 import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
@@ -78,6 +79,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     issuer: home,
     provider,
     registrations,
+    authorizations: new Authorizations(records, time),
     interactions: new Interactions({ provider, tokens, scopes, resources, signIn }),
     accounts: new Accounts({ provider, tokens, signIn, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
@@ -117,6 +119,7 @@ interface ServerParts {
   readonly issuer: URL;
   readonly provider: Provider;
   readonly registrations: Registrations;
+  readonly authorizations: Authorizations;
   readonly interactions: Interactions;
   readonly accounts: Accounts;
   rewrite(url: string): string;
@@ -149,7 +152,7 @@ class Server {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse, path: string, route: Route): Promise<void> {
-    const { issuer, registrations, interactions, accounts, rewrite } = this.#parts;
+    const { issuer, registrations, authorizations, interactions, accounts, rewrite } = this.#parts;
     atHome(req, issuer);
     // In a form that the library's own reading of it cannot differ from ours.
     req.url = `${path}${(req.url ?? '').replace(/^[^?]*/, '')}`;
@@ -158,7 +161,10 @@ class Server {
       if (route.id !== undefined) return interactions.handle(req, res, route.id);
       return path === paths.signIn ? accounts.signIn(req, res) : accounts.signOut(req, res);
     }
-    if (route.kind === 'authorize') req.url = rewrite(req.url);
+    if (route.kind === 'authorize') {
+      if (!(await authorizations.admits(req, res))) return;
+      req.url = rewrite(req.url);
+    }
     if (route.kind === 'register' && !(await registrations.admits(req, res))) return;
     await this.#library(req, res);
   }
@@ -166,7 +172,8 @@ class Server {
 
 function isOverlong(req: IncomingMessage, { kind }: Route): boolean {
   const most = kind === 'register' ? limits.registrationBytes : limits.requestBytes;
-  return (req.url ?? '').length > limits.queryChars || Number(req.headers['content-length'] ?? 0) > most;
+  const chars = kind === 'authorize' ? limits.authorizeChars : limits.queryChars;
+  return (req.url ?? '').length > chars || Number(req.headers['content-length'] ?? 0) > most;
 }
 
 function refuseMethod(res: ServerResponse, { methods }: Route): void {

@@ -1,0 +1,40 @@
+/** Who may still begin to ask for a token: anybody, but what is kept of the question until a person answers is bounded. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Records } from '../store/ports.ts';
+import { interactionCollection } from './adapter.ts';
+import { Attempts } from './attempts.ts';
+import { authServerLimits as limits } from './limits.ts';
+import { retryAfter, show } from './pages/answers.ts';
+import { troublePage } from './pages/others.ts';
+import type { Time } from './ports.ts';
+import { addressOf } from './requests.ts';
+
+/** Questions end one by one, each an hour after it was asked at the latest: there may be room soon. */
+const FULL_MS = 60 * 1000;
+
+export class Authorizations {
+  readonly #records: Records;
+  readonly #byAddress: Attempts;
+
+  constructor(records: Records, time: Pick<Time, 'now'>) {
+    this.#records = records;
+    const { authorizationsPerAddress: most, authorizationsWithinMs: withinMs, countedNames: names } = limits;
+    this.#byAddress = new Attempts({ most, withinMs, names }, () => time.now());
+  }
+
+  /** False where it was answered with a refusal. */
+  async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    const address = addressOf(req);
+    const wait = this.#byAddress.waitFor(address);
+    this.#byAddress.count(address);
+    if (wait > 0) return refuse(res, wait, 'too many from this address');
+    const open = await this.#records.keys(interactionCollection, '', limits.openInteractions);
+    return open.length < limits.openInteractions || refuse(res, FULL_MS, 'there is no room for more at the moment');
+  }
+}
+
+/** A person is looking at it, not a program. */
+function refuse(res: ServerResponse, ms: number, error_description: string): false {
+  show(res, { ...troublePage(429, { error: 'too_many_requests', error_description }), headers: retryAfter(ms) });
+  return false;
+}
