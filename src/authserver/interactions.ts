@@ -139,7 +139,7 @@ export class Interactions {
       client: nameOf(client),
       clientHost: client.clientIdMetadataDocument ? new URL(client.clientId).host : undefined,
       redirectHost: new URL(redirectUri).host,
-      isLocal: client.redirectUris.every(isOnThisComputer),
+      isLocal: isOnThisComputer(redirectUri),
       user: interaction.session?.accountId ?? '',
       scopes: asked.map((name) => scopes.inWords(name)),
       resource: resourcesOf(interaction, resources).join(', '),
