@@ -1,12 +1,12 @@
 /** Signing in and out for its own sake: other pages of the gateway ask who is there. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider, Session } from 'oidc-provider';
+import type { Callers } from './callers.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';
 import { leadTo, retryAfter, show } from './pages/answers.ts';
 import { loginPage } from './pages/login.ts';
 import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
-import { addressOf } from './requests.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Users } from './users.ts';
 
@@ -14,6 +14,7 @@ export interface AccountParts {
   readonly provider: Provider;
   readonly tokens: FormTokens;
   readonly signIn: SignIn;
+  readonly callers: Callers;
   readonly users: Pick<Users, 'isCurrent'>;
   readonly issuer: URL;
   readonly signedInMs: number;
@@ -41,7 +42,7 @@ export class Accounts {
 
   /** `?return=/path` leads back to a page of ours. */
   async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { tokens, signIn } = this.#parts;
+    const { tokens, signIn, callers } = this.#parts;
     const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
     const back = ownPage.test(target) ? target : undefined;
     const token = tokens.make('sign-in', back ?? '');
@@ -49,7 +50,7 @@ export class Accounts {
     const form = await readForm(req);
     if (form === undefined || !tokens.isRight(form.get('token'), 'sign-in', back ?? '')) return show(res, ended);
     const name = form.get('name') ?? '';
-    const tried = await signIn.try({ name, password: form.get('password') ?? '', address: addressOf(req) });
+    const tried = await signIn.try({ name, password: form.get('password') ?? '', address: callers.of(req) });
     if (tried.kind === 'wait') {
       const view = loginPage({ token, name, trouble: { waitMs: tried.ms } });
       return show(res, { ...view, headers: retryAfter(tried.ms) });

@@ -3,28 +3,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Records } from '../store/ports.ts';
 import { interactionCollection } from './adapter.ts';
 import { Attempts } from './attempts.ts';
+import type { Callers } from './callers.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, show } from './pages/answers.ts';
 import { troublePage } from './pages/others.ts';
 import type { Time } from './ports.ts';
-import { addressOf } from './requests.ts';
 
 /** Questions end one by one, each an hour after it was asked at the latest: there may be room soon. */
 const FULL_MS = 60 * 1000;
 
 export class Authorizations {
   readonly #records: Records;
+  readonly #callers: Callers;
   readonly #byAddress: Attempts;
 
-  constructor(records: Records, time: Pick<Time, 'now'>) {
+  constructor(records: Records, time: Pick<Time, 'now'>, callers: Callers) {
     this.#records = records;
+    this.#callers = callers;
     const { authorizationsPerAddress: most, authorizationsWithinMs: withinMs, countedNames: names } = limits;
     this.#byAddress = new Attempts({ most, withinMs, names }, () => time.now());
   }
 
   /** False where it was answered with a refusal. */
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
-    const address = addressOf(req);
+    const address = this.#callers.of(req);
     const wait = this.#byAddress.waitFor(address);
     this.#byAddress.count(address);
     if (wait > 0) return refuse(res, wait, 'too many from this address');

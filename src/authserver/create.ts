@@ -9,6 +9,7 @@ import { page } from '../pages/frame.ts';
 import { Accounts } from './accounts.ts';
 import { Attempts } from './attempts.ts';
 import { Authorizations } from './authorizations.ts';
+import { Callers } from './callers.ts';
 import { FormTokens } from './form-token.ts';
 import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
@@ -19,7 +20,7 @@ import { paths, type Route, routeOf } from './paths.ts';
 import type { AuthServerOutside } from './ports.ts';
 import { createProvider } from './provider.ts';
 import { Registrations } from './registrations.ts';
-import { addressOf, atHome, isForeignForm, withUsualScope } from './requests.ts';
+import { atHome, isForeignForm, withUsualScope } from './requests.ts';
 import { Resources } from './resources.ts';
 import { ScopeBook } from './scopes.ts';
 import type { AuthServerSettings, Resource } from './settings.ts';
@@ -52,6 +53,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const users = new Users({ file: outside.userFileAt(settings.userFile), time, warn });
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
+  const callers = new Callers(settings.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
   const documents = new Attempts({ most, withinMs, names }, () => time.now());
   const provider = await createProvider({
@@ -63,14 +65,14 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     scopes,
     isCurrent: (name, since) => users.isCurrent(name, since),
     mayFetch: ({ req }) => {
-      const address = addressOf(req);
+      const address = callers.of(req);
       const may = documents.waitFor(address) === 0;
       documents.count(address);
       return may;
     },
     showError,
   });
-  const registrations = new Registrations(records, time);
+  const registrations = new Registrations(records, time, callers);
   listen(provider, outside, (clientId) => registrations.used(clientId, settings.refreshTtlMs));
   const tokens = new FormTokens(keys.cookie);
   const signIn = new SignIn(users, () => time.now());
@@ -79,9 +81,9 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     issuer: home,
     provider,
     registrations,
-    authorizations: new Authorizations(records, time),
-    interactions: new Interactions({ provider, tokens, scopes, resources, signIn }),
-    accounts: new Accounts({ provider, tokens, signIn, users, issuer: home, signedInMs: limits.signedInMs }),
+    authorizations: new Authorizations(records, time, callers),
+    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers }),
+    accounts: new Accounts({ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
     warn,
   });

@@ -47,6 +47,7 @@ export async function serve(settings: Partial<AuthServerSettings> = {}): Promise
         registration: 'open',
         metadataDocuments: false,
         allowAddresses: [],
+        trustedProxies: [],
         ...settings,
       },
       resources: [{ addresses: [`${origin}/mcp`], required: [], scopes: [] }],
