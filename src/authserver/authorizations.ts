@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Records } from '../store/ports.ts';
 import { interactionCollection } from './adapter.ts';
-import { Attempts } from './attempts.ts';
+import { ByAddress } from './by-address.ts';
 import type { Callers } from './callers.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, show } from './pages/answers.ts';
@@ -14,21 +14,17 @@ const FULL_MS = 60 * 1000;
 
 export class Authorizations {
   readonly #records: Records;
-  readonly #callers: Callers;
-  readonly #byAddress: Attempts;
+  readonly #byAddress: ByAddress;
 
   constructor(records: Records, time: Pick<Time, 'now'>, callers: Callers) {
     this.#records = records;
-    this.#callers = callers;
     const { authorizationsPerAddress: most, authorizationsWithinMs: withinMs, countedNames: names } = limits;
-    this.#byAddress = new Attempts({ most, withinMs, names }, () => time.now());
+    this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
   }
 
   /** False where it was answered with a refusal. */
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
-    const address = this.#callers.of(req);
-    const wait = this.#byAddress.waitFor(address);
-    this.#byAddress.count(address);
+    const wait = this.#byAddress.wait(req);
     if (wait > 0) return refuse(res, wait, 'too many from this address');
     const open = await this.#records.keys(interactionCollection, '', limits.openInteractions);
     return open.length < limits.openInteractions || refuse(res, FULL_MS, 'there is no room for more at the moment');
