@@ -1,24 +1,32 @@
 /** Signing in and out for its own sake: other pages of the gateway ask who is there. */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider, Session } from 'oidc-provider';
+import type { Callers } from './callers.ts';
+import { formCookie } from './cookies.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';
 import { leadTo, retryAfter, show } from './pages/answers.ts';
 import { loginPage } from './pages/login.ts';
 import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
-import { addressOf } from './requests.ts';
 import type { SignIn } from './sign-in.ts';
+import type { Users } from './users.ts';
 
 export interface AccountParts {
   readonly provider: Provider;
   readonly tokens: FormTokens;
   readonly signIn: SignIn;
+  readonly callers: Callers;
+  readonly users: Pick<Users, 'isCurrent'>;
   readonly issuer: URL;
   readonly signedInMs: number;
 }
 
 /** A page of our own, and nothing that a browser could take for another host. */
 const ownPage = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
+
+/** More than anybody can guess. */
+const SECRET_BYTES = 32;
 
 export class Accounts {
   readonly #parts: AccountParts;
@@ -27,25 +35,32 @@ export class Accounts {
     this.#parts = parts;
   }
 
-  /** Who the browser with these cookies is signed in as. */
+  /** Who the browser with these cookies is signed in as; nobody, once the user is removed or has a new password. */
   async who(cookies: string | undefined): Promise<string | undefined> {
     if (cookies === undefined) return undefined;
-    const { issuer } = this.#parts;
+    const { issuer, users } = this.#parts;
     const request = { headers: { cookie: cookies, host: issuer.host }, socket: {} } as IncomingMessage;
-    return (await this.#sessionOf(request, {} as ServerResponse))?.accountId;
+    const session = await this.#sessionOf(request, {} as ServerResponse);
+    const name = session?.accountId;
+    return name !== undefined && users.isCurrent(name, session?.loginTs) ? name : undefined;
   }
 
   /** `?return=/path` leads back to a page of ours. */
   async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { tokens, signIn } = this.#parts;
+    const { tokens, signIn, callers } = this.#parts;
     const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
     const back = ownPage.test(target) ? target : undefined;
-    const token = tokens.make('sign-in', back ?? '');
-    if (req.method !== 'POST') return show(res, loginPage({ token }));
+    const known = this.#browserOf(req, res);
+    if (req.method !== 'POST') {
+      const browser = known ?? this.#meet(req, res);
+      return show(res, loginPage({ token: tokens.make('sign-in', browser, back ?? '') }));
+    }
     const form = await readForm(req);
-    if (form === undefined || !tokens.isRight(form.get('token'), 'sign-in', back ?? '')) return show(res, ended);
+    if (form === undefined || known === undefined) return show(res, ended);
+    const token = tokens.make('sign-in', known, back ?? '');
+    if (!tokens.isRight(form.get('token'), 'sign-in', known, back ?? '')) return show(res, ended);
     const name = form.get('name') ?? '';
-    const tried = await signIn.try({ name, password: form.get('password') ?? '', address: addressOf(req) });
+    const tried = await signIn.try({ name, password: form.get('password') ?? '', address: callers.of(req) });
     if (tried.kind === 'wait') {
       const view = loginPage({ token, name, trouble: { waitMs: tried.ms } });
       return show(res, { ...view, headers: retryAfter(tried.ms) });
@@ -76,15 +91,25 @@ export class Accounts {
     session.loginAccount({ accountId: name, amr: ['pwd'] });
     await session.save(Math.floor(signedInMs / 1000));
     const { cookies } = provider.createContext(req, res);
+    cookies.set(provider.cookieName('session'), session.id, { ...this.#cookieOptions, maxAge: signedInMs });
+  }
+
+  #browserOf(req: IncomingMessage, res: ServerResponse): string | undefined {
+    const { provider, issuer } = this.#parts;
+    return provider.createContext(req, res).cookies.get(formCookie(issuer), { signed: true });
+  }
+
+  /** Until the browser closes. Otherwise whoever fetched the form could have somebody else's browser send it. */
+  #meet(req: IncomingMessage, res: ServerResponse): string {
+    const { provider, issuer } = this.#parts;
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    provider.createContext(req, res).cookies.set(formCookie(issuer), secret, this.#cookieOptions);
+    return secret;
+  }
+
+  get #cookieOptions(): object {
     const secure = this.#parts.issuer.protocol === 'https:';
-    cookies.set(provider.cookieName('session'), session.id, {
-      httpOnly: true,
-      sameSite: 'lax',
-      signed: true,
-      path: '/',
-      secure,
-      maxAge: signedInMs,
-    });
+    return { httpOnly: true, sameSite: 'lax', signed: true, path: '/', secure };
   }
 
   async #sessionOf(req: IncomingMessage, res: ServerResponse): Promise<Session | undefined> {

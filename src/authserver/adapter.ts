@@ -109,6 +109,7 @@ interface Kept {
 
 const uids = 'oauth:uids';
 export const clientCollection = 'oauth:Client';
+export const interactionCollection = 'oauth:Interaction';
 
 export function keyOf(id: string): string {
   return createHash('sha256').update(id).digest('base64url');

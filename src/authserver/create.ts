@@ -8,6 +8,8 @@ import type { KoaContext, Provider } from 'oidc-provider';
 import { page } from '../pages/frame.ts';
 import { Accounts } from './accounts.ts';
 import { Attempts } from './attempts.ts';
+import { Authorizations } from './authorizations.ts';
+import { Callers } from './callers.ts';
 import { FormTokens } from './form-token.ts';
 import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
@@ -18,7 +20,7 @@ import { paths, type Route, routeOf } from './paths.ts';
 import type { AuthServerOutside } from './ports.ts';
 import { createProvider } from './provider.ts';
 import { Registrations } from './registrations.ts';
-import { addressOf, atHome, isForeignForm, withUsualScope } from './requests.ts';
+import { atHome, isForeignForm, withUsualScope } from './requests.ts';
 import { Resources } from './resources.ts';
 import { ScopeBook } from './scopes.ts';
 import type { AuthServerSettings, Resource } from './settings.ts';
@@ -51,6 +53,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const users = new Users({ file: outside.userFileAt(settings.userFile), time, warn });
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
+  const callers = new Callers(settings.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
   const documents = new Attempts({ most, withinMs, names }, () => time.now());
   const provider = await createProvider({
@@ -60,16 +63,16 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     keys,
     resources,
     scopes,
-    findUser: (name) => users.find(name),
+    isCurrent: (name, since) => users.isCurrent(name, since),
     mayFetch: ({ req }) => {
-      const address = addressOf(req);
+      const address = callers.of(req);
       const may = documents.waitFor(address) === 0;
       documents.count(address);
       return may;
     },
     showError,
   });
-  const registrations = new Registrations(records, time);
+  const registrations = new Registrations(records, time, callers);
   listen(provider, outside, (clientId) => registrations.used(clientId, settings.refreshTtlMs));
   const tokens = new FormTokens(keys.cookie);
   const signIn = new SignIn(users, () => time.now());
@@ -78,8 +81,9 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     issuer: home,
     provider,
     registrations,
-    interactions: new Interactions({ provider, tokens, scopes, resources, signIn }),
-    accounts: new Accounts({ provider, tokens, signIn, issuer: home, signedInMs: limits.signedInMs }),
+    authorizations: new Authorizations(records, time, callers),
+    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers }),
+    accounts: new Accounts({ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
     warn,
   });
@@ -117,6 +121,7 @@ interface ServerParts {
   readonly issuer: URL;
   readonly provider: Provider;
   readonly registrations: Registrations;
+  readonly authorizations: Authorizations;
   readonly interactions: Interactions;
   readonly accounts: Accounts;
   rewrite(url: string): string;
@@ -149,7 +154,7 @@ class Server {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse, path: string, route: Route): Promise<void> {
-    const { issuer, registrations, interactions, accounts, rewrite } = this.#parts;
+    const { issuer, registrations, authorizations, interactions, accounts, rewrite } = this.#parts;
     atHome(req, issuer);
     // In a form that the library's own reading of it cannot differ from ours.
     req.url = `${path}${(req.url ?? '').replace(/^[^?]*/, '')}`;
@@ -158,7 +163,10 @@ class Server {
       if (route.id !== undefined) return interactions.handle(req, res, route.id);
       return path === paths.signIn ? accounts.signIn(req, res) : accounts.signOut(req, res);
     }
-    if (route.kind === 'authorize') req.url = rewrite(req.url);
+    if (route.kind === 'authorize') {
+      if (!(await authorizations.admits(req, res))) return;
+      req.url = rewrite(req.url);
+    }
     if (route.kind === 'register' && !(await registrations.admits(req, res))) return;
     await this.#library(req, res);
   }
@@ -166,7 +174,8 @@ class Server {
 
 function isOverlong(req: IncomingMessage, { kind }: Route): boolean {
   const most = kind === 'register' ? limits.registrationBytes : limits.requestBytes;
-  return (req.url ?? '').length > limits.queryChars || Number(req.headers['content-length'] ?? 0) > most;
+  const chars = kind === 'authorize' ? limits.authorizeChars : limits.queryChars;
+  return (req.url ?? '').length > chars || Number(req.headers['content-length'] ?? 0) > most;
 }
 
 function refuseMethod(res: ServerResponse, { methods }: Route): void {

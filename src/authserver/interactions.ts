@@ -1,6 +1,7 @@
 /** The two questions that a person is asked on the way to a token: who are you, and may this client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
+import type { Callers } from './callers.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';
 import { leadTo, retryAfter, show } from './pages/answers.ts';
@@ -9,7 +10,6 @@ import { loginPage } from './pages/login.ts';
 import { ended } from './pages/others.ts';
 import { paths } from './paths.ts';
 import { isOnThisComputer } from './redirects.ts';
-import { addressOf } from './requests.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeBook } from './scopes.ts';
 import type { SignIn } from './sign-in.ts';
@@ -20,6 +20,7 @@ export interface InteractionParts {
   readonly scopes: ScopeBook;
   readonly resources: Resources;
   readonly signIn: SignIn;
+  readonly callers: Callers;
 }
 
 interface Turn {
@@ -82,7 +83,7 @@ export class Interactions {
     const signedIn = await this.#parts.signIn.try({
       name,
       password: form?.get('password') ?? '',
-      address: addressOf(req),
+      address: this.#parts.callers.of(req),
     });
     if (signedIn.kind === 'wait') {
       const page = this.#login(turn, { name, trouble: { waitMs: signedIn.ms } });
@@ -139,7 +140,7 @@ export class Interactions {
       client: nameOf(client),
       clientHost: client.clientIdMetadataDocument ? new URL(client.clientId).host : undefined,
       redirectHost: new URL(redirectUri).host,
-      isLocal: client.redirectUris.every(isOnThisComputer),
+      isLocal: isOnThisComputer(redirectUri),
       user: interaction.session?.accountId ?? '',
       scopes: asked.map((name) => scopes.inWords(name)),
       resource: resourcesOf(interaction, resources).join(', '),

@@ -20,6 +20,8 @@ export const authServerLimits = {
   requestBytes: 32 * 1024,
   /** Every address that is longer is an attempt at something. */
   queryChars: 8 * 1024,
+  /** A question for a token is kept while a person thinks: a client's address, a redirect and a state, none of them long. */
+  authorizeChars: 4 * 1024,
 
   /** A wrong password, for one name from one address: people mistype, programs try lists. */
   failuresPerNameAndAddress: 5,
@@ -34,6 +36,12 @@ export const authServerLimits = {
   passwordsAtOnce: 4,
   /** Whoever comes when so many wait already is asked to come back. */
   passwordsWaiting: 64,
+
+  /** Each leaves a record before anybody has proven anything. People connect a few clients at a time; several may share an address. */
+  authorizationsPerAddress: 120,
+  authorizationsWithinMs: 10 * MINUTE,
+  /** Questions that lie open, all together: some 8 KiB each at worst, so that even a store in memory has room beside them. */
+  openInteractions: 4_000,
 
   /** Every client registers itself once and keeps that; from one address a household or an office of them. */
   registrationsPerAddress: 60,

@@ -40,6 +40,7 @@ declare module 'oidc-provider' {
 
   export interface Session {
     readonly accountId?: string;
+    readonly loginTs?: number;
     readonly uid: string;
     readonly id: string;
     loginAccount(details: { readonly accountId: string; readonly amr: readonly string[] }): void;

@@ -10,7 +10,7 @@ import type { AuthServerOutside } from './ports.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeBook } from './scopes.ts';
 import type { AuthServerSettings } from './settings.ts';
-import type { User } from './user-file.ts';
+import type { Users } from './users.ts';
 
 export interface ProviderParts {
   readonly issuer: string;
@@ -19,7 +19,7 @@ export interface ProviderParts {
   readonly keys: ServerKeys;
   readonly resources: Resources;
   readonly scopes: ScopeBook;
-  findUser(name: string): User | undefined;
+  readonly isCurrent: Users['isCurrent'];
   /** Whether one more document may be fetched because of this request. */
   mayFetch(context: KoaContext): boolean;
   showError(context: KoaContext, error: { readonly error: string; readonly error_description?: string }): void;
@@ -51,13 +51,8 @@ async function loadQuietly(): Promise<Library> {
 }
 
 function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Library): object {
-  const { settings, outside, keys, resources, scopes, findUser } = parts;
+  const { settings, outside, keys, resources, scopes, isCurrent } = parts;
   const { records, time } = outside;
-  const isCurrent = (name: string, sinceSeconds: number | undefined): boolean => {
-    const user = findUser(name);
-    if (user === undefined) return false;
-    return sinceSeconds === undefined || sinceSeconds >= Math.floor(Date.parse(user.changed) / 1000);
-  };
   return {
     adapter: (model: string): Adapter =>
       new RecordsAdapter(model, {
@@ -185,10 +180,8 @@ function isOwner(_context: unknown, client: Owned, token: Owned): boolean {
   return token.clientId === client.clientId;
 }
 
-type IsCurrent = (name: string, sinceSeconds: number | undefined) => boolean;
-
 /** A browser that was signed in before the user was removed, or before the password was changed, signs in again. */
-function policyOf({ base, Check }: Library['interactionPolicy'], isCurrent: IsCurrent): object {
+function policyOf({ base, Check }: Library['interactionPolicy'], isCurrent: Users['isCurrent']): object {
   const policy = base();
   policy.get('login')?.checks.add(
     new Check('user_changed', 'the user is not who signed in', ({ oidc }) => {

@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Records } from '../store/ports.ts';
 import { clientCollection, keyOf } from './adapter.ts';
-import { Attempts } from './attempts.ts';
+import { ByAddress } from './by-address.ts';
+import type { Callers } from './callers.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, tell } from './pages/answers.ts';
 import type { Time } from './ports.ts';
-import { addressOf } from './requests.ts';
 
 /** When a registration that never was used may have made room. */
 const FULL_MS = 60 * 60 * 1000;
@@ -14,20 +14,18 @@ const FULL_MS = 60 * 60 * 1000;
 export class Registrations {
   readonly #records: Records;
   readonly #time: Pick<Time, 'now'>;
-  readonly #byAddress: Attempts;
+  readonly #byAddress: ByAddress;
 
-  constructor(records: Records, time: Pick<Time, 'now'>) {
+  constructor(records: Records, time: Pick<Time, 'now'>, callers: Callers) {
     this.#records = records;
     this.#time = time;
     const { registrationsPerAddress: most, registrationsWithinMs: withinMs, countedNames: names } = limits;
-    this.#byAddress = new Attempts({ most, withinMs, names }, () => time.now());
+    this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
   }
 
   /** False where it was answered with a refusal. */
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
-    const address = addressOf(req);
-    const wait = this.#byAddress.waitFor(address);
-    this.#byAddress.count(address);
+    const wait = this.#byAddress.wait(req);
     if (wait > 0) return refuse(res, wait, 'too many registrations from this address');
     const kept = await this.#records.keys(clientCollection, '', limits.clients);
     return kept.length < limits.clients || refuse(res, FULL_MS, 'there is no room for more clients at the moment');

@@ -41,8 +41,3 @@ export function isForeignForm(req: IncomingMessage): boolean {
   const site = req.headers['sec-fetch-site'];
   return req.method === 'POST' && site !== undefined && site !== 'same-origin';
 }
-
-/** Empty where the connection is gone. */
-export function addressOf(req: IncomingMessage): string {
-  return req.socket.remoteAddress ?? '';
-}

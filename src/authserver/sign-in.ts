@@ -22,13 +22,13 @@ export interface Tried {
 const BUSY_MS = 5_000;
 
 export class SignIn {
-  readonly #users: Users;
+  readonly #users: Pick<Users, 'find'>;
   readonly #checks = new PasswordChecks();
   readonly #both: Attempts;
   readonly #byAddress: Attempts;
   readonly #byName: Attempts;
 
-  constructor(users: Users, now: () => number) {
+  constructor(users: Pick<Users, 'find'>, now: () => number) {
     this.#users = users;
     const attempts = (most: number) =>
       new Attempts({ most, withinMs: limits.failuresWithinMs, names: limits.countedNames }, now);
@@ -51,11 +51,20 @@ export class SignIn {
     if (userName.test(name)) this.#byName.count(name);
     const user = this.#users.find(name);
     const isRight = await this.#checks.check(password.slice(0, passwordChars.most + 1), user?.password);
-    if (isRight === undefined) return { kind: 'wait', ms: BUSY_MS };
+    if (isRight === undefined) {
+      // Nothing was checked, so that nothing was wrong.
+      this.#both.giveBack(both);
+      this.#giveBack(name, address);
+      return { kind: 'wait', ms: BUSY_MS };
+    }
     if (!isRight || user === undefined) return { kind: 'wrong' };
     this.#both.forget(both);
+    this.#giveBack(name, address);
+    return { kind: 'user', user };
+  }
+
+  #giveBack(name: string, address: string): void {
     this.#byAddress.giveBack(address);
     this.#byName.giveBack(name);
-    return { kind: 'user', user };
   }
 }

@@ -31,6 +31,16 @@ export class Users {
     return this.#byName.get(name);
   }
 
+  /**
+   * Whether what was given to a user then still counts: neither where the user is gone, nor where the password is a newer one.
+   * In whole seconds, as tokens and sessions tell their time.
+   */
+  isCurrent(name: string, sinceSeconds: number | undefined): boolean {
+    const user = this.find(name);
+    if (user === undefined) return false;
+    return sinceSeconds === undefined || sinceSeconds >= Math.floor(Date.parse(user.changed) / 1000);
+  }
+
   close(): void {
     this.#stop?.();
     this.#stop = undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RecordsAdapter } from '../../src/authserver/adapter.ts';
 import { Attempts } from '../../src/authserver/attempts.ts';
+import { Callers } from '../../src/authserver/callers.ts';
 import { cookiesFor } from '../../src/authserver/cookies.ts';
 import { loadKeys } from '../../src/authserver/keys.ts';
 import { authServerLimits } from '../../src/authserver/limits.ts';
@@ -106,7 +107,7 @@ describe('what the library keeps', verifies('gateway:authserver:durable', 'gatew
       const adapter = adapterOf(records, 'Client', () => now);
       await adapter.upsert('used', { client_id: 'used' });
       await adapter.upsert('unused', { client_id: 'unused' });
-      await new Registrations(records, { now: () => now }).used('used', 30 * DAY);
+      await new Registrations(records, { now: () => now }, new Callers([])).used('used', 30 * DAY);
       now = 2 * DAY;
       expect(await adapter.find('unused')).toBeUndefined();
       expect(await adapter.find('used')).toEqual({ client_id: 'used' });

@@ -11,7 +11,7 @@ export interface ConsentView {
   /** Of the document that the client is identified by, where there is one: that much is proven. */
   readonly clientHost?: string | undefined;
   readonly redirectHost: string;
-  /** All of its redirects stay on the person's computer. */
+  /** The answer stays on the person's computer, whatever other redirects the client has. */
   readonly isLocal: boolean;
   readonly user: string;
   /** In words. */

@@ -26,12 +26,14 @@ const titles: ReadonlyMap<string, string> = new Map([
   ['session_not_found', 'This sign-in has ended'],
   ['invalid_client', 'Unknown program'],
   ['server_error', 'Something went wrong here'],
+  ['too_many_requests', 'Too many at once'],
 ]);
 
 const words: ReadonlyMap<string, string> = new Map([
   ['session_not_found', 'It took too long, it was finished before, or it was begun in another browser.'],
   ['invalid_client', 'The program that sent you here is not known to this gateway, or not any more.'],
   ['invalid_redirect_uri', 'The program that sent you here wants the answer in a place that it has not registered.'],
+  ['too_many_requests', 'More sign-ins were begun than this gateway can keep open. It has room again in a while.'],
   ['server_error', 'The mistake is ours, and it is in the log of the gateway.'],
 ]);
 

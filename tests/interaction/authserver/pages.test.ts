@@ -41,6 +41,17 @@ describe('consent', verifies('gateway:authserver:consent'), () => {
     expect(text).toContain('Any program that runs there can receive the');
   });
 
+  it.each([
+    { name: 'warns where this answer stays on this computer, though others would not', used: callback, warns: true },
+    { name: 'does not where this answer leaves it', used: 'https://app.example/callback', warns: false },
+  ])('$name', async ({ used, warns }) => {
+    const redirect_uris = ['https://app.example/callback', callback];
+    const { signIn } = await atLogin({ redirect_uris }, { redirect_uri: used });
+    const { text } = await signIn();
+    expect(text).toContain(new URL(used).host);
+    expect(text.includes('Any program that runs there can receive the')).toBe(warns);
+  });
+
   it('is asked for each time where a program on this computer asks', async () => {
     const { browser, url, signIn } = await atLogin();
     await browser.submit(await signIn(), { action: 'allow' });
