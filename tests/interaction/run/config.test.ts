@@ -51,7 +51,7 @@ describe('an `mcpServers` file', verifies('gateway:config:mcp-servers'), () => {
     const { exit, stdout, stderr } = await run(['config', 'check', 'mcp.json'], { files, env });
     expect({ exit, stderr }).toEqual({ exit: { code: 0, signal: null }, stderr: '' });
     const [, backends = ''] = /^backends \(\d+\)\n((?: {2}.*\n)*)/m.exec(stdout) ?? [];
-    expect(backends.match(/^ {2}.*?(?=: )/gm)?.map((name) => name.trim())).toEqual(servers);
+    expect(backends.match(/^ {2}(?! ).*?(?=: )/gm)?.map((name) => name.trim())).toEqual(servers);
   });
 });
 
@@ -100,14 +100,14 @@ log:
     expect(program.stderr).toBe('');
   });
 
-  it('says the same as an `mcpServers` file', async () => {
+  it('says the same as an `mcpServers` file, but for what a server may demand of whoever keeps such files', async () => {
     const { url: address } = await modernBackend(called);
     const json = { mcpServers: { b: { url: address, headers: { 'X-A': '1' } }, c: { command: 'c', args: ['1'] } } };
     const yaml = `backends: { b: { url: "${address}", headers: { X-A: 1 } }, c: { command: c, args: [1] } }`;
     const files = { 'mcp.json': JSON.stringify(json), 'bascule.yaml': yaml };
     const said = await Promise.all(Object.keys(files).map((name) => run(['config', 'check', name], { files })));
     const [first, second] = said.map(({ stdout }) => stdout.replace(/^ {2}\S+\.(?:json|yaml)$/m, ''));
-    expect(first).toBe(second);
+    expect(first?.replaceAll(/^ +(?:OAuth where it is demanded|what is kept): .*\n/gm, '')).toBe(second);
     expect(first).toContain(`  b: ${address} (`);
   });
 });
