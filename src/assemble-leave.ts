@@ -76,6 +76,7 @@ export class Leaves {
       config.rates.length === 0 ? undefined : new Rates(config.rates, world, now, policy?.groupsClaim, this.#rates);
     const hasTrail = options.audit !== undefined || config.audit !== undefined;
     const warn = (text: string, facts: Readonly<Record<string, unknown>>) => options.log.warn(facts, text);
+    const names = policy && new UnmatchedNames(policy, config.endpoints, warn);
     const leave = new Leave({
       policy: policy && compilePolicy(policy, world, generation),
       rates,
@@ -84,9 +85,8 @@ export class Leaves {
         : undefined,
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
-      unmatched: this.#names,
+      unmatched: names,
     });
-    const names = policy && new UnmatchedNames(policy, config.endpoints, warn);
     return { leave, rates, names, moved: this.#moved(config) };
   }
 
