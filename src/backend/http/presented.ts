@@ -101,7 +101,9 @@ class Attempts {
 
   #send(presented: HeaderRecord): void {
     this.#count += 1;
-    const options = { ...this.#options, headers: withCredentials(this.#options.headers, presented) };
+    const options = isNothing(presented)
+      ? this.#options
+      : { ...this.#options, headers: withCredentials(this.#options.headers, presented) };
     this.#means.pool.dispatch(options, new Attempt(this, this.#means.pool, this.#handler, presented));
   }
 
@@ -187,6 +189,12 @@ const neverStarted: Dispatcher.DispatchController = {
   pause: () => undefined,
   resume: () => undefined,
 };
+
+/** As long as nobody demanded anything. */
+function isNothing(presented: HeaderRecord): boolean {
+  for (const _name in presented) return false;
+  return true;
+}
 
 /** What is presented takes the place of configured headers of the same name. */
 function withCredentials(given: Dispatcher.DispatchOptions['headers'], presented: HeaderRecord): string[] {

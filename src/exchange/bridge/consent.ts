@@ -49,7 +49,7 @@ class ConsentingCall implements Call, CallSink {
   #call: Call | undefined;
   #withdraw: (() => void) | undefined;
   /** What the backend's last refusal came to. */
-  #refusal = new Failure('consent_needed');
+  #refusal: Failure | undefined;
   #waiting: AbortController | undefined;
   /** What the client wants to hear, where it said so since. */
   #heard: { readonly logLevel: string | undefined } | undefined;
@@ -158,7 +158,7 @@ class ConsentingCall implements Call, CallSink {
   }
 
   #tell(page: Page): void {
-    this.#sink.settle({ kind: 'failure', failure: withPage(this.#refusal, page) });
+    this.#sink.settle({ kind: 'failure', failure: withPage(this.#refusal ?? new Failure('consent_needed'), page) });
   }
 }
 
