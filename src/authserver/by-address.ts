@@ -1,6 +1,6 @@
 /** How often one address may ask for something; also what is refused counts. */
 import type { IncomingMessage } from 'node:http';
-import { type AttemptLimits, Attempts } from './attempts.ts';
+import { type AttemptLimits, Attempts } from '../pages/attempts.ts';
 import type { Callers } from './callers.ts';
 
 export class ByAddress {

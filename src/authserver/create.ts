@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONWebKeySet } from 'jose';
 import type { KoaContext, Provider } from 'oidc-provider';
+import { Attempts } from '../pages/attempts.ts';
 import { page } from '../pages/frame.ts';
 import { Accounts } from './accounts.ts';
-import { Attempts } from './attempts.ts';
 import { Authorizations } from './authorizations.ts';
 import { Callers } from './callers.ts';
 import { FormTokens } from './form-token.ts';

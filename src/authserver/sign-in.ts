@@ -1,5 +1,5 @@
 /** Name and password to a user, or to why not. What was wrong of the two is never told, nor can it be timed. */
-import { Attempts } from './attempts.ts';
+import { Attempts } from '../pages/attempts.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { PasswordChecks } from './passwords.ts';
 import { passwordChars } from './user-book.ts';

@@ -21,7 +21,7 @@ import { demandToolScopes } from './entry.ts';
 import { after, clear, eachRoundAnew } from './leave/clearance.ts';
 import { guarded } from './leave/guarded.ts';
 import type { Grant } from './leave/wish.ts';
-import type { Reader } from './lists.ts';
+import type { Reader } from './list-reading.ts';
 import { inClientNames, listCall } from './many.ts';
 import { readerForSession } from './reading.ts';
 import type { Rooms } from './rooms.ts';
@@ -129,7 +129,7 @@ export class LegacyCalls {
     const paramHeaders = this.#paramHeaders(cleared, lane, row);
     const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
     let isGivenBack = false;
-    const start = this.#withConsent(
+    const start = withConsent(
       eachRoundAnew(exchange, grant, (given) => {
         const bound = { ...cleared, grant: given };
         const first = this.#starter(session, lane, row, bound);
@@ -140,6 +140,7 @@ export class LegacyCalls {
           return isLate ? this.#later(session, row, bound)(next, sink) : first(next, sink);
         };
       }),
+      this.#rooms,
     );
     new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
   }
@@ -151,7 +152,7 @@ export class LegacyCalls {
     const { target, grant } = cleared;
     if (this.#rooms.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
     const starter = (given: Grant) => this.#later(session, row, { ...cleared, grant: given });
-    const anew = this.#withConsent(eachRoundAnew(exchange, grant, starter));
+    const anew = withConsent(eachRoundAnew(exchange, grant, starter), this.#rooms);
     new LegacyDrive(
       { ...this.#rooms, session },
       exchange,
@@ -182,11 +183,6 @@ export class LegacyCalls {
       lane.release?.();
       throw error;
     }
-  }
-
-  #withConsent(start: StartCall): StartCall {
-    const { consenting, limits } = this.#rooms;
-    return consenting === undefined ? start : withConsent(start, consenting, limits.askMs);
   }
 
   #paramHeaders({ principal, target }: Bound, lane: HeldLane, row: MethodRow) {

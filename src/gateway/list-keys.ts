@@ -4,7 +4,7 @@ import type { Scope } from '../catalog/entries.ts';
 import type { KeptList } from '../catalog/shelf.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import type { Reader } from './lists.ts';
+import type { Reader } from './list-reading.ts';
 import type { Missing } from './merged.ts';
 
 export function mergedKey(

@@ -1,64 +1,31 @@
-/**
- * The lists of the backends behind one endpoint, as one client sees them: each read in full on the client's own lane, kept
- * while it is good, merged, and handed out page by page. A backend that is down or slow costs its own entries and no others.
- */
+/** The lists of the backends behind one endpoint, as one client sees them: merged, and handed out page by page. */
 import type { Cursors, Position } from '../catalog/cursors.ts';
-import { type Entry, readPage } from '../catalog/entries.ts';
 import { createNames, type Names } from '../catalog/names.ts';
-import { offers } from '../catalog/offers.ts';
 import { Recent } from '../catalog/recent.ts';
-import type { KeptList, Read, Shelf } from '../catalog/shelf.ts';
+import type { KeptList } from '../catalog/shelf.ts';
 import { type BackendList, mergeNamed, mergeResources, mergeTemplates, type View } from '../catalog/view.ts';
 import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Backends } from '../exchange/backends.ts';
-import type { Warn } from '../exchange/bridge/drive.ts';
-import type { Clock } from '../exchange/clock.ts';
-import type { Backend, Discovery } from '../exchange/lane.ts';
-import type { HeldLane } from '../exchange/lanes.ts';
-import { listPages } from '../exchange/listing.ts';
-import { withoutInvalidTools } from '../exchange/tool-headers.ts';
-import { within } from '../exchange/within.ts';
+import type { Discovery } from '../exchange/lane.ts';
 import type { Principal } from '../identity/principal.ts';
-import { type Permit, systemPermit } from '../policy/permit.ts';
 import type { ResultResponse } from '../wire/message.ts';
-import { type MethodRow, methodRow } from '../wire/methods.ts';
-import type { Era } from '../wire/revisions.ts';
+import type { MethodRow } from '../wire/methods.ts';
 import type { Shown } from './leave/shown.ts';
 import { boundTo, mergedKey, standingKey } from './list-keys.ts';
+import { ListReading, type Part, type Reader, type ReadingLimits, type ReadingOptions } from './list-reading.ts';
 import { type Digest, Merged, type Missing } from './merged.ts';
 
-/** Through whose eyes lists are read. */
-export interface Reader {
-  readonly principal: Principal;
-  /** The era in which a backend that has both is spoken to. */
-  readonly prefers: Era;
-  /** Equal for those who are shown the same by a backend of that era. */
-  owner(era: Era): string;
-  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane>;
-}
-
-export interface ListsOptions {
-  readonly backends: Backends;
-  readonly shelf: Shelf;
-  /** Somebody wants to know what this backend has, and when that changes. */
-  readonly watch: (backend: string) => void;
+export interface ListsOptions extends ReadingOptions {
   readonly cursors: Cursors;
-  readonly clock: Clock;
   readonly limits: ListsLimits;
   readonly digest: Digest;
-  readonly warn: Warn;
   /** What somebody is shown of a list; undefined where that is all of it. */
   readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => Shown | undefined;
   /** A list was read of every backend behind the endpoint. */
   readonly read?: ((endpoint: Endpoint, list: string | undefined, view: View) => void) | undefined;
 }
 
-export interface ListsLimits {
-  readonly listWaitMs: number;
-  readonly listGoodMs: number;
-  readonly listUnsureMs: number;
-  readonly listCacheBytes: number;
+export interface ListsLimits extends ReadingLimits {
   readonly listPageEntries: number;
   readonly listPageBytes: number;
 }
@@ -69,9 +36,6 @@ export interface PageWanted {
   readonly shown: Shown | undefined;
 }
 
-/** A list of one backend, or why there is none. Undefined: it has no such things. */
-type Part = KeptList | Missing | undefined;
-
 /** Merged lists that are kept. Where everybody sees the same there is one for each list of each endpoint. */
 const MERGED_KEPT = 64;
 /** A call needs nothing but where its name leads; ordinarily a merged list tells. */
@@ -80,9 +44,6 @@ const VIEWS_KEPT = 16;
 const UNSEEN_MS = 1_000;
 /** Collisions that are told of: whoever has that many has seen that there are some. */
 const TOLD = 1_000;
-/** A backend that calls its list good for longer than this is asked again all the same. */
-const LONGEST_GOOD_MS = 60 * 60 * 1000;
-
 interface NamesOf {
   readonly names: Names;
   /** Another for others. */
@@ -112,8 +73,12 @@ export class Lists {
   /** Collisions that people were told of: once is enough. */
   readonly #told = new Set<string>();
 
+  /** What each backend has by itself. */
+  readonly parts: ListReading;
+
   constructor(options: ListsOptions) {
     this.#options = options;
+    this.parts = new ListReading(options);
   }
 
   names({ backends }: Endpoint): Names {
@@ -143,7 +108,7 @@ export class Lists {
   merged(endpoint: Endpoint, row: MethodRow, reader: Reader): Merged | Promise<Merged> {
     const standing = this.#standingFor(endpoint, row, reader);
     if (standing !== undefined) return standing;
-    const parts: (Part | Promise<Part>)[] = endpoint.backends.map((name) => this.#part(name, row, reader));
+    const parts: (Part | Promise<Part>)[] = endpoint.backends.map((name) => this.parts.part(name, row, reader));
     if (!parts.some((part) => part instanceof Promise)) {
       const merged = this.#merge(endpoint, row, parts as Part[]);
       this.#stand(endpoint, row, reader, merged);
@@ -181,34 +146,9 @@ export class Lists {
     });
   }
 
-  /** What was known last, good or not; backends that were never asked are not in it. */
-  known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
-    const { shelf } = this.#options;
-    return endpoint.backends.flatMap((backend) => {
-      const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
-      return shelf.last({ backend, method: row.method, owner }) ?? [];
-    });
-  }
-
-  /** Whether every backend that has such things has told of them, at some time. */
-  isKnown(endpoint: Endpoint, row: MethodRow, reader: Reader): boolean {
-    const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
-    return endpoint.backends.every((name) => {
-      const discovery = this.#options.backends.of(name, reader.principal)?.lastDiscovery;
-      return known.has(name) || (discovery !== undefined && !offers(discovery.capabilities, row));
-    });
-  }
-
-  /** The tools of one backend, as it told last; read where it was never asked. */
-  async entriesOf(backend: string, reader: Reader): Promise<readonly Entry[]> {
-    const row = methodRow('tools/list') as MethodRow;
-    const part = await this.#part(backend, row, reader);
-    return part === undefined ? [] : 'entries' in part ? part.entries : (part.last?.entries ?? []);
-  }
-
   /** The same as the clients see it. */
   knownView(endpoint: Endpoint, row: MethodRow, reader: Reader): View {
-    const lists = this.known(endpoint, row, reader);
+    const lists = this.parts.known(endpoint, row, reader);
     const key = this.#keyOf(endpoint, row, lists);
     const existing = this.#merged.get(key)?.view ?? this.#views.get(key);
     if (existing !== undefined) return existing;
@@ -311,97 +251,4 @@ export class Lists {
   #keyOf(endpoint: Endpoint, row: MethodRow, lists: readonly KeptList[], missing?: readonly Missing[]): string {
     return `${endpoint.names} ${this.#namesOf(endpoint.backends).id} ${mergedKey(endpoint, row, lists, missing)}`;
   }
-
-  #eraOf(name: string, { prefers, principal }: Reader): Era | undefined {
-    const eras = this.#options.backends.of(name, principal)?.lastDiscovery?.eras;
-    return eras === undefined || eras.includes(prefers) ? eras && prefers : eras[0];
-  }
-
-  #missing(backend: string, row: MethodRow, reader: Reader, error: unknown): Missing {
-    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
-    const last = this.#options.shelf.last({ backend, method: row.method, owner });
-    return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
-  }
-
-  #part(name: string, row: MethodRow, reader: Reader): Part | Promise<Part> {
-    const backend = this.#options.backends.of(name, reader.principal);
-    if (backend === undefined) return undefined;
-    const { shelf, clock, limits } = this.#options;
-    const discovery = backend.lastDiscovery;
-    const era = this.#eraOf(name, reader);
-    if (backend.state.state === 'down') return this.#missing(name, row, reader, backend.state.failure);
-    let waitMs = limits.listWaitMs;
-    if (discovery !== undefined && era !== undefined) {
-      if (!offers(discovery.capabilities, row)) return undefined;
-      const key = { backend: name, method: row.method, owner: reader.owner(era) };
-      const fresh = shelf.fresh(key);
-      if (fresh !== undefined) return fresh;
-      // Of a reading that others wait for already only the rest is waited for; of one that is overdue, nothing.
-      const now = clock.now();
-      waitMs = Math.max(0, waitMs - (now - (shelf.readingSince(key) ?? now)));
-    }
-    return this.#readWithin(waitMs, backend, row, reader).catch((error: unknown) =>
-      this.#missing(name, row, reader, error),
-    );
-  }
-
-  async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
-    const { clock, shelf } = this.#options;
-    const list = async (): Promise<Part> => {
-      const { capabilities, eras } = await backend.discover();
-      if (!offers(capabilities, row)) return undefined;
-      const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
-      const key = { backend: backend.name, method: row.method, owner: reader.owner(era) };
-      return shelf.take(key, () => this.#read(backend.name, row, reader));
-    };
-    // What it gives later is there for the next one.
-    return within(clock, waitMs, list(), () => {
-      throw new Failure('backend_timeout');
-    });
-  }
-
-  /** A session upstream that was lost is opened anew, once: reading may be repeated. */
-  async #read(name: string, row: MethodRow, reader: Reader): Promise<Read> {
-    const permit = systemPermit('list');
-    this.#options.watch(name);
-    const read = async () => {
-      const lane = await reader.hold(permit, name, row);
-      try {
-        return await this.#readOn(lane, permit, name, row);
-      } finally {
-        lane.release?.();
-      }
-    };
-    return read().catch((error: unknown) => {
-      if (error instanceof Failure && error.reason === 'backend_session_lost') return read();
-      throw error;
-    });
-  }
-
-  async #readOn(lane: HeldLane, permit: Permit, name: string, row: MethodRow): Promise<Read> {
-    const { limits, warn, backends } = this.#options;
-    const pages = await listPages(permit, row, lane, limits.listCacheBytes, (answer) => {
-      const valid = withoutInvalidTools(answer, (tool, why) =>
-        warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
-      );
-      return readPage(valid, row, (why) =>
-        warn('an entry of a list was left out', { backend: name, list: row.list, why }),
-      );
-    });
-    const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
-    const tells = tellsOfChanges(lane.discovery.capabilities, row) ? limits.listGoodMs : limits.listUnsureMs;
-    // Whoever presents something of their own may be shown something of their own, whatever the backend says of it.
-    const isShared = lane.era === 'modern' && backends.get(name)?.ownOf === undefined;
-    return {
-      entries: pages.flatMap(({ entries }) => entries),
-      ttlMs,
-      goodMs: lane.era === 'modern' ? ttlMs : tells,
-      scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
-    };
-  }
-}
-
-function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {
-  const area = capability === undefined ? undefined : capabilities[capability];
-  return typeof area === 'object' && area !== null && 'listChanged' in area && area.listChanged === true;
 }

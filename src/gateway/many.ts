@@ -12,7 +12,7 @@ import type { Notification, Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { Leave } from './leave/leave.ts';
 import { shownTo } from './leave/shown.ts';
-import type { Reader } from './lists.ts';
+import type { Reader } from './list-reading.ts';
 import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
 

@@ -75,7 +75,7 @@ export class ModernCalls {
       return;
     }
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo: undefined };
-    new ModernDrive(this.#rooms, parties, exchange, request).begin(this.#withConsent(this.#later(bound)));
+    new ModernDrive(this.#rooms, parties, exchange, request).begin(withConsent(this.#later(bound), this.#rooms));
   }
 
   /** On a lane that is found when the call is made. */
@@ -112,11 +112,6 @@ export class ModernCalls {
       throw error;
     }
     return lane;
-  }
-
-  #withConsent(start: StartCall): StartCall {
-    const { consenting, limits } = this.#rooms;
-    return consenting === undefined ? start : withConsent(start, consenting, limits.askMs);
   }
 
   async #findLane(bound: Bound): Promise<void> {
@@ -192,7 +187,7 @@ export class ModernCalls {
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
     const first = this.#starter(bound, lane);
     const isAsked = this.#rooms.consenting !== undefined;
-    const start = isAsked ? this.#withConsent(onceThen(first, this.#later(bound))) : first;
+    const start = isAsked ? withConsent(onceThen(first, this.#later(bound)), this.#rooms) : first;
     new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin(start);
   }
 

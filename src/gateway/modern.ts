@@ -23,7 +23,7 @@ import { abandonGrant, attemptEarly, clear, type Wanted } from './leave/clearanc
 import { clearListen, type ListenGrant } from './leave/listening.ts';
 import { Denied } from './leave/refusals.ts';
 import type { Grant } from './leave/wish.ts';
-import type { Reader } from './lists.ts';
+import type { Reader } from './list-reading.ts';
 import { discoverAll, listCall } from './many.ts';
 import { type Admitted, ModernCalls } from './modern-calls.ts';
 import { callStateless, readerFor } from './reading.ts';

@@ -12,7 +12,7 @@ import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
-import type { Reader } from './lists.ts';
+import type { Reader } from './list-reading.ts';
 
 /** A client without a session sees what its principal sees; at legacy backends also what it declares counts. */
 export function readerFor(lanes: Lanes, principal: Principal, client: ClientFacts): Reader {

@@ -15,7 +15,8 @@ import type { Thing } from '../policy/question.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { unknownThing } from './leave/refusals.ts';
-import type { Lists, Reader } from './lists.ts';
+import type { Reader } from './list-reading.ts';
+import type { Lists } from './lists.ts';
 
 export interface Target {
   readonly backend: string;
@@ -117,7 +118,7 @@ export class Targets {
       if (endpoint.names === 'always') return { kind, name: encoded };
       const row = kind === 'tool' ? rows.tools : rows.prompts;
       const known = this.#lists.knownView(endpoint, row, reader).nameOf(origin);
-      if (known !== undefined && this.#lists.isKnown(endpoint, row, reader)) return { kind, name: known };
+      if (known !== undefined && this.#lists.parts.isKnown(endpoint, row, reader)) return { kind, name: known };
       return this.#namedThing(endpoint, row, origin, reader).then((name) =>
         name === undefined ? { kind, name: encoded, also: origin.name } : { kind, name },
       );
@@ -133,8 +134,11 @@ export class Targets {
 
   async #addressed(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Promise<Thing> {
     const read = async (row: MethodRow) => {
-      if (this.#lists.isKnown(endpoint, row, reader)) {
-        return { view: this.#lists.knownView(endpoint, row, reader), lists: this.#lists.known(endpoint, row, reader) };
+      if (this.#lists.parts.isKnown(endpoint, row, reader)) {
+        return {
+          view: this.#lists.knownView(endpoint, row, reader),
+          lists: this.#lists.parts.known(endpoint, row, reader),
+        };
       }
       return this.#lists.merged(endpoint, row, reader);
     };
@@ -237,8 +241,8 @@ export class Targets {
 
   #knownLists(endpoint: Endpoint, reader: Reader) {
     return {
-      resources: this.#lists.known(endpoint, rows.resources, reader),
-      templates: this.#lists.known(endpoint, rows.templates, reader),
+      resources: this.#lists.parts.known(endpoint, rows.resources, reader),
+      templates: this.#lists.parts.known(endpoint, rows.templates, reader),
     };
   }
 

@@ -1,8 +1,10 @@
 /** The page behind a connect link: who wants what, for whom, and how to show that one is that person. */
+
 import { type Page, page } from '../../pages/frame.ts';
 import { type Html, html } from '../../pages/html.ts';
+import type { ConsentPrincipal } from '../consents.ts';
 import { pageLimits } from './limits.ts';
-import type { PendingConsent, Person } from './ports.ts';
+import type { PendingConsent } from './ports.ts';
 
 export interface Asked {
   readonly consent: PendingConsent;
@@ -48,7 +50,7 @@ function scopesView(scopes: readonly string[]): Html {
 }
 
 /** Who has the link is not yet the principal: a key's name helps to find the key, but an account is named to its owner alone. */
-function personView({ kind, keyName, issuer, subject }: Person, proven: boolean): Html {
+function personView({ kind, keyName, issuer, subject }: ConsentPrincipal, proven: boolean): Html {
   switch (kind) {
     case 'local':
       return html`Whoever uses this computer`;

@@ -1,14 +1,16 @@
 /** The page behind a connect link, and its form. */
+
+import type { Attempts } from '../../pages/attempts.ts';
 import type { Html } from '../../pages/html.ts';
 import { formOf, type PageRequest, type PageResponse, seeOther, shown } from '../../pages/request.ts';
+import { connectPath } from '../settings.ts';
 import { askView, continueForm, type FormFacts, hostOf, keyForm, signInLink } from './ask-view.ts';
 import type { Travellers } from './away.ts';
 import type { Browsers } from './browser.ts';
 import { depart } from './depart.ts';
 import { failed, gone, hindered, malformed, staleForm, tooManyTries, wrongPerson } from './outcome-views.ts';
-import { connectPath, idIn, signedInPath } from './paths.ts';
+import { idIn, signedInPath } from './paths.ts';
 import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
-import type { Tries } from './tries.ts';
 import { type Way, wayFor } from './ways.ts';
 
 interface Visit {
@@ -25,9 +27,9 @@ export class ConnectPages {
   readonly #ports: ConnectPorts;
   readonly #browsers: Browsers;
   readonly #travellers: Travellers;
-  readonly #tries: Tries;
+  readonly #tries: Attempts;
 
-  constructor(ports: ConnectPorts, browsers: Browsers, travellers: Travellers, tries: Tries) {
+  constructor(ports: ConnectPorts, browsers: Browsers, travellers: Travellers, tries: Attempts) {
     this.#ports = ports;
     this.#browsers = browsers;
     this.#travellers = travellers;
@@ -96,11 +98,11 @@ export class ConnectPages {
   }
 
   async #takeKey(visit: Visit, { keyOf }: WayOf<'key'>, key: string): Promise<PageResponse> {
-    const wait = this.#tries.waitMs(visit.id);
+    const wait = this.#tries.waitFor(visit.id);
     if (wait > 0) return tooManyTries(wait);
     const who = keyOf(key.trim());
     if (who === visit.consent.principal.key) return this.#depart(visit);
-    this.#tries.missed(visit.id);
+    this.#tries.count(visit.id);
     if (who !== undefined) return wrongPerson;
     return this.#ask(visit, (form) => keyForm(form, unknownKey), { status: 403 });
   }

@@ -1,15 +1,16 @@
 /** The pages for a person's consent towards a backend: which address is whose, and what may be done there. */
 import { type Mounted, mount, type PageSet } from '../../pages/mount.ts';
 import type { PageRequest, PageResponse } from '../../pages/request.ts';
+import { callbackPath, connectPath } from '../settings.ts';
 import { Travellers } from './away.ts';
 import { Browsers } from './browser.ts';
 import { CallbackPages } from './callback.ts';
 import { ConnectPages } from './connect.ts';
 import { CookieJar } from './cookies.ts';
+import { keyAttempts } from './key-attempts.ts';
 import { wrongMethod } from './outcome-views.ts';
-import { callbackPath, connectPath, signedInPath } from './paths.ts';
+import { signedInPath } from './paths.ts';
 import type { ConnectPorts } from './ports.ts';
-import { Tries } from './tries.ts';
 
 type Answer = (request: PageRequest) => Promise<PageResponse>;
 
@@ -22,7 +23,7 @@ export function connectPages(ports: ConnectPorts): PageSet {
   const jar = new CookieJar(ports.publicUrl);
   const travellers = new Travellers(jar, ports.seal, ports.now);
   const browsers = new Browsers(jar, ports.random);
-  const connect = new ConnectPages(ports, browsers, travellers, new Tries(ports.now));
+  const connect = new ConnectPages(ports, browsers, travellers, keyAttempts(ports.now));
   const callback = new CallbackPages(ports, travellers);
 
   const show: Answer = (request) => connect.show(request);

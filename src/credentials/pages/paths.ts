@@ -1,10 +1,7 @@
 /** Where the pages are. */
+import { connectPath } from '../settings.ts';
 import { pageLimits } from './limits.ts';
 
-/** Followed by a consent's id. */
-export const connectPath = '/connect/';
-/** Where authorization servers of backends send people back to: the `redirect_uri`. */
-export const callbackPath = '/oauth/callback';
 /** Where issuers send people back to who showed there who they are. */
 export const signedInPath = '/oauth/signed-in';
 

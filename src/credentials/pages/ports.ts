@@ -1,41 +1,14 @@
 /** What the pages need from the rest of the house; handed in. */
+
 import type { Seal } from '../../store/ports.ts';
+import type { Consent, Consents } from '../consents.ts';
 
-/** A consent that nobody has given yet. */
-export interface PendingConsent {
-  readonly backend: string;
-  /** The backend's address. */
-  readonly url: string;
-  /** The authorization server's. */
-  readonly issuer: string;
-  /** Where the person is asked; the issuer's metadata names it, and it may be elsewhere. */
-  readonly authorizationEndpoint?: string | undefined;
-  /** Empty where the authorization server chooses. */
-  readonly scopes: readonly string[];
-  /** Whom it is for; nobody else may go through with it. */
-  readonly principal: Person;
-  /** For everybody who uses the backend, not for the principal alone. */
-  readonly shared: boolean;
-}
+/** A consent that nobody has given yet, as far as a page tells of it. */
+export type PendingConsent = Omit<Consent, 'id' | 'endsAt'>;
 
-/** As much of a principal as is needed to recognise it. */
-export interface Person {
-  readonly key: string;
-  readonly kind: 'local' | 'key' | 'token';
-  readonly issuer?: string | undefined;
-  readonly subject?: string | undefined;
-  readonly keyName?: string | undefined;
-}
-
-export interface PendingConsents {
-  /** Undefined where it is unknown, was used, or has ended; which of these must not be seen in the time that it takes. */
+export interface PendingConsents extends Pick<Consents, 'authorizationUrl'> {
+  /** As `Consents` has it; whether it is unknown, was used or has ended must not be seen in the time that it takes. */
   find(id: string): Promise<PendingConsent | undefined>;
-  /** Where the person is sent to. Its `state` begins with the id and a dot. */
-  authorizationUrl(id: string): Promise<string>;
-  /**
-   * What the authorization server sent back, errors included: `state` and `iss` are compared there once more. Rejects with
-   * a Failure; `consent_unknown`, `consent_invalid` and `consent_refused` have pages of their own.
-   */
   complete(id: string, parameters: URLSearchParams): Promise<unknown>;
 }
 

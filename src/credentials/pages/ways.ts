@@ -2,8 +2,10 @@
  * How a person shows that they are the principal who asked. One way for each kind of principal, and it is the principal's,
  * never the visitor's choice.
  */
+
 import type { PageRequest } from '../../pages/request.ts';
-import type { ConnectPorts, Person } from './ports.ts';
+import type { ConsentPrincipal } from '../consents.ts';
+import type { ConnectPorts } from './ports.ts';
 
 export type Way =
   /** Nobody is asked who they are: to be at this machine is all that the principal is. */
@@ -16,7 +18,7 @@ export type Way =
 /** Why nobody can show that they are the principal. */
 export type Hindrance = 'elsewhere' | 'program' | 'unconfigured';
 
-export function wayFor(person: Person, request: PageRequest, ports: ConnectPorts): Way {
+export function wayFor(person: ConsentPrincipal, request: PageRequest, ports: ConnectPorts): Way {
   switch (person.kind) {
     case 'local':
       return isHere(request, ports.publicUrl) ? { kind: 'here' } : none('elsewhere');
@@ -27,7 +29,7 @@ export function wayFor(person: Person, request: PageRequest, ports: ConnectPorts
   }
 }
 
-function signInWay({ issuer, subject }: Person, { ownSignIn, foreignSignIn }: ConnectPorts): Way {
+function signInWay({ issuer, subject }: ConsentPrincipal, { ownSignIn, foreignSignIn }: ConnectPorts): Way {
   // A client that acts for itself: there is nobody who could sign in as it.
   if (issuer === undefined || subject === undefined) return none('program');
   if (ownSignIn?.issuer === issuer) return { kind: 'own', signIn: ownSignIn };

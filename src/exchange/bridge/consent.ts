@@ -24,8 +24,15 @@ export interface Consenting {
 /** More scopes may be wanted once the first were given. A backend that is never content is not asked for ever. */
 const CONSENTS = 3;
 
-export function withConsent(start: StartCall, consenting: Consenting, askMs: number): StartCall {
+/** The same call where nobody is ever asked for consent. */
+export function withConsent(start: StartCall, { consenting, limits: { askMs } }: Asking): StartCall {
+  if (consenting === undefined) return start;
   return (request, sink) => new ConsentingCall(request, sink, { start, consenting, askMs }).begin();
+}
+
+interface Asking {
+  readonly consenting: Consenting | undefined;
+  readonly limits: { readonly askMs: number };
 }
 
 interface Means {

@@ -5,15 +5,16 @@
 import { Failure } from '../../errors.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
 import type { StartCall } from '../../exchange/bridge/drive.ts';
-import type { Call, CallSink } from '../../exchange/call.ts';
 import type { Exchange } from '../../exchange/exchange.ts';
+import { LateCall } from '../../exchange/late-call.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { Thing } from '../../policy/question.ts';
 import type { Request } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { isObject, valueAt } from '../../wire/values.ts';
 import type { InForce } from '../in-force.ts';
-import type { Lists, Reader } from '../lists.ts';
+import type { Reader } from '../list-reading.ts';
+import type { Lists } from '../lists.ts';
 import { isMerged, type Target, type Targets } from '../targets.ts';
 import type { Leave } from './leave.ts';
 import { Denied } from './refusals.ts';
@@ -112,7 +113,7 @@ export function abandonGrant(granting: Grant | Promise<Grant> | undefined): void
 
 /** What the backend says of the tool in the list that it gave last; a backend that gives none says nothing. */
 async function annotationsOf({ lists }: Knowing, backend: string, own: string, reader: Reader): Promise<unknown> {
-  const entry = (await lists.entriesOf(backend, reader)).find(({ key }) => key === own);
+  const entry = (await lists.parts.entriesOf(backend, reader)).find(({ key }) => key === own);
   const value = entry && valueAt(entry.bytes, { start: 0, end: entry.bytes.byteLength });
   return isObject(value) ? value.annotations : undefined;
 }
@@ -130,48 +131,17 @@ export function eachRoundAnew(exchange: Exchange, first: Grant, starter: (grant:
     if (!isLater || grant.again === undefined) return starter(grant)(next, sink);
     grant.over?.({ outcome: 'asked' });
     exchange.watch(undefined);
-    const round = new Round(sink);
     const begin = (granted: Grant) => {
       grant = granted;
       exchange.watch(granted.over);
-      round.begin(() => starter(granted)(next, sink));
+      return starter(granted)(next, sink);
     };
-    try {
-      const granting = grant.again();
-      if (granting instanceof Promise) granting.then(begin).catch((error: unknown) => round.fail(error));
-      else begin(granting);
-    } catch (error) {
-      round.fail(error);
-    }
-    return round;
+    const nothing = ({ over }: Grant) => over?.({ outcome: 'cancelled' });
+    // A value becomes a promise: what it is decided by is of this moment all the same.
+    return LateCall.after(askAgain(grant.again), sink, begin, nothing);
   };
 }
 
-/** A call that begins when it was decided that it may. */
-class Round implements Call {
-  readonly #sink: CallSink;
-  #call: Call | undefined;
-  #cancelled = false;
-
-  constructor(sink: CallSink) {
-    this.#sink = sink;
-  }
-
-  begin(start: () => Call): void {
-    if (!this.#cancelled) this.#call = start();
-  }
-
-  fail(error: unknown): void {
-    const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });
-    if (!this.#cancelled) this.#sink.settle({ kind: 'failure', failure });
-  }
-
-  hear(logLevel: string | undefined): void {
-    this.#call?.hear?.(logLevel);
-  }
-
-  cancel(reason?: string): void {
-    this.#cancelled = true;
-    this.#call?.cancel(reason);
-  }
+async function askAgain(again: NonNullable<Grant['again']>): Promise<Grant> {
+  return again();
 }

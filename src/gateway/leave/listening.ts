@@ -11,7 +11,7 @@ import type { Request } from '../../wire/message.ts';
 import { type MethodRow, methodRow } from '../../wire/methods.ts';
 import { skimMessage } from '../../wire/skim.ts';
 import { member } from '../../wire/values.ts';
-import type { Reader } from '../lists.ts';
+import type { Reader } from '../list-reading.ts';
 import { isMerged, type Targets } from '../targets.ts';
 import type { Wanted } from './clearance.ts';
 import { Denied } from './refusals.ts';

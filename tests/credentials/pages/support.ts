@@ -1,7 +1,9 @@
 /** A browser without a network, consents without a protocol, and a clock that the test moves. */
+
 import { randomBytes } from 'node:crypto';
+import type { ConsentPrincipal } from '../../../src/credentials/consents.ts';
 import { connectPages } from '../../../src/credentials/pages/create.ts';
-import type { ConnectPorts, PendingConsent, PendingConsents, Person } from '../../../src/credentials/pages/ports.ts';
+import type { ConnectPorts, PendingConsent, PendingConsents } from '../../../src/credentials/pages/ports.ts';
 import { Failure } from '../../../src/errors.ts';
 import type { PageSet } from '../../../src/pages/mount.ts';
 import type { PageRequest, PageResponse } from '../../../src/pages/request.ts';
@@ -18,11 +20,11 @@ export const people = {
     subject: '4711',
   },
   program: { key: '["client","https://id.example","robot"]', kind: 'token', issuer: 'https://id.example' },
-} as const satisfies Record<string, Person>;
+} as const satisfies Record<string, ConsentPrincipal>;
 
 export const keys = { laptop: 'bsk_laptop', other: 'bsk_other' } as const;
 
-export function consentFor(principal: Person, more: Partial<PendingConsent> = {}): PendingConsent {
+export function consentFor(principal: ConsentPrincipal, more: Partial<PendingConsent> = {}): PendingConsent {
   return {
     backend: 'tickets',
     url: 'https://tickets.example/mcp',

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { keyAttempts } from '../../../src/credentials/pages/key-attempts.ts';
 import { pageLimits } from '../../../src/credentials/pages/limits.ts';
-import { Tries } from '../../../src/credentials/pages/tries.ts';
+import type { Attempts } from '../../../src/pages/attempts.ts';
 
-function full(now: () => number): Tries {
-  const tries = new Tries(now);
-  for (let count = 0; count < pageLimits.wrongKeys; count += 1) tries.missed('a');
+function full(now: () => number): Attempts {
+  const tries = keyAttempts(now);
+  for (let count = 0; count < pageLimits.wrongKeys; count += 1) tries.count('a');
   return tries;
 }
 
@@ -12,22 +13,22 @@ describe('wrong tries', () => {
   it('are counted from the first, and forgotten all at once', () => {
     let now = 0;
     const tries = full(() => now);
-    expect(tries.waitMs('a')).toBe(pageLimits.wrongKeysMs);
-    expect(tries.waitMs('b')).toBe(0);
+    expect(tries.waitFor('a')).toBe(pageLimits.wrongKeysMs);
+    expect(tries.waitFor('b')).toBe(0);
     now = pageLimits.wrongKeysMs;
-    expect(tries.waitMs('a')).toBe(0);
+    expect(tries.waitFor('a')).toBe(0);
   });
 
   it('keep nobody out because the clock was set back', () => {
     let now = 1_000_000;
     const tries = full(() => now);
     now = 0;
-    expect(tries.waitMs('a')).toBe(0);
+    expect(tries.waitFor('a')).toBe(0);
   });
 
   it('are remembered of so many links, the oldest of which goes', () => {
     const tries = full(() => 0);
-    for (let count = 0; count < pageLimits.triedLinks; count += 1) tries.missed(`link ${count}`);
-    expect(tries.waitMs('a')).toBe(0);
+    for (let count = 0; count < pageLimits.triedLinks; count += 1) tries.count(`link ${count}`);
+    expect(tries.waitFor('a')).toBe(0);
   });
 });

@@ -1,0 +1,181 @@
+/**
+ * What each backend has, as one client sees it: read in full on the client's own lane, and kept while it is good. A backend that
+ * is down or slow costs its own entries and no others.
+ */
+import { type Entry, readPage } from '../catalog/entries.ts';
+import { offers } from '../catalog/offers.ts';
+import type { KeptList, Read, Shelf } from '../catalog/shelf.ts';
+import { Failure } from '../errors.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Backends } from '../exchange/backends.ts';
+import type { Warn } from '../exchange/bridge/drive.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Backend } from '../exchange/lane.ts';
+import type { HeldLane } from '../exchange/lanes.ts';
+import { listPages } from '../exchange/listing.ts';
+import { withoutInvalidTools } from '../exchange/tool-headers.ts';
+import { within } from '../exchange/within.ts';
+import type { Principal } from '../identity/principal.ts';
+import { type Permit, systemPermit } from '../policy/permit.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import type { Missing } from './merged.ts';
+
+/** Through whose eyes lists are read. */
+export interface Reader {
+  readonly principal: Principal;
+  /** The era in which a backend that has both is spoken to. */
+  readonly prefers: Era;
+  /** Equal for those who are shown the same by a backend of that era. */
+  owner(era: Era): string;
+  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane>;
+}
+
+export interface ReadingOptions {
+  readonly backends: Backends;
+  readonly shelf: Shelf;
+  /** Somebody wants to know what this backend has, and when that changes. */
+  readonly watch: (backend: string) => void;
+  readonly clock: Clock;
+  readonly limits: ReadingLimits;
+  readonly warn: Warn;
+}
+
+export interface ReadingLimits {
+  readonly listWaitMs: number;
+  readonly listGoodMs: number;
+  readonly listUnsureMs: number;
+  readonly listCacheBytes: number;
+}
+
+/** A list of one backend, or why there is none. Undefined: it has no such things. */
+export type Part = KeptList | Missing | undefined;
+
+/** A backend that calls its list good for longer than this is asked again all the same. */
+const LONGEST_GOOD_MS = 60 * 60 * 1000;
+
+export class ListReading {
+  readonly #options: ReadingOptions;
+
+  constructor(options: ReadingOptions) {
+    this.#options = options;
+  }
+
+  /** What was known last, good or not; backends that were never asked are not in it. */
+  known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
+    const { shelf } = this.#options;
+    return endpoint.backends.flatMap((backend) => {
+      const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
+      return shelf.last({ backend, method: row.method, owner }) ?? [];
+    });
+  }
+
+  /** Whether every backend that has such things has told of them, at some time. */
+  isKnown(endpoint: Endpoint, row: MethodRow, reader: Reader): boolean {
+    const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
+    return endpoint.backends.every((name) => {
+      const discovery = this.#options.backends.of(name, reader.principal)?.lastDiscovery;
+      return known.has(name) || (discovery !== undefined && !offers(discovery.capabilities, row));
+    });
+  }
+
+  /** The tools of one backend, as it told last; read where it was never asked. */
+  async entriesOf(backend: string, reader: Reader): Promise<readonly Entry[]> {
+    const row = methodRow('tools/list') as MethodRow;
+    const part = await this.part(backend, row, reader);
+    return part === undefined ? [] : 'entries' in part ? part.entries : (part.last?.entries ?? []);
+  }
+
+  #eraOf(name: string, { prefers, principal }: Reader): Era | undefined {
+    const eras = this.#options.backends.of(name, principal)?.lastDiscovery?.eras;
+    return eras === undefined || eras.includes(prefers) ? eras && prefers : eras[0];
+  }
+
+  #missing(backend: string, row: MethodRow, reader: Reader, error: unknown): Missing {
+    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
+    const last = this.#options.shelf.last({ backend, method: row.method, owner });
+    return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
+  }
+
+  part(name: string, row: MethodRow, reader: Reader): Part | Promise<Part> {
+    const backend = this.#options.backends.of(name, reader.principal);
+    if (backend === undefined) return undefined;
+    const { shelf, clock, limits } = this.#options;
+    const discovery = backend.lastDiscovery;
+    const era = this.#eraOf(name, reader);
+    if (backend.state.state === 'down') return this.#missing(name, row, reader, backend.state.failure);
+    let waitMs = limits.listWaitMs;
+    if (discovery !== undefined && era !== undefined) {
+      if (!offers(discovery.capabilities, row)) return undefined;
+      const key = { backend: name, method: row.method, owner: reader.owner(era) };
+      const fresh = shelf.fresh(key);
+      if (fresh !== undefined) return fresh;
+      // Of a reading that others wait for already only the rest is waited for; of one that is overdue, nothing.
+      const now = clock.now();
+      waitMs = Math.max(0, waitMs - (now - (shelf.readingSince(key) ?? now)));
+    }
+    return this.#readWithin(waitMs, backend, row, reader).catch((error: unknown) =>
+      this.#missing(name, row, reader, error),
+    );
+  }
+
+  async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
+    const { clock, shelf } = this.#options;
+    const list = async (): Promise<Part> => {
+      const { capabilities, eras } = await backend.discover();
+      if (!offers(capabilities, row)) return undefined;
+      const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
+      const key = { backend: backend.name, method: row.method, owner: reader.owner(era) };
+      return shelf.take(key, () => this.#read(backend.name, row, reader));
+    };
+    // What it gives later is there for the next one.
+    return within(clock, waitMs, list(), () => {
+      throw new Failure('backend_timeout');
+    });
+  }
+
+  /** A session upstream that was lost is opened anew, once: reading may be repeated. */
+  async #read(name: string, row: MethodRow, reader: Reader): Promise<Read> {
+    const permit = systemPermit('list');
+    this.#options.watch(name);
+    const read = async () => {
+      const lane = await reader.hold(permit, name, row);
+      try {
+        return await this.#readOn(lane, permit, name, row);
+      } finally {
+        lane.release?.();
+      }
+    };
+    return read().catch((error: unknown) => {
+      if (error instanceof Failure && error.reason === 'backend_session_lost') return read();
+      throw error;
+    });
+  }
+
+  async #readOn(lane: HeldLane, permit: Permit, name: string, row: MethodRow): Promise<Read> {
+    const { limits, warn, backends } = this.#options;
+    const pages = await listPages(permit, row, lane, limits.listCacheBytes, (answer) => {
+      const valid = withoutInvalidTools(answer, (tool, why) =>
+        warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
+      );
+      return readPage(valid, row, (why) =>
+        warn('an entry of a list was left out', { backend: name, list: row.list, why }),
+      );
+    });
+    const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
+    const tells = tellsOfChanges(lane.discovery.capabilities, row) ? limits.listGoodMs : limits.listUnsureMs;
+    // Whoever presents something of their own may be shown something of their own, whatever the backend says of it.
+    const isShared = lane.era === 'modern' && backends.get(name)?.ownOf === undefined;
+    return {
+      entries: pages.flatMap(({ entries }) => entries),
+      ttlMs,
+      goodMs: lane.era === 'modern' ? ttlMs : tells,
+      scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
+    };
+  }
+}
+
+function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {
+  const area = capability === undefined ? undefined : capabilities[capability];
+  return typeof area === 'object' && area !== null && 'listChanged' in area && area.listChanged === true;
+}
