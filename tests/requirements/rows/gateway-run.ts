@@ -39,6 +39,7 @@ export const gatewayRun = {
   'gateway:stdio:user': held({
     spec: 'gateway',
     behaviour: 'A stdio backend with `user` runs as that user, who cannot read the environment of the gateway.',
+  }),
   'gateway:run:health-any-host': held({
     spec: 'gateway',
     behaviour: 'The health paths answer whatever the `Host` header says.',
