@@ -1,0 +1,44 @@
+/**
+ * The gateway with one of its cures taken out. A run against such a gateway has to find a difference: otherwise the run proves
+ * nothing. A mutant whose text is no longer in the source fails by name, so that this list stays true.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plugin } from 'esbuild';
+
+export interface Mutant {
+  readonly name: string;
+  /** What is lost without it. */
+  readonly cure: string;
+  readonly edits: readonly Edit[];
+}
+
+interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export const mutants: readonly Mutant[] = [];
+
+/** Applied while the program is bundled; the sources stay as they are. */
+export function mutation(root: string, { name, edits }: Mutant): Plugin {
+  for (const { file, find } of edits) {
+    const count = readFileSync(join(root, file), 'utf8').split(find).length - 1;
+    if (count !== 1) throw new Error(`mutant "${name}": ${file} has its text ${count} times, not once: ${find}`);
+  }
+  return {
+    name: 'mutation',
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const here = edits.filter(({ file }) => path === join(root, file));
+        if (here.length === 0) return undefined;
+        const contents = here.reduce(
+          (text, { find, replace }) => text.replace(find, () => replace),
+          readFileSync(path, 'utf8'),
+        );
+        return { contents, loader: 'ts' };
+      });
+    },
+  };
+}
