@@ -4,7 +4,6 @@ import { build } from 'esbuild';
 
 const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
-/** @param {string} outdir @param {import('esbuild').Plugin[]} [plugins] */
 export async function bundle(outdir, plugins = []) {
   rmSync(outdir, { recursive: true, force: true });
   await build({
@@ -17,7 +16,7 @@ export async function bundle(outdir, plugins = []) {
     target: 'node20',
     sourcemap: true,
     logLevel: 'warning',
-    plugins,
+    plugins: [...plugins],
     // A package is either bundled or a dependency, never both. Only native code has to be a dependency: `lmdb`, which is
     // loaded when a file store is opened.
     external: Object.keys(dependencies),

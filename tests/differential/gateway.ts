@@ -84,7 +84,7 @@ function configOf(stance: Stance, { m, l, s, r }: Backends): object {
 function start(program: string, args: readonly string[], cwd: string) {
   const child = spawn(process.execPath, [program, ...args], {
     cwd,
-    env: { PATH: process.env['PATH'] ?? '', HOME: cwd },
+    env: { PATH: process.env.PATH ?? '', HOME: cwd },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.on('error', () => undefined);
