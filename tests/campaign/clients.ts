@@ -61,6 +61,7 @@ abstract class Client {
     });
     await Promise.race([this.perform(entry, path, `${prefix}${tool}`, leaves), hung]);
     clearTimeout(timer);
+    if (!this.world.saboteur.holds(entry)) ledger.ended(entry, 'the answer did not reach its caller');
   }
 
   protected abstract perform(entry: Entry, path: string, tool: string, leaves: boolean): Promise<void>;

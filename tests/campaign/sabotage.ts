@@ -50,6 +50,11 @@ export class Saboteur {
     answer.deliver();
   }
 
+  /** Whether its answer waits for one to be swapped with. */
+  holds(entry: Entry): boolean {
+    return this.#held?.entry === entry;
+  }
+
   /** One that is still held has found nobody to be swapped with. */
   finish(): void {
     this.#held?.deliver();
