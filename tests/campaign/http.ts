@@ -1,5 +1,5 @@
 /** One request on a connection of its own, read to its end as JSON or as an event stream. */
-import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 
 export interface Message {
   readonly id?: unknown;
@@ -38,7 +38,9 @@ export function exchange(url: string, { method = 'POST', headers = {}, body, ...
     let error: string | undefined;
     const both = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
     const sent = httpRequest(url, { method, agent: false, headers: { ...both, ...headers } });
+    let reading: IncomingMessage | undefined;
     sent.on('response', (response) => {
+      reading = response;
       status = response.statusCode ?? 0;
       answered = response.headers;
       const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
@@ -65,7 +67,12 @@ export function exchange(url: string, { method = 'POST', headers = {}, body, ...
     sent.on('error', (reason) => {
       error = String(reason);
     });
-    sent.on('close', () => resolve({ status, headers: answered, text, ...(error === undefined ? {} : { error }) }));
+    const finish = () => resolve({ status, headers: answered, text, ...(error === undefined ? {} : { error }) });
+    // A slow reader has the end of the answer later than the end of the connection.
+    sent.on('close', () => {
+      if (reading === undefined || reading.destroyed) finish();
+      else reading.once('close', finish);
+    });
     how.onRequest?.(sent);
     sent.end(body);
   });

@@ -154,7 +154,7 @@ function writeConfig(folder: string, { backends, reportPort, auditIn, extra }: S
     identity: { keys: { file: 'keys.json' } },
     policy: { rules: [{ id: 'all', effect: 'allow' }] },
     audit: { to: join(auditIn, 'audit.jsonl'), maxBytes: '1MiB', keep: 1 },
-    limits: { totalMs: '25s', firstByteMs: '10s', connectMs: '2s', idleMs: '10s' },
+    limits: { totalMs: '25s', firstByteMs: '10s', connectMs: '2s', idleMs: '10s', sessionIdleMs: '15s' },
   };
   const file = join(folder, 'bascule.yaml');
   writeFileSync(file, JSON.stringify(config));
