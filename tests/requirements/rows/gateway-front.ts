@@ -76,6 +76,18 @@ export const gatewayFront = {
     spec: '2025-11-25/basic/transports#security-warning',
     behaviour: 'On a loopback address a `Host` that is not ours is answered 403 with a JSON-RPC error.',
   }),
+  'gateway:http:public-host': held({
+    spec: 'gateway',
+    behaviour: 'On a loopback address the host of `publicUrl` is served, so that a proxy in front may pass it on.',
+  }),
+  'gateway:http:host-logged': held({
+    spec: 'gateway',
+    behaviour: 'A refused `Host` is logged once, with the setting that allows it; repetitions are counted.',
+  }),
+  'gateway:http:two-hosts': held({
+    spec: 'gateway',
+    behaviour: 'A request with two `Host` headers is answered 400 (RFC 9112, 3.2).',
+  }),
   'gateway:http:body-too-large': held({
     spec: 'gateway',
     behaviour: 'A body over the limit is answered 413, without reading it to the end.',
