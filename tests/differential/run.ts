@@ -57,10 +57,11 @@ async function run(
     tally.forwarded++;
     const foreign = await Promise.all(readers.map((reader) => reader.read(forwarded.bytes)));
     const readings = [...readInJavaScript(forwarded.bytes.toString()), ...foreign];
-    for (const difference of differences(forwarded, readings, stance))
-      found.push(
-        `${stance}, ${forwarded.backend}: ${difference}\n    ${JSON.stringify(forwarded.bytes.toString()).slice(0, 600)}`,
-      );
+    const [first, ...others] = differences(forwarded, readings, stance);
+    if (first !== undefined) {
+      const text = JSON.stringify(forwarded.bytes.toString()).slice(0, 600);
+      found.push(`${stance}, ${forwarded.backend}: ${first} (and ${others.length} more)\n    ${text}`);
+    }
     unread--;
   };
   const work = async (front: Front, chance: Chance) => {
