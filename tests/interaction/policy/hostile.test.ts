@@ -12,7 +12,7 @@ import { modern } from '../harness/eras.ts';
 import { launchGateway } from '../harness/gateway.ts';
 import { modernBackend, type Script } from '../harness/http-backend.ts';
 
-const RUNS = 20;
+const RUNS = 5;
 const seed = Number(process.env.BASCULE_SEED ?? 20260728);
 
 /** The victim is `a`; the name of the last one is made to be taken for a tool of the victim's. */
