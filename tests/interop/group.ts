@@ -1,0 +1,157 @@
+/** Runs the cells of one server over one transport: each script without the gateway and through it. */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT, startGateway } from '../conformance/processes.ts';
+import { type Cell, type Group, titleOf } from './cells.ts';
+import { compare, type Deviation } from './compare.ts';
+import type { Pair } from './differences.ts';
+import type { Environment, Era, Step, Target, Transcript } from './job.ts';
+import { environment, freePort, runDriver, serve } from './processes.ts';
+import type { Launch } from './servers.ts';
+import { ANSWERS } from './steps.ts';
+
+const BASCULE = [process.execPath, join(ROOT, 'bin/bascule.js')] as const;
+const NAME = 'it';
+/** Notifications that come after the result they belong to. */
+const SETTLE_MS = 400;
+
+export interface Tried {
+  readonly cell: Cell;
+  readonly steps: readonly Step[];
+  readonly pair: Pair;
+  readonly deviations: readonly Deviation[];
+  /** Why there is nothing to compare. */
+  readonly failure?: string;
+}
+
+interface Places {
+  readonly direct: Target;
+  readonly http: Target;
+  readonly stdio: Target;
+}
+
+const slug = (text: string): string => text.replace(/[^a-zA-Z0-9.]+/g, '-');
+
+/** What a server is started with, written out: `env` alone, nothing inherited. */
+function targetOf({ command, args, env }: Launch, workdir: string): Extract<Target, { command: string }> {
+  return { command, args, cwd: workdir, env: { ...environment(workdir), ...env } };
+}
+
+export class GroupRun {
+  readonly #group: Group;
+  readonly #workdir: string;
+  readonly #results: string;
+  readonly #baselines = new Map<string, Promise<Transcript>>();
+
+  constructor(group: Group, results: string) {
+    this.#group = group;
+    this.#results = join(results, slug(`${group.server.name} ${group.server.version} ${group.back}`));
+    this.#workdir = join(this.#results, 'work');
+  }
+
+  async run(report: (tried: Tried) => void): Promise<void> {
+    const { server, back, cells } = this.#group;
+    await rm(this.#results, { recursive: true, force: true });
+    await mkdir(this.#workdir, { recursive: true });
+    for (const [name, text] of Object.entries(server.files ?? {})) await writeFile(join(this.#workdir, name), text);
+    const stops: (() => Promise<void>)[] = [];
+    try {
+      const places = await (back === 'http' ? this.#overHttp(stops) : this.#overStdio(stops));
+      for (const cell of cells) report(await this.#try(cell, places));
+    } catch (error) {
+      const failure = error instanceof Error ? error.message : String(error);
+      for (const cell of cells) report({ cell, steps: [], pair: pairOf(cell), deviations: [], failure });
+    } finally {
+      for (const stop of stops.reverse()) await stop();
+    }
+  }
+
+  async #overHttp(stops: (() => Promise<void>)[]): Promise<Places> {
+    const port = await freePort();
+    const launch = this.#group.server.http?.(port, this.#workdir);
+    if (launch === undefined) throw new Error('this server has no HTTP');
+    const serving = await serve(launch, port, this.#workdir, join(this.#results, 'server.log'));
+    stops.push(() => serving.stop());
+    const direct = { url: `http://127.0.0.1:${port}/mcp` };
+    return this.#withGateway(direct, { url: direct.url }, stops);
+  }
+
+  async #overStdio(stops: (() => Promise<void>)[]): Promise<Places> {
+    const launch = this.#group.server.stdio?.(this.#workdir);
+    if (launch === undefined) throw new Error('this server has no stdio');
+    const direct = targetOf(launch, this.#workdir);
+    const { command, args, cwd, env } = direct;
+    return this.#withGateway(direct, { command, args, cwd, env }, stops);
+  }
+
+  async #withGateway(direct: Target, backend: object, stops: (() => Promise<void>)[]): Promise<Places> {
+    const config = join(this.#results, 'gateway.json');
+    await writeFile(config, JSON.stringify({ mcpServers: { [NAME]: backend } }, null, 2));
+    const other = new URL('url' in direct ? direct.url : 'http://127.0.0.1/');
+    const gateway = await startGateway([...BASCULE, 'serve'], config, join(this.#results, 'gateway.log'), other);
+    stops.push(() => gateway.stop());
+    const [command, ...args] = BASCULE;
+    const env: Environment = environment(this.#workdir);
+    return {
+      direct,
+      http: { url: `${gateway.url.origin}/servers/${NAME}/mcp` },
+      stdio: { command, args: [...args, 'stdio', config], cwd: this.#workdir, env },
+    };
+  }
+
+  async #try(cell: Cell, places: Places): Promise<Tried> {
+    const { client, era, front, server } = cell;
+    const { methods } = client;
+    const steps = methods === 'all' ? server.steps : server.steps.filter(({ method }) => methods.includes(method));
+    const pair = pairOf(cell);
+    try {
+      const way = `direct ${client.name} ${client.version} ${pair.direct}`;
+      const direct = await this.#baseline(way, cell, steps, places.direct, directEra(cell));
+      const through = await this.#drive(
+        `through ${front} ${client.name} ${client.version} ${era}`,
+        cell,
+        steps,
+        places[front],
+        era,
+      );
+      return { cell, steps, pair, deviations: compare(steps, direct, through) };
+    } catch (error) {
+      const failure = error instanceof Error ? error.message : String(error);
+      return { cell, steps, pair, deviations: [], failure };
+    }
+  }
+
+  /** One run without the gateway serves every front transport. */
+  #baseline(way: string, cell: Cell, steps: readonly Step[], target: Target, era: Era): Promise<Transcript> {
+    let run = this.#baselines.get(way);
+    if (run === undefined) {
+      run = this.#drive(way, cell, steps, target, era);
+      this.#baselines.set(way, run);
+    }
+    return run;
+  }
+
+  async #drive(way: string, cell: Cell, steps: readonly Step[], target: Target, era: Era): Promise<Transcript> {
+    const job = { target, era, steps, answers: ANSWERS, settleMs: SETTLE_MS };
+    const files = join(this.#results, slug(way));
+    try {
+      return await runDriver({ driver: cell.client.driver, job, files, home: this.#workdir });
+    } catch (error) {
+      throw new Error(`${way}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
+
+/** Without the gateway a modern client of both eras has to fall back with a legacy server. */
+function directEra({ era, server }: Cell): Era {
+  return era === 'modern' && !server.eras.includes('modern') ? 'auto' : era;
+}
+
+function pairOf({ era, server, client }: Cell): Pair {
+  const spoken = era === 'auto' ? 'modern' : era;
+  const isAlwaysLegacy = client.eras.every((one) => one === 'legacy');
+  const direct = server.eras.includes(spoken) ? spoken : (server.eras[0] ?? 'legacy');
+  return isAlwaysLegacy ? { client: 'legacy', direct: 'legacy' } : { client: spoken, direct };
+}
+
+export { titleOf };
