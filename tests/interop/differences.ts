@@ -62,7 +62,8 @@ export const DIFFERENCES: readonly Difference[] = [
     isIt: ({ path, direct, through }, pair) =>
       isBridgedToModern(pair) &&
       direct === undefined &&
-      (path === 'connected.discovered' || (/\._meta(\.|$)/.test(path) && JSON.stringify(through).includes('serverInfo'))),
+      (path === 'connected.discovered' ||
+        (/\._meta(\.|$)/.test(path) && JSON.stringify(through).includes('serverInfo'))),
   },
   {
     id: 'missing-resource',
@@ -76,6 +77,13 @@ export const DIFFERENCES: readonly Difference[] = [
       const swap = (value: unknown): string => String(value).replace(String(codes[0]), String(codes[1]));
       return codes.length > 0 && /\.error\.(code|message)$/.test(path) && swap(direct) === swap(through);
     },
+  },
+  {
+    id: 'tasks',
+    what: 'The gateway does not carry tasks, so it does not declare them.',
+    because: 'If `capabilities.tasks` is not defined, the peer SHOULD NOT attempt to create tasks during requests.',
+    link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capability-negotiation',
+    isIt: ({ path, through }) => path === 'connected.capabilities.tasks' && through === undefined,
   },
   {
     id: 'refusal-data',

@@ -1,14 +1,15 @@
 /** Runs the cells of one server over one transport: each script without the gateway and through it. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ROOT, startGateway } from '../conformance/processes.ts';
-import { type Cell, type Group, titleOf } from './cells.ts';
+import type { Cell, Group } from './cells.ts';
+import type { Client } from './clients.ts';
 import { compare, type Deviation } from './compare.ts';
 import type { Pair } from './differences.ts';
 import type { Environment, Era, Step, Target, Transcript } from './job.ts';
 import { environment, freePort, runDriver, serve } from './processes.ts';
-import type { Launch } from './servers.ts';
-import { ANSWERS } from './steps.ts';
+import type { Launch, Server } from './servers.ts';
+import { ANSWERS, ASKING_TOOLS } from './steps.ts';
 
 const BASCULE = [process.execPath, join(ROOT, 'bin/bascule.js')] as const;
 const NAME = 'it';
@@ -53,7 +54,10 @@ export class GroupRun {
     const { server, back, cells } = this.#group;
     await rm(this.#results, { recursive: true, force: true });
     await mkdir(this.#workdir, { recursive: true });
-    for (const [name, text] of Object.entries(server.files ?? {})) await writeFile(join(this.#workdir, name), text);
+    for (const [name, text] of Object.entries(server.files ?? {})) {
+      await mkdir(dirname(join(this.#workdir, name)), { recursive: true });
+      await writeFile(join(this.#workdir, name), text);
+    }
     const stops: (() => Promise<void>)[] = [];
     try {
       const places = await (back === 'http' ? this.#overHttp(stops) : this.#overStdio(stops));
@@ -101,8 +105,7 @@ export class GroupRun {
 
   async #try(cell: Cell, places: Places): Promise<Tried> {
     const { client, era, front, server } = cell;
-    const { methods } = client;
-    const steps = methods === 'all' ? server.steps : server.steps.filter(({ method }) => methods.includes(method));
+    const steps = stepsFor(client, server);
     const pair = pairOf(cell);
     try {
       const way = `direct ${client.name} ${client.version} ${pair.direct}`;
@@ -142,6 +145,14 @@ export class GroupRun {
   }
 }
 
+/** What this client can do of this server's script. */
+function stepsFor({ methods, isSilent }: Client, server: Server): readonly Step[] {
+  return server.steps.filter(({ method, params }) => {
+    const asks = method === 'tools/call' && ASKING_TOOLS.has(String(params.name));
+    return (methods === 'all' || methods.includes(method)) && !(isSilent && asks);
+  });
+}
+
 /** Without the gateway a modern client of both eras has to fall back with a legacy server. */
 function directEra({ era, server }: Cell): Era {
   return era === 'modern' && !server.eras.includes('modern') ? 'auto' : era;
@@ -153,5 +164,3 @@ function pairOf({ era, server, client }: Cell): Pair {
   const direct = server.eras.includes(spoken) ? spoken : (server.eras[0] ?? 'legacy');
   return isAlwaysLegacy ? { client: 'legacy', direct: 'legacy' } : { client: spoken, direct };
 }
-
-export { titleOf };

@@ -1,6 +1,6 @@
 /** Installs other people's software into `.cache/`: each set once, one at a time, from the registries that the tools know. */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -99,7 +99,7 @@ async function ensure({ folder, pins, install: make }: Recipe): Promise<void> {
   console.log(`installed ${folder} in ${Math.round((Date.now() - start) / 1000)} s`);
 }
 
-async function addFiles(path: string, digest: { update(data: string | Buffer): unknown }): Promise<void> {
+async function addFiles(path: string, digest: Hash): Promise<void> {
   const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined);
   if (entries === undefined) {
     digest.update(path.slice(HERE.length)).update(await readFile(path));

@@ -33,7 +33,9 @@ function everybodyOnce(): Cell[] {
     ...servers.flatMap((server) =>
       clients
         .filter(({ isReference }) => isReference)
-        .flatMap((client) => cellsOf(client, server, server.isReference ? client.transports : ['http'], backsOf(server))),
+        .flatMap((client) =>
+          cellsOf(client, server, server.isReference ? client.transports : ['http'], backsOf(server)),
+        ),
     ),
     ...clients
       .filter(({ isReference }) => !isReference)

@@ -15,7 +15,9 @@ const short = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').s
 export function printVerdict(verdict: Verdict): void {
   const { cell, steps, allowed, wrong, failure } = verdict;
   const found = allowed.length === 0 ? 'equal' : `differs as allowed: ${allowed.join(', ')}`;
-  console.log(`${isPassed(verdict) ? `ok      ${titleOf(cell)}: ${steps} steps, ${found}` : `FAILED  ${titleOf(cell)}`}`);
+  console.log(
+    `${isPassed(verdict) ? `ok      ${titleOf(cell)}: ${steps} steps, ${found}` : `FAILED  ${titleOf(cell)}`}`,
+  );
   if (failure !== undefined) console.log(`    ${failure.replaceAll('\n', '\n    ')}`);
   for (const { path, direct, through } of wrong.slice(0, MOST_SHOWN)) {
     console.log(`    ${path}\n      without: ${short(direct)}\n      through: ${short(through)}`);

@@ -20,7 +20,11 @@ import { printSummary, printVerdict, writePage } from './report.ts';
 import { CACHE } from './software.ts';
 
 const { values: options } = parseArgs({
-  options: { long: { type: 'boolean', default: false }, only: { type: 'string' }, jobs: { type: 'string', default: '2' } },
+  options: {
+    long: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    jobs: { type: 'string', default: '2' },
+  },
 });
 
 /** Two groups at a time: one waits for processes to start while the other works. */

@@ -34,6 +34,16 @@ const FEATURES: Readonly<Record<Feature, readonly Step[]>> = {
   ],
 };
 
+/** Tools that ask the client for something. */
+export const ASKING_TOOLS: ReadonlySet<string> = new Set([
+  'ask',
+  'sample',
+  'roots',
+  'trigger-sampling-request',
+  'trigger-elicitation-request',
+  'get-roots-list',
+]);
+
 /** The programs in `servers/` offer the same things under the same names. */
 export function programSteps(features: readonly Feature[]): readonly Step[] {
   return [
