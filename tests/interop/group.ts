@@ -153,14 +153,16 @@ function stepsFor({ methods, isSilent }: Client, server: Server): readonly Step[
   });
 }
 
-/** Without the gateway a modern client of both eras has to fall back with a legacy server. */
-function directEra({ era, server }: Cell): Era {
-  return era === 'modern' && !server.eras.includes('modern') ? 'auto' : era;
+function erasOf({ server, back }: Cell): readonly ('legacy' | 'modern')[] {
+  return (back === 'http' ? server.erasOverHttp : undefined) ?? server.eras;
 }
 
-function pairOf({ era, server, client }: Cell): Pair {
-  const spoken = era === 'auto' ? 'modern' : era;
-  const isAlwaysLegacy = client.eras.every((one) => one === 'legacy');
-  const direct = server.eras.includes(spoken) ? spoken : (server.eras[0] ?? 'legacy');
-  return isAlwaysLegacy ? { client: 'legacy', direct: 'legacy' } : { client: spoken, direct };
+/** Without the gateway a modern client of both eras has to fall back with a legacy server. */
+function directEra(cell: Cell): Era {
+  return cell.era === 'modern' && !erasOf(cell).includes('modern') ? 'auto' : cell.era;
+}
+
+function pairOf(cell: Cell): Pair {
+  const client = cell.era === 'auto' ? 'modern' : cell.era;
+  return { client, direct: erasOf(cell).includes(client) ? client : 'legacy' };
 }

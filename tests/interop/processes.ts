@@ -100,7 +100,10 @@ export async function serve(
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   const failed = once(child, 'error').then(([error]) => Promise.reject(error as Error));
-  const ended = once(child, 'exit');
+  const ended = new Promise((resolve) => {
+    child.once('exit', resolve);
+    child.once('error', resolve);
+  });
   const stop = async (): Promise<void> => {
     killGroup(child, 'SIGTERM');
     const timer = setTimeout(() => killGroup(child, 'SIGKILL'), STOP_LIMIT_MS);

@@ -18,6 +18,8 @@ export interface Server {
   readonly version: string;
   readonly needs: Installed;
   readonly eras: readonly ('legacy' | 'modern')[];
+  /** Where they are others over HTTP. */
+  readonly erasOverHttp?: readonly ('legacy' | 'modern')[];
   readonly stdio?: (workdir: string) => Launch;
   /** Serves at `/mcp` of the port. */
   readonly http?: (port: number, workdir: string) => Launch;
@@ -131,7 +133,8 @@ export const SERVER_ROWS: readonly Server[] = [
     eras: DUAL,
     transports: BOTH,
   }),
-  go('go-sdk', '1.8.0', 'server-gosdk'),
+  // Over HTTP with sessions it is legacy only.
+  { ...go('go-sdk', '1.8.0', 'server-gosdk'), erasOverHttp: ['legacy'] },
   go('mcp-go', '1.2.1', 'server-mcpgo'),
   {
     ...npm('server-everything', '2026.8.31', '@modelcontextprotocol/server-everything/dist/index.js', [

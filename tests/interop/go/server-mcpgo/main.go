@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -20,6 +21,9 @@ func (completions) CompletePromptArgument(
 ) (*mcp.Completion, error) {
 	return &mcp.Completion{Values: []string{argument.Value + "-1", argument.Value + "-2"}, Total: 2}, nil
 }
+
+// The library sends notifications on another goroutine than results: without a pause the last ones come too late.
+const pause = 50 * time.Millisecond
 
 func offer(it *server.MCPServer) {
 	it.AddTool(mcp.NewTool("echo", mcp.WithDescription("Says it again."), mcp.WithString("message", mcp.Required())),
@@ -56,6 +60,7 @@ func offer(it *server.MCPServer) {
 					if err := it.SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
 						return nil, err
 					}
+					time.Sleep(pause)
 				}
 			}
 			return mcp.NewToolResultText(fmt.Sprintf("counted to %d", to)), nil
@@ -67,6 +72,7 @@ func offer(it *server.MCPServer) {
 				if err := it.SendLogMessageToClient(ctx, message); err != nil {
 					return nil, err
 				}
+				time.Sleep(pause)
 			}
 			return mcp.NewToolResultText("logged"), nil
 		})
