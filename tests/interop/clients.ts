@@ -19,6 +19,8 @@ export interface Client {
   readonly methods: readonly string[] | 'all';
   /** It cannot answer what servers ask: tools that ask are left out of the script. */
   readonly isSilent?: true;
+  /** A process for each step: only the first step of each method is taken. */
+  readonly isSlow?: true;
   /** In the short form every server is tried with it. */
   readonly isReference?: true;
   /** Only in the long form. */
@@ -128,6 +130,7 @@ export const CLIENT_ROWS: readonly Client[] = [
     driver: ts('inspector.ts', node22, npmFile('@modelcontextprotocol/inspector/clients/cli/build/index.js')),
     methods: BASICS,
     isSilent: true,
+    isSlow: true,
   },
   {
     name: 'mcp-remote',

@@ -47,17 +47,17 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     id: 'caching-hints',
     what: 'A modern client gets caching hints from a legacy server: nothing may be kept.',
-    because: 'Servers MUST include caching hints on results with `resultType: "complete"` returned by the following.',
+    because: 'Servers MUST include caching hints on results with `resultType: "complete"`.',
     link: `${MODERN}/server/utilities/caching`,
     isIt: ({ path, direct, through }, pair) =>
       isBridgedToModern(pair) &&
-      direct === undefined &&
+      (direct === undefined || direct === '') &&
       ((path.endsWith('.ttlMs') && through === 0) || (path.endsWith('.cacheScope') && through === 'private')),
   },
   {
     id: 'server-info',
     what: 'A modern client gets the legacy server’s info with every result, and a `server/discover` result.',
-    because: 'Servers SHOULD include `io.modelcontextprotocol/serverInfo` in the `_meta` of every result.',
+    because: "Servers SHOULD include the following `io.modelcontextprotocol/*` field in every result's `_meta`.",
     link: `${MODERN}/basic#_meta`,
     isIt: ({ path, direct, through }, pair) =>
       isBridgedToModern(pair) &&
@@ -69,8 +69,7 @@ export const DIFFERENCES: readonly Difference[] = [
     id: 'missing-resource',
     what: 'A resource that does not exist is -32002 for legacy clients and -32602 for modern ones.',
     because:
-      'For backwards compatibility, clients SHOULD also accept -32002 as a resource not found error, as earlier protocol ' +
-      'versions used this code.',
+      'If the requested resource does not exist, servers MUST return a JSON-RPC error with code -32602; earlier protocol versions used -32002.',
     link: `${MODERN}/server/resources#error-handling`,
     isIt: ({ path, direct, through }, pair) => {
       const codes = isAcross(pair) && path.includes('resources/read') ? [-32002, -32602] : [];
@@ -84,6 +83,19 @@ export const DIFFERENCES: readonly Difference[] = [
     because: 'If `capabilities.tasks` is not defined, the peer SHOULD NOT attempt to create tasks during requests.',
     link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capability-negotiation',
     isIt: ({ path, through }) => path === 'connected.capabilities.tasks' && through === undefined,
+  },
+  {
+    id: 'unasked-notifications',
+    what:
+      'A modern client gets a legacy server’s notifications about lists only where it subscribed, and log messages only ' +
+      'where they belong to a request.',
+    because:
+      'The server MUST NOT send notification types the client has not explicitly requested; `notifications/message` is request-scoped.',
+    link: `${MODERN}/basic/patterns/subscriptions`,
+    isIt: ({ path, through }, pair) =>
+      isBridgedToModern(pair) &&
+      through === undefined &&
+      /^heard notifications\/(message|(tools|prompts|resources)\/list_changed)/.test(path),
   },
   {
     id: 'refusal-data',

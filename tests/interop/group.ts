@@ -27,8 +27,8 @@ export interface Tried {
 
 interface Places {
   readonly direct: Target;
-  readonly http: Target;
-  readonly stdio: Target;
+  /** The gateway's config. */
+  readonly config: string;
 }
 
 const slug = (text: string): string => text.replace(/[^a-zA-Z0-9.]+/g, '-');
@@ -60,7 +60,7 @@ export class GroupRun {
     }
     const stops: (() => Promise<void>)[] = [];
     try {
-      const places = await (back === 'http' ? this.#overHttp(stops) : this.#overStdio(stops));
+      const places = await (back === 'http' ? this.#overHttp(stops) : this.#overStdio());
       for (const cell of cells) report(await this.#try(cell, places));
     } catch (error) {
       const failure = error instanceof Error ? error.message : String(error);
@@ -77,30 +77,40 @@ export class GroupRun {
     const serving = await serve(launch, port, this.#workdir, join(this.#results, 'server.log'));
     stops.push(() => serving.stop());
     const direct = { url: `http://127.0.0.1:${port}/mcp` };
-    return this.#withGateway(direct, { url: direct.url }, stops);
+    return this.#configured(direct, { url: direct.url });
   }
 
-  async #overStdio(stops: (() => Promise<void>)[]): Promise<Places> {
+  async #overStdio(): Promise<Places> {
     const launch = this.#group.server.stdio?.(this.#workdir);
     if (launch === undefined) throw new Error('this server has no stdio');
     const direct = targetOf(launch, this.#workdir);
     const { command, args, cwd, env } = direct;
-    return this.#withGateway(direct, { command, args, cwd, env }, stops);
+    return this.#configured(direct, { command, args, cwd, env });
   }
 
-  async #withGateway(direct: Target, backend: object, stops: (() => Promise<void>)[]): Promise<Places> {
+  async #configured(direct: Target, backend: object): Promise<Places> {
     const config = join(this.#results, 'gateway.json');
     await writeFile(config, JSON.stringify({ mcpServers: { [NAME]: backend } }, null, 2));
+    return { direct, config };
+  }
+
+  /** A gateway of its own for each run: what a legacy server keeps of one client is not there for the next one. */
+  async #through(way: string, cell: Cell, steps: readonly Step[], { direct, config }: Places): Promise<Transcript> {
+    const { era, front } = cell;
+    if (front === 'stdio') {
+      const [command, ...args] = BASCULE;
+      const env: Environment = environment(this.#workdir);
+      const target = { command, args: [...args, 'stdio', config], cwd: this.#workdir, env };
+      return this.#drive(way, cell, steps, target, era);
+    }
     const other = new URL('url' in direct ? direct.url : 'http://127.0.0.1/');
-    const gateway = await startGateway([...BASCULE, 'serve'], config, join(this.#results, 'gateway.log'), other);
-    stops.push(() => gateway.stop());
-    const [command, ...args] = BASCULE;
-    const env: Environment = environment(this.#workdir);
-    return {
-      direct,
-      http: { url: `${gateway.url.origin}/servers/${NAME}/mcp` },
-      stdio: { command, args: [...args, 'stdio', config], cwd: this.#workdir, env },
-    };
+    const log = join(this.#results, `${slug(way)}.gateway.log`);
+    const gateway = await startGateway([...BASCULE, 'serve'], config, log, other);
+    try {
+      return await this.#drive(way, cell, steps, { url: `${gateway.url.origin}/servers/${NAME}/mcp` }, era);
+    } finally {
+      await gateway.stop();
+    }
   }
 
   async #try(cell: Cell, places: Places): Promise<Tried> {
@@ -110,12 +120,11 @@ export class GroupRun {
     try {
       const way = `direct ${client.name} ${client.version} ${pair.direct}`;
       const direct = await this.#baseline(way, cell, steps, places.direct, directEra(cell));
-      const through = await this.#drive(
+      const through = await this.#through(
         `through ${front} ${client.name} ${client.version} ${era}`,
         cell,
         steps,
-        places[front],
-        era,
+        places,
       );
       return { cell, steps, pair, deviations: compare(steps, direct, through) };
     } catch (error) {
@@ -146,11 +155,14 @@ export class GroupRun {
 }
 
 /** What this client can do of this server's script. */
-function stepsFor({ methods, isSilent }: Client, server: Server): readonly Step[] {
-  return server.steps.filter(({ method, params }) => {
+function stepsFor({ methods, isSilent, isSlow }: Client, server: Server): readonly Step[] {
+  const steps = server.steps.filter(({ method, params }) => {
     const asks = method === 'tools/call' && ASKING_TOOLS.has(String(params.name));
     return (methods === 'all' || methods.includes(method)) && !(isSilent && asks);
   });
+  return isSlow
+    ? steps.filter(({ method }, index) => index === steps.findIndex((step) => step.method === method))
+    : steps;
 }
 
 function erasOf({ server, back }: Cell): readonly ('legacy' | 'modern')[] {
