@@ -31,9 +31,9 @@ function shape(steps: readonly Step[], { connected, outcomes, heard }: Transcrip
 /** Ids and times that must differ between any two runs. */
 const MUST_DIFFER = new Set(['progressToken', 'elicitationId', 'requestState']);
 const TEXTS: readonly { readonly pattern: RegExp; readonly is: string }[] = [
-  { pattern: /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, is: '<uuid>' },
+  { pattern: /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, is: '<uuid>' },
   { pattern: /\b\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?/g, is: '<time>' },
-  { pattern: /127\.0\.0\.1:\d+/g, is: '<address>' },
+  { pattern: /http:\/\/127\.0\.0\.1:\d+(\/servers\/it)?/g, is: '<address>' },
 ];
 
 function normalise(value: unknown): unknown {

@@ -49,9 +49,8 @@ export const DIFFERENCES: readonly Difference[] = [
     what: 'A modern client gets caching hints from a legacy server: nothing may be kept.',
     because: 'Servers MUST include caching hints on results with `resultType: "complete"`.',
     link: `${MODERN}/server/utilities/caching`,
-    isIt: ({ path, direct, through }, pair) =>
+    isIt: ({ path, through }, pair) =>
       isBridgedToModern(pair) &&
-      (direct === undefined || direct === '') &&
       ((path.endsWith('.ttlMs') && through === 0) || (path.endsWith('.cacheScope') && through === 'private')),
   },
   {

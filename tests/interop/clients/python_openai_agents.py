@@ -9,7 +9,7 @@ PATIENCE_S = 60
 
 
 def server_at(target):
-    options = {"client_session_timeout_seconds": PATIENCE_S, "cache_tools_list": False}
+    options = {"client_session_timeout_seconds": PATIENCE_S, "cache_tools_list": False, "name": "it"}
     if "url" in target:
         return MCPServerStreamableHttp({"url": target["url"], "timeout": PATIENCE_S}, **options)
     return MCPServerStdio({name: target[name] for name in ("command", "args", "env", "cwd")}, **options)
