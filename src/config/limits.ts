@@ -47,6 +47,10 @@ export const limitTable = {
   headersMs: time(10 * s, 100),
   /** 4 MiB in 30 s is a slow mobile line. */
   bodyMs: time(30 * s, 100),
+  /** What is read of a body whose sender is not let in, only to echo its id. Every first request of a client fits. */
+  refusedBodyBytes: bytes(64 * KiB, 1 * KiB, 'bodyBytes'),
+  /** How long that may take: such a body comes with its headers. Then the answer goes out without an id. */
+  refusedBodyMs: time(2 * s, 10, 'bodyMs'),
   /** Requests that one session may have unanswered. An agent that fans out has dozens. */
   inFlightPerSession: count(256, 1, 100_000),
   /** From the opening of a stream of HTTP+SSE until its client has a session. Clients initialize at once; who does not holds a socket that no limit of sessions counts. */

@@ -73,29 +73,23 @@ export class Door {
   }
 
   /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */
-  identify(
-    path: string,
-    credentials: Credentials,
-    asked: () => Asked,
-  ): Principal | Failure | Promise<Principal | Failure> {
+  identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
     if (guard === undefined) return new Failure('path_not_found');
-    const found = this.#room.identity.identify(credentials, guard);
-    if (found instanceof Promise) return found.then((late) => told(late, guard, credentials, asked));
-    return told(found, guard, credentials, asked);
+    return this.#room.identity.identify(credentials, guard);
+  }
+
+  /** How a failure of `identify` is told to whoever asked for that. */
+  told(path: string, failure: Failure, credentials: Credentials, asked: Asked): Failure {
+    const guard = this.#guards.get(path);
+    if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
+    return refused(failure, guard, credentials, asked);
   }
 
   /** Nobody is asked anything there. */
   isOpen(path: string): boolean {
     return this.#guards.get(path)?.kind === 'open';
-  }
-
-  /** Why somebody who asks for nothing is not let in. Never rejects. */
-  refusal(path: string, credentials: Credentials): Failure | undefined | Promise<Failure | undefined> {
-    const only = (who: Principal | Failure) => (who instanceof Failure ? who : undefined);
-    const who = this.identify(path, credentials, () => ({ kind: 'other' }));
-    return who instanceof Promise ? who.then(only) : only(who);
   }
 
   /** Whether the credentials cover the operation; the failure names all that it needs. */
@@ -139,16 +133,6 @@ export class Door {
   close(): void {
     this.#room.close();
   }
-}
-
-function told(
-  found: Principal | Failure,
-  guard: Guard,
-  credentials: Exclude<Credentials, 'local'>,
-  asked: () => Asked,
-): Principal | Failure {
-  if (!(found instanceof Failure) || guard.kind === 'open') return found;
-  return refused(found, guard, credentials, asked());
 }
 
 function refused(

@@ -8,6 +8,8 @@ export interface BodyLimits {
   readonly bodyBytes: number;
   /** Times the whole body, from the end of the headers on. */
   readonly sweep: Sweep;
+  /** What is taken off the wire of a body that nobody wants, and for how long. */
+  readonly rest: { readonly bytes: number; readonly sweep: Sweep };
 }
 
 export interface BodySink {
@@ -16,12 +18,6 @@ export interface BodySink {
   /** There is no body to be had. What still comes of it is thrown away. */
   unreadable(failure: Failure): void;
 }
-
-/**
- * How much of a refused body is thrown away before the connection is cut, in limits. A client that sends first and reads
- * afterwards gets its answer, and keeps its connection, if it was not absurdly over the limit.
- */
-const DISCARDED_LIMITS = 4;
 
 const nothing = Buffer.alloc(0);
 const jsonType = /^application\/json\s*(?:;|$)/i;
@@ -40,20 +36,20 @@ export function checkContentType(req: IncomingMessage): Failure | undefined {
   return new Failure('unsupported_media_type');
 }
 
+/** Where it is too large by its own account, nothing of it is read: the caller of `discardRest` takes it off the wire. */
 export function readBody(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits, sink: BodySink): void {
   const declared = req.headers['content-length'];
   if (declared !== undefined && Number(declared) > limits.bodyBytes) {
     sink.unreadable(tooLarge(limits));
-    discardBody(req, res, limits);
     return;
   }
   if (res.awaitsContinue) res.writeContinue();
   new BodyReader(req, res, limits, sink);
 }
 
-/** Takes what comes of a body that nobody wants off the wire, so that the next request can be read. */
-export function discardBody(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits): void {
-  if (!hasBody(req)) return;
+/** Takes a body that nobody reads off the wire, so that the next request can be read. */
+export function discardRest(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits): void {
+  if (res.reading !== undefined || !hasBody(req)) return;
   new BodyReader(req, res, limits, undefined);
 }
 
@@ -83,7 +79,7 @@ class BodyReader implements Reading, Waiting {
     this.#limits = limits;
     this.#sink = sink;
     if (sink !== undefined) res.reading = this;
-    limits.sweep.add(this);
+    (sink === undefined ? limits.rest.sweep : limits.sweep).add(this);
     req.on('data', (chunk: Buffer) => this.#take(chunk));
     req.on('end', () => this.#end());
     // The end of the connection; after `end` it changes nothing.
@@ -93,11 +89,17 @@ class BodyReader implements Reading, Waiting {
   #take(chunk: Buffer): void {
     this.#size += chunk.byteLength;
     if (this.#sink === undefined) {
-      if (this.#size > this.#limits.bodyBytes * DISCARDED_LIMITS) this.#req.destroy();
-    } else if (this.#size > this.#limits.bodyBytes) this.#refuse(tooLarge(this.#limits));
+      if (this.#size > this.#limits.rest.bytes) this.#req.destroy();
+    } else if (this.#size > this.#limits.bodyBytes) this.#tooLarge();
     else if (this.#first === undefined) this.#first = chunk;
     else if (this.#rest === undefined) this.#rest = [chunk];
     else this.#rest.push(chunk);
+  }
+
+  #tooLarge(): void {
+    this.#limits.sweep.remove(this);
+    this.#limits.rest.sweep.add(this);
+    this.#refuse(tooLarge(this.#limits));
   }
 
   #end(): void {
@@ -133,6 +135,7 @@ class BodyReader implements Reading, Waiting {
 
   #stop(): void {
     this.#limits.sweep.remove(this);
+    this.#limits.rest.sweep.remove(this);
     this.#res.reading = undefined;
   }
 }
