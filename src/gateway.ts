@@ -20,8 +20,7 @@ import { ModernFront } from './gateway/modern.ts';
 import { forgetGone, type Renewal } from './gateway/renewal.ts';
 import type { Rooms } from './gateway/rooms.ts';
 import type { Turn } from './gateway/turn.ts';
-import type { Asked } from './identity/door.ts';
-import type { Credentials, Principal } from './identity/principal.ts';
+import type { Asked, Credentials, Principal } from './identity/principal.ts';
 import type { Era } from './wire/revisions.ts';
 
 export class Spine implements Gateway {

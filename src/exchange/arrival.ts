@@ -1,7 +1,6 @@
 /** What a transport hands to the gateway, and what the gateway offers to transports. */
 import type { Failure } from '../errors.ts';
-import type { Asked } from '../identity/door.ts';
-import type { Credentials, Principal } from '../identity/principal.ts';
+import type { Asked, Credentials, Principal } from '../identity/principal.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';

@@ -1,6 +1,5 @@
 /** What a message asks for, as far as identity has to know: which scopes it needs, and how a refusal is told. */
-import type { Asked } from '../identity/door.ts';
-import type { Operation } from '../identity/scopes.ts';
+import type { Asked, Operation } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { RpcMessage } from '../wire/rpc.ts';
 import { textMember } from '../wire/values.ts';

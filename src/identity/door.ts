@@ -6,15 +6,8 @@ import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
 import { basesOf, type Guard, type Guarded } from './guard.ts';
 import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
-import type { Credentials, Principal } from './principal.ts';
-import type { Operation } from './scopes.ts';
+import type { Asked, Credentials, Operation, Principal } from './principal.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
-
-/** What was asked, as far as it decides how a refusal is told. */
-export interface Asked {
-  readonly kind: 'request' | 'unreadable' | 'other';
-  readonly operation?: Operation;
-}
 
 export interface Entrance {
   /** All addresses that it is served at, its own first. */

@@ -2,14 +2,22 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors.ts';
 import type { HttpAnswer, Reading } from './answer.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Sweep, Waiting } from './sweep.ts';
 
 export interface BodyLimits {
   readonly bodyBytes: number;
   /** Times the whole body, from the end of the headers on. */
   readonly sweep: Sweep;
+  readonly memory: BodyMemory;
   /** What is taken off the wire of a body that nobody wants, and for how long. */
   readonly rest: { readonly bytes: number; readonly sweep: Sweep };
+}
+
+/** Where bodies that have not come to their end are counted, and for whom. */
+export interface BodyMemory {
+  readonly budget: BodyBudget;
+  addressOf(req: IncomingMessage): string;
 }
 
 export interface BodySink {
@@ -19,6 +27,8 @@ export interface BodySink {
   unreadable(failure: Failure): void;
 }
 
+/** In seconds: half-sent bodies come to their end, or are cut, all the time. */
+const RETRY = { 'Retry-After': '1' };
 const nothing = Buffer.alloc(0);
 const jsonType = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
@@ -72,6 +82,9 @@ class BodyReader implements Reading, Waiting {
   #size = 0;
   #first: Buffer | undefined;
   #rest: Buffer[] | undefined;
+  /** Who is counted for it, and with how much. */
+  #address: string | undefined;
+  #counted = 0;
 
   constructor(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits, sink: BodySink | undefined) {
     this.#req = req;
@@ -90,16 +103,27 @@ class BodyReader implements Reading, Waiting {
     this.#size += chunk.byteLength;
     if (this.#sink === undefined) {
       if (this.#size > this.#limits.rest.bytes) this.#req.destroy();
-    } else if (this.#size > this.#limits.bodyBytes) this.#tooLarge();
+    } else if (this.#size > this.#limits.bodyBytes) this.#giveUp(tooLarge(this.#limits));
+    else if (!this.#hasRoom(chunk)) this.#giveUp(new Failure('bodies_busy', { http: { headers: RETRY } }));
     else if (this.#first === undefined) this.#first = chunk;
     else if (this.#rest === undefined) this.#rest = [chunk];
     else this.#rest.push(chunk);
   }
 
-  #tooLarge(): void {
+  /** What came whole in one piece is handed on at once, and needs no room. */
+  #hasRoom({ byteLength }: Buffer): boolean {
+    if (this.#first === undefined && this.#req.headers['content-length'] === String(byteLength)) return true;
+    const { budget, addressOf } = this.#limits.memory;
+    this.#address ??= addressOf(this.#req);
+    if (!budget.take(this.#address, byteLength)) return false;
+    this.#counted += byteLength;
+    return true;
+  }
+
+  #giveUp(failure: Failure): void {
     this.#limits.sweep.remove(this);
     this.#limits.rest.sweep.add(this);
-    this.#refuse(tooLarge(this.#limits));
+    this.#refuse(failure);
   }
 
   #end(): void {
@@ -130,12 +154,21 @@ class BodyReader implements Reading, Waiting {
     this.#first = undefined;
     this.#rest = undefined;
     this.#res.reading = undefined;
+    this.#release();
     sink?.unreadable(failure);
+  }
+
+  #release(): void {
+    if (this.#address === undefined) return;
+    this.#limits.memory.budget.give(this.#address, this.#counted);
+    this.#address = undefined;
+    this.#counted = 0;
   }
 
   #stop(): void {
     this.#limits.sweep.remove(this);
     this.#limits.rest.sweep.remove(this);
     this.#res.reading = undefined;
+    this.#release();
   }
 }

@@ -7,7 +7,10 @@ import type { Endpoint, Gateway } from '../exchange/arrival.ts';
 import { type Serving, serveEndpoint } from './admission.ts';
 import { HttpAnswer } from './answer.ts';
 import { discardRest } from './body.ts';
+import { BodyBudget, type BodyBudgetLimits } from './body-budget.ts';
 import { BrokenConnections } from './broken.ts';
+import { Callers } from './callers.ts';
+import { type ConnectionLimits, Connections, isBeyondLimit, RESERVED_CONNECTIONS } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
 import { faultFailure } from './fault.ts';
 import { type Readiness, respondHealth, respondReadiness } from './health.ts';
@@ -22,7 +25,7 @@ import { notAllowed, type Shared } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
 
 export interface HttpOptions {
-  readonly listen: OriginRules & { readonly port: number };
+  readonly listen: ListenRules;
   readonly endpoints: readonly Endpoint[];
   readonly gateway: Gateway;
   readonly door: Lobby;
@@ -34,6 +37,12 @@ export interface HttpOptions {
   readonly pages?: readonly Pages[];
 }
 
+export interface ListenRules extends OriginRules {
+  readonly port: number;
+  /** Addresses or CIDR ranges of proxies whose word counts about who has called them. */
+  readonly trustedProxies: readonly string[];
+}
+
 /** What has nothing to do with what somebody wants. */
 export interface Lobby {
   /** A document for everybody, by its path. */
@@ -41,7 +50,7 @@ export interface Lobby {
   keyHeader(endpointPath: string): string | undefined;
 }
 
-export interface HttpLimits extends OutboxLimits {
+export interface HttpLimits extends OutboxLimits, BodyBudgetLimits, ConnectionLimits {
   readonly bodyBytes: number;
   readonly headerBytes: number;
   readonly jsonDepth: number;
@@ -69,6 +78,8 @@ export interface HttpServer {
 const DISCARDED_LIMITS = 4;
 /** Longer than the 60 s after which the usual load balancers let go of an idle connection, so that they never meet a closed one. */
 const IDLE_CONNECTION_MS = 65_000;
+/** In seconds: connections come and go all the time. */
+const RETRY = { 'Retry-After': '1' };
 /** How exactly the time for headers is kept: so many looks within it. */
 const HEADER_CHECKS = 4;
 
@@ -85,6 +96,8 @@ class Listener {
   readonly #options: HttpOptions;
   #routes: Routes;
   #origins: Origins;
+  #callers: Callers;
+  readonly #connections: Connections;
   readonly #shared: Shared;
   readonly #serving: Serving;
   readonly #server: Server<typeof IncomingMessage, typeof HttpAnswer>;
@@ -103,6 +116,9 @@ class Listener {
     const keepAlive = new Sweep(limits.keepAliveMs, clock);
     const undecided = limits.sseAfterMs === 0 ? undefined : new Sweep(limits.sseAfterMs, clock);
     const refused = new Sweep(limits.refusedBodyMs, clock);
+    this.#callers = new Callers(options.listen.trustedProxies);
+    this.#connections = new Connections(limits, this.#callers);
+    const memory = { budget: new BodyBudget(limits), addressOf: (req: IncomingMessage) => this.#callers.of(req) };
     const rest = { bytes: limits.bodyBytes * DISCARDED_LIMITS, sweep: bodies };
     this.#sweeps = [bodies, refused, keepAlive, ...(undecided === undefined ? [] : [undecided])];
     this.#shared = {
@@ -111,8 +127,8 @@ class Listener {
       limits,
       keepAlive,
       undecided,
-      body: { bodyBytes: limits.bodyBytes, sweep: bodies, rest },
-      refusedBody: { bodyBytes: limits.refusedBodyBytes, sweep: refused, rest },
+      body: { bodyBytes: limits.bodyBytes, sweep: bodies, rest, memory },
+      refusedBody: { bodyBytes: limits.refusedBodyBytes, sweep: refused, rest, memory },
       depth: { depth: limits.jsonDepth },
       closing: () => this.#closing || gateway.draining,
     };
@@ -132,6 +148,9 @@ class Listener {
       // Checked by ourselves, for the same reason.
       requireHostHeader: false,
     });
+    server.maxConnections = limits.connectionsTotal + RESERVED_CONNECTIONS;
+    server.on('connection', (socket) => this.#connections.opened(socket));
+    server.on('drop', () => this.#shared.notes.connectionRefused());
     const onRequest = (req: IncomingMessage, res: HttpAnswer): void => this.#enter(req, res);
     server.on('request', onRequest);
     // RFC 9110, 10.1.1: an expectation that we do not know may be ignored.
@@ -167,6 +186,8 @@ class Listener {
   #renew({ endpoints, listen }: Pick<HttpOptions, 'endpoints' | 'listen'>): void {
     this.#routes = routesOf(endpoints);
     this.#origins = new Origins(listen);
+    this.#callers = new Callers(listen.trustedProxies);
+    this.#connections.trust(this.#callers);
   }
 
   /** Nothing that a client sends may get past this, least of all as an exception. */
@@ -197,6 +218,12 @@ class Listener {
       return;
     }
     const route = this.#routes.get(target.path) ?? this.#documentAt(target);
+    if (isBeyondLimit(req.socket) && !isProbed(route)) {
+      res.isLast = true;
+      this.#shared.notes.connectionRefused();
+      respondFailure(res, new Failure('too_many_connections', { http: { headers: RETRY } }), { era: res.era });
+      return;
+    }
     const pages = route === undefined ? this.#options.pages?.find((some) => some.owns(target.path)) : undefined;
     if (pages !== undefined) {
       const host = this.#checkHost(target.host);

@@ -52,6 +52,7 @@ export class RecordingNotes implements IngressNotes {
   readonly faults: unknown[] = [];
   readonly hosts: string[] = [];
   cuts = 0;
+  refusedConnections = 0;
 
   dropped(urgency: 'progress' | 'log'): void {
     this.drops.push(urgency);
@@ -59,6 +60,10 @@ export class RecordingNotes implements IngressNotes {
 
   cutOff(): void {
     this.cuts += 1;
+  }
+
+  connectionRefused(): void {
+    this.refusedConnections += 1;
   }
 
   hostRefused(host: string): void {
@@ -160,6 +165,10 @@ export const limits: HttpLimits = {
   bodyMs: 30_000,
   refusedBodyBytes: 1024,
   refusedBodyMs: 2000,
+  bodyBytesTotal: 1024 * 1024,
+  bodyBytesPerAddress: 1024 * 1024,
+  connectionsTotal: 1000,
+  connectionsPerAddress: 1000,
   sseAfterMs: 1000,
   keepAliveMs: 15_000,
   outboxSoftBytes: 64 * 1024,
@@ -196,7 +205,7 @@ export async function start(options: StartOptions = {}): Promise<Running> {
   const clock = new ManualClock();
   const notes = new RecordingNotes();
   const server = await startHttp({
-    listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], ...options.listen },
+    listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], trustedProxies: [], ...options.listen },
     endpoints: options.endpoints ?? [endpoint],
     gateway,
     door: { document: () => undefined, keyHeader: () => undefined },
