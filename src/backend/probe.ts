@@ -15,9 +15,9 @@ import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { ownMeta } from './envelope.ts';
 import { type Agreement, askInitialize, type Headers, newestLegacy, readAgreement } from './handshake.ts';
+import { keyOf } from './ids.ts';
 import { type Line, openLine } from './line.ts';
 import { type Answer, Question } from './question.ts';
-import { keyOf } from './running.ts';
 import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
 
 export interface ProbeOptions {
@@ -71,12 +71,13 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         kept = true;
         return { discovery: await withLegacyHalf(verdict.discovery, visit, options), way, line: visit.line };
       case 'legacy': {
+        const afresh = async () => initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
         // There are servers that exit when they are asked anything before `initialize`.
-        if (way.transport === 'stdio' && answer.kind === 'failed') {
-          return await initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
-        }
+        if (way.transport === 'stdio' && answer.kind === 'failed') return await afresh();
         const initialized = await initialize(visit, options, question);
         if ('discovery' in initialized) return { discovery: initialized.discovery, way, line: undefined };
+        // Others say nothing and exit with the next line that they read: those on the Python SDK 1.3 to 1.6.
+        if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
         const failure = understoodNothing(initialized.failure);
         const { older } = options.connector;
         if (older === undefined || !takesNoPosts(answer) || !takesNoPosts(initialized.answer)) throw failure;

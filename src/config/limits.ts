@@ -77,6 +77,8 @@ export const limitTable = {
   listenStreams: count(64, 1, 100_000),
   /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */
   streamsPerSession: count(16, 1, 100_000),
+  /** Log lines that wait for a reader of stderr that stalls: some 5,000. Later ones are dropped and counted. */
+  logQueueBytes: bytes(1 * MiB, 4 * KiB),
   /** How long answers may still go out after we were told to stop. Container runtimes kill after 10 to 30 s. */
   drainMs: time(10 * s, 0),
 

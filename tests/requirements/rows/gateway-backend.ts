@@ -157,6 +157,10 @@ export const gatewayBackend = {
     spec: '2026-07-28/basic/transports/stdio#backward-compatibility',
     behaviour: 'Silence of a stdio backend means legacy.',
   }),
+  'gateway:backend:probe-fresh-process': held({
+    spec: 'gateway',
+    behaviour: 'A stdio backend whose process ends after `server/discover` is asked `initialize` in a fresh process.',
+  }),
   'gateway:backend:probe-no-verdict': held({
     spec: 'gateway',
     behaviour: 'A network failure or a 401 says nothing about the era.',
