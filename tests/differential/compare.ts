@@ -1,6 +1,7 @@
 /** Whether all readers understand a forwarded message alike, and as something that the policy lets through. */
 import type { Forwarded } from './backends.ts';
 import type { Facts, Reading } from './readers/facts.ts';
+import { nameOf, parse } from './readers/tree.ts';
 import { objection, type Stance } from './rules.ts';
 
 const always = ['method', 'id', 'name', 'uri', 'refType', 'refName', 'refUri'] as const;
@@ -13,7 +14,11 @@ const looked: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What is wrong, in one line each; empty where nothing is. */
-export function differences({ bytes, headers }: Forwarded, readings: readonly Reading[], stance: Stance): string[] {
+export function differences(
+  { backend, bytes, headers }: Forwarded,
+  readings: readonly Reading[],
+  stance: Stance,
+): string[] {
   const found: string[] = [];
   // A reader that refuses the message does nothing with it.
   const reading = readings.filter(({ facts }) => facts.length > 0);
@@ -34,8 +39,25 @@ export function differences({ bytes, headers }: Forwarded, readings: readonly Re
   if (mirrored.method !== undefined && mirrored.method !== only?.method) found.push('Mcp-Method is not the method');
   if (typeof mirrored.name === 'string' && decoded(mirrored.name) !== (only?.uri ?? only?.name))
     found.push(`Mcp-Name is neither the name nor the URI: ${mirrored.name}`);
+  if (backend !== 'service') found.push(...envelopeFaults(bytes.toString()));
   if (/[\r\n]/.test(bytes.toString()) && headers['content-type'] === undefined) found.push('a line break in a line');
   return found;
+}
+
+const TOP_LEVEL = new Set(['jsonrpc', 'id', 'method', 'params']);
+/** 96 random bits. */
+const UNGUESSABLE = /^"[A-Za-z0-9_-]{16,}"$/;
+
+/** The gateway writes the top level of every MCP message itself. */
+function envelopeFaults(text: string): string[] {
+  const tree = parse(text);
+  if (tree?.kind !== 'object') return ['not an object'];
+  const extra = tree.members.filter(({ key }) => !TOP_LEVEL.has(nameOf(key) ?? ''));
+  const id = tree.members.find(({ key }) => nameOf(key) === 'id')?.value;
+  return [
+    ...extra.map(({ key }) => `a member that is not of JSON-RPC: ${key}`),
+    ...(id === undefined || (id.kind === 'leaf' && UNGUESSABLE.test(id.text)) ? [] : ['an id that can be guessed']),
+  ];
 }
 
 function unequal(reader: string, one: Facts, otherReader: string, other: Facts | undefined): string[] {

@@ -19,7 +19,49 @@ interface Edit {
   readonly replace: string;
 }
 
-export const mutants: readonly Mutant[] = [];
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'case',
+    cure: 'refusing members that differ from a protocol word in case alone',
+    edits: [
+      {
+        file: 'src/wire/fold.ts',
+        find: 'return word === name ? undefined : word;',
+        replace: 'return word === name ? undefined : undefined;',
+      },
+    ],
+  },
+  {
+    name: 'ids',
+    cure: 'upstream ids that nobody can guess',
+    edits: [
+      { file: 'src/backend/ids.ts', find: 'let used = 0;', replace: 'let used = 0;\nlet sequence = 0;' },
+      { file: 'src/backend/ids.ts', find: 'return `"${id}"`;', replace: 'return `"${++sequence}"`;' },
+    ],
+  },
+  {
+    name: 'names',
+    cure: 'asking rules that deny about every name of a thing',
+    edits: [
+      {
+        file: 'src/policy/spellings.ts',
+        find: 'return { names: [...names], isAmbiguous: false };',
+        replace: 'return { names: [name], isAmbiguous: false };',
+      },
+    ],
+  },
+  {
+    name: 'addresses',
+    cure: 'denying addresses that two parsers read differently',
+    edits: [
+      {
+        file: 'src/policy/addresses.ts',
+        find: 'isAmbiguous: isEndless || hasControls(decoded) ||',
+        replace: 'isAmbiguous: false && isEndless && hasControls(decoded) &&',
+      },
+    ],
+  },
+];
 
 /** Applied while the program is bundled; the sources stay as they are. */
 export function mutation(root: string, { name, edits }: Mutant): Plugin {
