@@ -115,7 +115,7 @@ abstract class Client {
 
   #unanswered(entry: Entry, { status, text, error }: Ended): void {
     const { isStarved, ledger } = this.world;
-    if (status === 0 && isStarved()) ledger.abandon(entry);
+    if (status === 0 && isStarved()) ledger.refuse(entry);
     else ledger.ended(entry, `status ${status}, ${error ?? 'the answer ended'}: ${text.slice(-200)}`);
   }
 }
@@ -186,7 +186,7 @@ export class LegacyClient extends Client {
     const { ledger, isStarved } = this.world;
     const reason = reasonIn(text);
     if (reason !== undefined) ledger.error(entry, reason, text);
-    else if (status === 0 && isStarved()) ledger.abandon(entry);
+    else if (status === 0 && isStarved()) ledger.refuse(entry);
     else ledger.ended(entry, `no session: status ${status}, ${error ?? ''} ${text.slice(0, 200)}`);
     return undefined;
   }

@@ -27,6 +27,7 @@ export class Ledger {
   readonly #executed = new Map<string, number>();
   #count = 0;
   #abandoned = 0;
+  #refused = 0;
 
   begin(principal: string, what: string): Entry {
     const token = `t${(++this.#count).toString(36)}-${principal}-${Math.random().toString(36).slice(2, 10)}`;
@@ -40,6 +41,14 @@ export class Ledger {
     if (entry.state !== 'open') return;
     entry.state = 'abandoned';
     this.#abandoned++;
+    this.#forget(entry);
+  }
+
+  /** The system had no descriptor for the connection: the gateway never heard of it. */
+  refuse(entry: Entry): void {
+    if (entry.state !== 'open') return;
+    entry.state = 'abandoned';
+    this.#refused++;
     this.#forget(entry);
   }
 
@@ -94,6 +103,10 @@ export class Ledger {
 
   get abandoned(): number {
     return this.#abandoned;
+  }
+
+  get refused(): number {
+    return this.#refused;
   }
 
   get open(): number {

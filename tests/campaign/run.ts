@@ -166,7 +166,7 @@ function report({ ledger, faults: played, leftOut, before, after }: Played): str
     ...[...played].map(([name, times]) => `${String(times).padStart(6)}  ${name}`),
     ...leftOut.map((reason) => `left out: ${reason}`),
     ...[...ledger.answers].map(([kind, count]) => `${String(count).padStart(6)}  ${kind}`),
-    `${ledger.total} calls, ${ledger.abandoned} left by their clients; lost ${byDefect.get('lost') ?? 0}, doubled ${byDefect.get('doubled') ?? 0}, crossed ${byDefect.get('crossed') ?? 0}, hung ${byDefect.get('hung') ?? 0}, without a reason ${byDefect.get('nameless') ?? 0}`,
+    `${ledger.total} calls, ${ledger.abandoned} left by their clients, ${ledger.refused} without a descriptor; lost ${byDefect.get('lost') ?? 0}, doubled ${byDefect.get('doubled') ?? 0}, crossed ${byDefect.get('crossed') ?? 0}, hung ${byDefect.get('hung') ?? 0}, without a reason ${byDefect.get('nameless') ?? 0}`,
     `heap ${mib(before.heapUsed)} -> ${mib(after.heapUsed)}, descriptors ${before.descriptors} -> ${after.descriptors}, processes ${before.children} -> ${after.children}`,
     ...ledger.findings
       .slice(0, 20)
