@@ -6,7 +6,7 @@ import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
 import { basesOf, type Guard, type Guarded } from './guard.ts';
 import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
-import type { Credentials, Principal } from './principal.ts';
+import type { Credentials, Presented, Principal } from './principal.ts';
 import type { Operation } from './scopes.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 
@@ -22,13 +22,25 @@ export interface Entrance {
   readonly identity: GuardSettings;
 }
 
+/** Somebody was not let in, for the log and the audit trail. */
+export interface RefusedEntry {
+  /** Of the endpoint. */
+  readonly path: string;
+  readonly failure: Failure;
+  /** Where it is known who it is, and the scopes do not suffice. */
+  readonly principal?: Principal | undefined;
+  readonly address?: string | undefined;
+}
+
 export class Door {
   #room: IdentityRoom;
+  readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
 
-  constructor(room: IdentityRoom) {
+  constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
     this.#room = room;
+    this.#onRefused = onRefused;
   }
 
   /**
@@ -82,8 +94,20 @@ export class Door {
     const guard = this.#guards.get(path);
     if (guard === undefined) return new Failure('path_not_found');
     const found = this.#room.identity.identify(credentials, guard);
-    if (found instanceof Promise) return found.then((late) => told(late, guard, credentials, asked));
-    return told(found, guard, credentials, asked);
+    if (found instanceof Promise) return found.then((late) => this.#told(late, path, guard, credentials, asked));
+    return this.#told(found, path, guard, credentials, asked);
+  }
+
+  #told(
+    found: Principal | Failure,
+    path: string,
+    guard: Guard,
+    credentials: Presented,
+    asked: () => Asked,
+  ): Principal | Failure {
+    if (!(found instanceof Failure) || guard.kind === 'open') return found;
+    this.#onRefused({ path, failure: found, address: credentials.socket?.remoteAddress });
+    return refused(found, guard, credentials, asked());
   }
 
   /** Nobody is asked anything there. */
@@ -103,6 +127,10 @@ export class Door {
     const guard = this.#guards.get(path);
     if (guard === undefined || guard.kind === 'open') return undefined;
     const failure = guard.scopes.check(principal, operation);
+    if (failure !== undefined) {
+      const address = credentials === 'local' ? undefined : credentials.socket?.remoteAddress;
+      this.#onRefused({ path, failure, principal, address });
+    }
     // Over stdio there is no HTTP to tell it in.
     if (credentials === 'local') return failure;
     const asked: Asked = { kind: operation.method === undefined ? 'other' : 'request', operation };
@@ -139,16 +167,6 @@ export class Door {
   close(): void {
     this.#room.close();
   }
-}
-
-function told(
-  found: Principal | Failure,
-  guard: Guard,
-  credentials: Exclude<Credentials, 'local'>,
-  asked: () => Asked,
-): Principal | Failure {
-  if (!(found instanceof Failure) || guard.kind === 'open') return found;
-  return refused(found, guard, credentials, asked());
 }
 
 function refused(

@@ -62,6 +62,7 @@ export async function serve(settings: Partial<AuthServerSettings> = {}): Promise
         },
       },
       warn: () => undefined,
+      refused: () => undefined,
       outwardFetch: () => Promise.reject(new Error('nothing is fetched here')),
       userFileAt: () => ({ stamp: () => text, read: () => text }),
     },
