@@ -33,6 +33,7 @@ import { Spine } from './gateway.ts';
 import { createIdentity, type IdentityRoom } from './identity/create.ts';
 import { Door } from './identity/door.ts';
 import type { Fetch } from './identity/ports.ts';
+import { type Caller, Callers } from './ingress/callers.ts';
 import type { Pages } from './ingress/pages.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
@@ -107,6 +108,20 @@ const digest: Digest = (...parts) => {
   return hash.digest('hex');
 };
 
+/** The client's address, as the config of the moment says whom to believe about it. */
+function addresses(trustedProxies: () => readonly string[]): (caller: Caller) => string {
+  let trusted: readonly string[] | undefined;
+  let callers = new Callers([]);
+  return (caller) => {
+    const current = trustedProxies();
+    if (current !== trusted) {
+      trusted = current;
+      callers = new Callers(current);
+    }
+    return callers.of(caller);
+  };
+}
+
 const signInRefusals = {
   wrong: 'sign-in refused: wrong name or password',
   wait: 'sign-in refused: too many wrong passwords, by address or name; it is open again after a while',
@@ -138,7 +153,9 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     });
   const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
   const refusals = new RefusalLog(coalesced);
-  const door = new Door(makeRoom(config.identity), ({ path, failure, principal, address }) => {
+  const addressOf = addresses(() => renewing.config.listen.trustedProxies);
+  const door = new Door(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
+    const address = credentials === 'local' ? undefined : addressOf(credentials);
     const who = principal && shownPrincipal(principal);
     refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
     inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, address });

@@ -10,6 +10,8 @@ export interface IngressNotes {
   hostRefused(host: string): void;
   /** A page of another origin. */
   originRefused(origin: string, failure: Failure, address: string | undefined): void;
+  /** There are more connections than there may be. */
+  connectionRefused(): void;
   /** A fault of ours. Answers how the log names it, for `data.logId`. */
   fault(error: unknown): string | undefined;
 }

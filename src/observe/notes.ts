@@ -52,6 +52,7 @@ function refusedHosts(log: Log): (host: string) => void {
 export function ingressNotes(log: Log, counters: Counters): IngressNotes {
   const refusals = new RefusalLog(new CoalescedLog({ log, after: (ms, action) => systemClock.after(ms, action) }));
   const logHost = refusedHosts(log);
+  let isFull = false;
   return {
     dropped: (urgency) => counters.count(`ingress.dropped.${urgency}`),
     cutOff: () => {
@@ -65,6 +66,12 @@ export function ingressNotes(log: Log, counters: Counters): IngressNotes {
     originRefused: (origin, failure, address) => {
       counters.count('ingress.refused.origin_not_allowed');
       refusals.tell({ failure, origin, address });
+    },
+    connectionRefused: () => {
+      counters.count('ingress.refused.too_many_connections');
+      if (isFull) return;
+      isFull = true;
+      log.warn({}, 'connections are refused: limits.connectionsTotal or limits.connectionsPerAddress is reached');
     },
     fault: (error) => {
       const logId = randomUUID();
