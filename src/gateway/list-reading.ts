@@ -122,7 +122,7 @@ export class ListReading {
   async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
     const { clock, shelf } = this.#options;
     const list = async (): Promise<Part> => {
-      const { capabilities, eras } = await backend.discover();
+      const { capabilities, eras } = await backend.discover(reader.prefers);
       if (!offers(capabilities, row)) return undefined;
       const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
       const key = { backend: backend.name, method: row.method, owner: reader.owner(era) };
