@@ -80,7 +80,10 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         // There are servers that exit when they are asked anything before `initialize`.
         if (way.transport === 'stdio' && answer.kind === 'failed') return await afresh();
         const initialized = await initialize(visit, options, question);
-        if ('discovery' in initialized) return { discovery: initialized.discovery, way, line: undefined };
+        if ('discovery' in initialized) {
+          const { discovery } = initialized;
+          return { discovery, half: halfSaid(discovery, options), way, line: undefined };
+        }
         // Others say nothing and exit with the next line that they read: those on the Python SDK 1.3 to 1.6.
         if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
         const failure = understoodNothing(initialized.failure);
@@ -101,11 +104,16 @@ type Halves = Required<Pick<Probed, 'discovery' | 'half'>>;
 /** Over HTTP it costs one request to find out; over stdio a process, which is not started before a legacy client comes. */
 async function withLegacyHalf(discovery: Discovery, visit: Visit, options: ProbeOptions): Promise<Halves> {
   const { connector, limits } = options;
-  if (discovery.eras.includes('legacy')) return { discovery, half: 'present' };
-  if (newest(options.revisions ?? revisions, 'legacy') === undefined) return { discovery, half: 'absent' };
-  if (connector.transport !== 'http') return { discovery, half: 'unknown' };
+  const said = halfSaid(discovery, options);
+  if (said !== 'unknown' || connector.transport !== 'http') return { discovery, half: said };
   const half = await askHalf(visit, options, limits.probeMs);
   return half === 'present' ? { discovery: withLegacy(discovery), half } : { discovery, half };
+}
+
+/** What follows from the versions that the backend named. */
+function halfSaid(discovery: Discovery, { revisions: spoken = revisions }: ProbeOptions): Half {
+  if (discovery.eras.includes('legacy')) return 'present';
+  return newest(spoken, 'legacy') === undefined ? 'absent' : 'unknown';
 }
 
 async function askHalf(visit: Visit, options: ProbeOptions, patienceMs: number): Promise<Half> {

@@ -161,8 +161,9 @@ describe('a probe over stdio', () => {
     clock.advance(limits.probeMs);
     await clock.waiting(limits.firstByteMs);
     connector.channels[0]?.asked[0]?.result(modernResult);
-    const { discovery, line } = await probing;
+    const { discovery, line, half } = await probing;
     expect(discovery.eras).toEqual(['modern']);
+    expect(half).toBe('unknown');
     // It was told `initialize`, so it may think that it is in a session.
     expect(line).toBeUndefined();
     await settleDown();
