@@ -279,7 +279,13 @@ async function initialize(
     const answers: Promise<Answer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
     if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));
     const first = await Promise.race(answers);
-    return 'kind' in first ? readInitialized(visit, first, options.revisions) : { discovery: first };
+    if (!('kind' in first)) return { discovery: first };
+    const initialized = readInitialized(visit, first, options.revisions);
+    if ('discovery' in initialized || first.kind !== 'answered' || unanswered === undefined) return initialized;
+    // A modern server that was slow to start may refuse `initialize` before it answers what it was asked first.
+    const answer = await unanswered.within(limits.probeMs, clock);
+    const late = judge(answer, connector.transport, options.revisions);
+    return late.kind === 'modern' ? { discovery: late.discovery } : initialized;
   } finally {
     question.drop();
     unanswered?.drop();

@@ -170,6 +170,18 @@ describe('a probe over stdio', () => {
     expect(connector.open).toBe(0);
   });
 
+  test('a modern server that refuses initialize before it answers server/discover is recognised, too', async () => {
+    const { clock, connector, probing } = start('stdio', rules.silent);
+    await clock.waiting(limits.probeMs);
+    clock.advance(limits.probeMs);
+    await clock.waiting(limits.firstByteMs);
+    const [discover, initialize] = connector.channels[0]?.asked ?? [];
+    initialize?.error(-32601);
+    await clock.waiting(limits.probeMs);
+    discover?.result(modernResult);
+    expect((await probing).discovery.eras).toEqual(['modern']);
+  });
+
   test('gives up where initialize is not answered either', async () => {
     const { clock, connector, probing } = start('stdio', rules.silent);
     await clock.waiting(limits.probeMs);
