@@ -8,7 +8,7 @@ import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { agreed, discovered, legacyBackend, modernBackend, type Script, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess, type StdioScript, type StdioTurn } from '../harness/stdio-backend.ts';
-import { leftAlone, startBeforeProcess, unavailable } from './setup.ts';
+import { answered, leftAlone, startBeforeProcess, unavailable } from './setup.ts';
 
 const kinds = (received: readonly { message: { method?: string } | undefined; http: string }[]) =>
   received.map(({ message, http }) => message?.method ?? http);
@@ -186,13 +186,13 @@ describe('a stdio backend that server/discover breaks', verifies('gateway:backen
       const backend = await broken(asking);
       const gateway = await startBeforeProcess(backend, { limits });
       const capabilities = { sampling: {} };
-      const first = (await send(at(gateway), modern({ id: 1, method: 'tools/call', params, capabilities }))).json();
+      const first = answered(await send(at(gateway), modern({ id: 1, method: 'tools/call', params, capabilities })));
       const { inputRequests, requestState } = first.result;
       const [key = ''] = Object.keys(inputRequests);
       expect(inputRequests[key]).toMatchObject({ method: 'sampling/createMessage' });
       const answers = { ...params, inputResponses: { [key]: sampled }, requestState };
       const retried = await send(at(gateway), modern({ id: 2, method: 'tools/call', params: answers, capabilities }));
-      expect(retried.json()).toMatchObject(result(2, text('yes')));
+      expect(answered(retried)).toMatchObject(result(2, text('yes')));
     },
   );
 
