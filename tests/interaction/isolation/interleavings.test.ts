@@ -33,7 +33,7 @@ async function play(crowd: Crowd, chance: Chance): Promise<Played> {
   const send = (who: string, backend: BackendName) => {
     const call = crowd.call(who, backend);
     calls.push(call);
-    own.set(call, calls.filter((other) => other.who === who && !other.arrived && !left.has(other)).length + AT_ONCE);
+    own.set(call, calls.filter((other) => other.who === who && !other.arrived && !left.has(other)).length);
   };
   const acts = [
     ...Array.from({ length: 1 + chance.below(3) }, () => () => send(chance.pick(polite), 'calm')),
