@@ -1,4 +1,5 @@
 /** Tests of single arguments. What cannot be judged fails, and a failure never opens anything. */
+import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
 import { NameSet } from './names.ts';
 import { agreed, type Outcome } from './outcome.ts';
@@ -19,7 +20,8 @@ export function compileTests(tests: Readonly<Record<string, ArgumentTest>>): Tes
     if (!isObject(values)) return 'failed';
     let failed = false;
     for (const { name, test } of compiled) {
-      const outcome = test(Object.hasOwn(values, name) ? values[name] : undefined);
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
+      const outcome = hasOther(values, name) ? 'failed' : test(value);
       if (outcome === 'no') return 'no';
       if (outcome === 'failed') failed = true;
     }
