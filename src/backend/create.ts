@@ -14,6 +14,7 @@ import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
 import { Pace } from './pace.ts';
 import { PersonalBackend } from './personal.ts';
+import type { ProbeSlots } from './probe-slots.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
 import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
@@ -28,6 +29,8 @@ export interface CreateOptions {
   random?(): number;
   /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
   readonly presented?: Presented;
+  /** Paces the first probes of all backends. */
+  readonly slots?: ProbeSlots;
 }
 
 /** `shared`: the same for all. `personal`: each principal has something of their own. */
@@ -39,7 +42,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
   if (config.kind === 'stdio') {
     const pace = paceOf(options);
-    return live(config, options, pace, stdioConnector(config, options, pace));
+    return live(config, options, options.slots, pace, stdioConnector(config, options, pace));
   }
   const url = new URL(config.url);
   const pools = new HttpPools(url.origin, {
@@ -50,11 +53,12 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
     streams: HTTP_STREAMS,
   });
   const { presented } = options;
-  const over = (used: CallPools, close: () => Promise<void>) =>
-    live(config, options, paceOf(options), httpConnector(config, options, used, close));
+  // One principal's probe waits for no other's: the slots are for backends that start together.
+  const over = (used: CallPools, close: () => Promise<void>, slots?: ProbeSlots) =>
+    live(config, options, slots, paceOf(options), httpConnector(config, options, used, close));
   if (presented?.kind !== 'personal') {
     const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
-    return over(used, () => pools.close());
+    return over(used, () => pools.close(), options.slots);
   }
   return new PersonalBackend({
     name: config.name,
@@ -70,7 +74,13 @@ function paceOf({ limits, random = Math.random }: CreateOptions): Pace {
   return new Pace(limits, random);
 }
 
-function live(config: BackendConfig, options: CreateOptions, pace: Pace, connector: Connector): LiveBackend {
+function live(
+  config: BackendConfig,
+  options: CreateOptions,
+  slots: ProbeSlots | undefined,
+  pace: Pace,
+  connector: Connector,
+): LiveBackend {
   const { limits, clock, notes, version } = options;
   return new LiveBackend({
     name: config.name,
@@ -82,7 +92,14 @@ function live(config: BackendConfig, options: CreateOptions, pace: Pace, connect
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
     revisions: config.profile?.revisions,
+    single: config.kind === 'stdio' && processesOf(config) === 1,
+    slots,
   });
+}
+
+/** A shared process is one for each of the two eras that the backend may speak. */
+function processesOf({ share, maxProcesses }: StdioBackendConfig): number {
+  return share ? 2 : maxProcesses;
 }
 
 function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: CreateOptions, pace: Pace): Connector {
@@ -96,7 +113,7 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
   const pool = new ChildPool({
     start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, clock, notes }),
     limits: {
-      maxProcesses: config.maxProcesses,
+      maxProcesses: processesOf(config),
       idleMs: config.idleMs,
       queue: POOL_QUEUE,
       waitMs: POOL_WAIT_MS,

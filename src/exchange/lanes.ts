@@ -187,7 +187,7 @@ export class Lanes {
     lost: (failure: Failure) => void,
   ): Promise<Lane> {
     const backend = this.#backend(name, session.principal);
-    const { eras } = await backend.discover();
+    const { eras } = await backend.discover('legacy');
     const mine = () => session.lanes.get(name);
     let opened: Promise<Lane> | undefined;
     const sink = session.laneSink(name, (failure) => {
