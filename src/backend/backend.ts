@@ -13,14 +13,16 @@ import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
 import type { HealthLimits } from './health.ts';
 import { Keeper } from './keeper.ts';
-import { LegacyLane, type LegacyLimits } from './legacy.ts';
+import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
 import { type Line, openLine } from './line.ts';
+import { LiveListProcesses } from './list-processes.ts';
 import { ModernLane } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
 import type { Pace } from './pace.ts';
-import { type Probed, type ProbeOptions, probe, probeAgain } from './probe.ts';
+import { type LegacySession, type Probed, type ProbeOptions, probe, probeAgain } from './probe.ts';
 import { SharedChannel } from './shared.ts';
 import { SharedLegacy } from './shared-legacy.ts';
+import type { Slots } from './slots.ts';
 
 export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimits {
   readonly probeMs: number;
@@ -40,6 +42,10 @@ export interface BackendOptions {
   readonly self: Raw;
   /** One legacy session for everybody. */
   readonly share: boolean;
+  /** Its owner says that it keeps nothing between calls. */
+  readonly isStateless?: boolean;
+  /** What it is given at once by all who share a way to it. */
+  readonly slots?: Slots | undefined;
   /** Which may be spoken to it; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
 }
@@ -61,6 +67,8 @@ export class LiveBackend implements Backend {
   readonly #deadlines: Deadlines;
   readonly #lanes = new Set<LegacyLane>();
   readonly #sharedLegacy: SharedLegacy | undefined;
+  /** Where every session has a process of its own. */
+  readonly lists: LiveListProcesses | undefined;
   readonly #keeper: Keeper;
   readonly #listeners = new Set<(state: BackendState) => void>();
   #state: BackendState = { state: 'starting' };
@@ -74,6 +82,8 @@ export class LiveBackend implements Backend {
     this.#options = options;
     this.#deadlines = new Deadlines(options.limits, options.clock);
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
+    const hasProcesses = options.connector.transport === 'stdio' && !options.share;
+    this.lists = hasProcesses ? this.#listProcesses() : undefined;
     this.#keeper = new Keeper({
       limits: options.limits,
       pace: options.pace,
@@ -85,6 +95,10 @@ export class LiveBackend implements Backend {
         ),
       turned: (down) => this.#turned(down),
     });
+  }
+
+  get isStateless(): boolean {
+    return this.#options.isStateless === true;
   }
 
   get state(): BackendState {
@@ -122,13 +136,13 @@ export class LiveBackend implements Backend {
     return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
   }
 
-  async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane> {
+  async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane> {
     const { eras } = await this.discover();
     if (!eras.includes(era)) {
       throw new Failure('backend_invalid', { message: `The backend speaks no ${era} revision` });
     }
     if (era === 'modern') return this.#modernLane();
-    if (this.#sharedLegacy === undefined) return this.#openLegacy(client, sink);
+    if (this.#sharedLegacy === undefined) return this.#openLegacy(client, sink, owner);
     return this.#sharedLegacy.join(sink, (audience) => this.#openLegacy(client, audience));
   }
 
@@ -144,11 +158,13 @@ export class LiveBackend implements Backend {
   async #close(): Promise<void> {
     const failure = new Failure('shutting_down');
     this.#keeper.close();
+    this.lists?.close();
     this.#modern?.lane.shut(failure);
     const lanes = [...this.#lanes].map((lane) => lane.end(failure));
     await Promise.all([...lanes, this.#modern?.channel.close()]);
     await this.#options.connector.close();
     this.#deadlines.close();
+    this.#options.slots?.close();
   }
 
   #modernLane(): ModernLane {
@@ -156,21 +172,25 @@ export class LiveBackend implements Backend {
     return this.#modern.lane;
   }
 
-  async #openLegacy(client: ClientFacts, sink: LaneSink): Promise<LegacyLane> {
-    const { clock, limits, notes, self, revisions } = this.#options;
-    const line = await this.#legacyLine();
+  #listProcesses(): LiveListProcesses {
+    const { clock, notes, revisions } = this.#options;
+    return new LiveListProcesses({
+      ...{ clock, notes, revisions },
+      newest: () => (this.#known?.discovery.eras.includes('modern') ? undefined : this.#known?.discovery.revision),
+      open: async (client, sink) => {
+        await this.discover();
+        const lane = await this.#openLegacy(client, sink);
+        lane.begin();
+        return lane;
+      },
+    });
+  }
+
+  async #openLegacy(client: ClientFacts, sink: LaneSink, owner?: string): Promise<LegacyLane> {
+    const line = await this.#legacyLine(owner);
     let lane: LegacyLane;
     try {
-      lane = await LegacyLane.open(line, client, sink, {
-        deadlines: this.#deadlines,
-        clock,
-        limits,
-        notes,
-        self,
-        revisions,
-        health: this.#keeper,
-        ended: (gone) => void this.#lanes.delete(gone),
-      });
+      lane = await LegacyLane.open(line, client, sink, this.#laneOptions());
     } catch (cause) {
       this.#doubt();
       throw cause;
@@ -185,11 +205,21 @@ export class LiveBackend implements Backend {
     return lane;
   }
 
-  async #legacyLine(): Promise<Line> {
+  #laneOptions(): LegacyOptions {
+    const { clock, limits, notes, self, revisions } = this.#options;
+    return {
+      ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, health: this.#keeper },
+      // A process that is one session's own is shared with nobody.
+      slots: this.lists === undefined ? this.#options.slots : undefined,
+      ended: (gone) => void this.#lanes.delete(gone),
+    };
+  }
+
+  async #legacyLine(owner?: string): Promise<Line> {
     const { way } = this.#known ?? { way: this.#options.connector };
     const began = this.#options.clock.now();
     try {
-      return await openLine((sink) => way.connect('legacy', sink));
+      return await openLine((sink) => way.connect('legacy', sink, undefined, owner));
     } catch (cause) {
       const failure = asFailure(cause);
       this.#keeper.unreached(failure, began);
@@ -250,11 +280,26 @@ export class LiveBackend implements Backend {
   async #probeAfresh(): Promise<Found> {
     const probed = await probe(this.#probeOptions());
     if (probed.discovery.eras.includes('modern')) await this.#goModern(probed);
+    if (probed.session !== undefined) this.#keepWarm(probed.session, probed.discovery);
     return probed;
   }
 
+  /** The process goes on serving lists. */
+  #keepWarm({ line, agreement }: LegacySession, { revision }: Discovery): void {
+    if (this.lists === undefined || this.#closed !== undefined) {
+      line.channel.close().catch(() => undefined);
+      return;
+    }
+    this.lists.adopt(revision, (sink) => {
+      const lane = LegacyLane.adopt(line, agreement, sink, this.#laneOptions());
+      this.#lanes.add(lane);
+      lane.begin();
+      return lane;
+    });
+  }
+
   async #goModern({ discovery, line }: Probed): Promise<void> {
-    const { connector, notes } = this.#options;
+    const { connector, notes, slots } = this.#options;
     const connect = (sink: Parameters<Connector['connect']>[1]) => connector.connect('modern', sink);
     const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#keeper);
     const lane = new ModernLane({
@@ -263,6 +308,7 @@ export class LiveBackend implements Backend {
       discovery,
       deadlines: this.#deadlines,
       notes,
+      slots,
       health: this.#keeper,
       doubt: () => this.#doubt(),
     });

@@ -8,12 +8,13 @@ import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
-import { type CallPools, HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { type CallPools, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
 import { Pace } from './pace.ts';
 import { PersonalBackend } from './personal.ts';
+import { Slots } from './slots.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
 import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
@@ -37,21 +38,22 @@ export type Presented =
 
 export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
+  const slots = new Slots(options.limits, options.clock);
   if (config.kind === 'stdio') {
     const pace = paceOf(options);
-    return live(config, options, pace, stdioConnector(config, options, pace));
+    return live(config, options, slots, pace, stdioConnector(config, options, pace));
   }
   const url = new URL(config.url);
   const pools = new HttpPools(url.origin, {
     connectMs: options.limits.connectMs,
     headerBytes: options.limits.headerBytes,
-    connections: HTTP_CONNECTIONS,
+    connections: options.limits.callsPerBackend,
     queue: HTTP_QUEUE,
     streams: HTTP_STREAMS,
   });
   const { presented } = options;
   const over = (used: CallPools, close: () => Promise<void>) =>
-    live(config, options, paceOf(options), httpConnector(config, options, used, close));
+    live(config, options, slots, paceOf(options), httpConnector(config, options, used, close));
   if (presented?.kind !== 'personal') {
     const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
     return over(used, () => pools.close());
@@ -70,7 +72,13 @@ function paceOf({ limits, random = Math.random }: CreateOptions): Pace {
   return new Pace(limits, random);
 }
 
-function live(config: BackendConfig, options: CreateOptions, pace: Pace, connector: Connector): LiveBackend {
+function live(
+  config: BackendConfig,
+  options: CreateOptions,
+  slots: Slots,
+  pace: Pace,
+  connector: Connector,
+): LiveBackend {
   const { limits, clock, notes, version } = options;
   return new LiveBackend({
     name: config.name,
@@ -78,9 +86,11 @@ function live(config: BackendConfig, options: CreateOptions, pace: Pace, connect
     limits,
     clock,
     pace,
+    slots,
     notes,
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
+    isStateless: config.kind === 'stdio' && config.state === 'none',
     revisions: config.profile?.revisions,
   });
 }
@@ -97,6 +107,7 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
     limits: {
       maxProcesses: config.maxProcesses,
       idleMs: config.idleMs,
+      isStateless: config.state === 'none',
       queue: POOL_QUEUE,
       waitMs: POOL_WAIT_MS,
     },
@@ -105,7 +116,8 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
   });
   return {
     transport: 'stdio',
-    connect: async (_era, sink, patienceMs) => new StdioChannel({ child: await pool.acquire(patienceMs), sink, notes }),
+    connect: async (_era, sink, patienceMs, owner) =>
+      new StdioChannel({ child: await pool.acquire(patienceMs, owner), sink, notes }),
     close: () => pool.close(),
   };
 }

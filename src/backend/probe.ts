@@ -42,6 +42,13 @@ export interface Probed {
   readonly way: Way;
   /** Goes on with the backend, where it is modern and nothing was said to it that would bind it to the other era. */
   readonly line: Line | undefined;
+  /** A process that was initialized: whoever gets it ends it. */
+  readonly session?: LegacySession | undefined;
+}
+
+export interface LegacySession {
+  readonly line: Line;
+  readonly agreement: Agreement;
 }
 
 /** A server that refuses a revision and names another is asked once more, in that one. */
@@ -76,7 +83,11 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
           return await initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
         }
         const initialized = await initialize(visit, options, question);
-        if ('discovery' in initialized) return { discovery: initialized.discovery, way, line: undefined };
+        if ('discovery' in initialized) {
+          const session = visit.handOver(way);
+          kept = session !== undefined;
+          return { discovery: initialized.discovery, way, line: undefined, session };
+        }
         const failure = understoodNothing(initialized.failure);
         const { older } = options.connector;
         if (older === undefined || !takesNoPosts(answer) || !takesNoPosts(initialized.answer)) throw failure;
@@ -144,6 +155,14 @@ class Visit {
     this.#session = agreement;
   }
 
+  /** The process and what was agreed with it. Undefined where there is no process, or nothing was agreed. */
+  handOver({ transport }: Way): LegacySession | undefined {
+    const agreement = this.#session;
+    if (transport !== 'stdio' || agreement === undefined) return undefined;
+    this.#session = undefined;
+    return { line: this.line, agreement };
+  }
+
   /** Politely: the backend may count its sessions. */
   endSession(): void {
     void this.#forget();
@@ -206,14 +225,16 @@ function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
 
 async function initializeAfresh(way: Way, line: Line, options: ProbeOptions): Promise<Probed> {
   const visit = new Visit(line);
+  let session: LegacySession | undefined;
   try {
     const initialized = await initialize(visit, options, undefined);
     if ('failure' in initialized) {
       throw way.transport === 'sse' ? initialized.failure : understoodNothing(initialized.failure);
     }
-    return { discovery: initialized.discovery, way, line: undefined };
+    session = visit.handOver(way);
+    return { discovery: initialized.discovery, way, line: undefined, session };
   } finally {
-    visit.leave();
+    if (session === undefined) visit.leave();
   }
 }
 

@@ -93,6 +93,8 @@ export class Child {
   #resolveGone: () => void = nothing;
   #resolveEnded: (failure: Failure | undefined) => void = nothing;
   #sink: ChildSink | undefined;
+  #wanted: (() => boolean) | undefined;
+  #onRest: (() => void) | undefined;
   #used = false;
   #lastActive: number;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
@@ -172,6 +174,24 @@ export class Child {
 
   get busy(): boolean {
     return this.#sink?.busy() ?? false;
+  }
+
+  /** Whether it is to go on although nothing happens. */
+  get kept(): boolean {
+    return this.#wanted?.() ?? false;
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.#wanted = wanted;
+  }
+
+  /** Called when nobody waits for it any more. */
+  onRest(action: () => void): void {
+    this.#onRest = action;
+  }
+
+  rested(): void {
+    this.#onRest?.();
   }
 
   /** When something last went to or came from it. */
