@@ -78,16 +78,17 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         kept = true;
         return { discovery: await withLegacyHalf(verdict.discovery, visit, options), way, line: visit.line };
       case 'legacy': {
+        const afresh = async () => initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
         // There are servers that exit when they are asked anything before `initialize`.
-        if (way.transport === 'stdio' && answer.kind === 'failed') {
-          return await initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
-        }
+        if (way.transport === 'stdio' && answer.kind === 'failed') return await afresh();
         const initialized = await initialize(visit, options, question);
         if ('discovery' in initialized) {
           const session = visit.handOver(way);
           kept = session !== undefined;
           return { discovery: initialized.discovery, way, line: undefined, session };
         }
+        // Others say nothing and exit with the next line that they read: those on the Python SDK 1.3 to 1.6.
+        if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
         const failure = understoodNothing(initialized.failure);
         const { older } = options.connector;
         if (older === undefined || !takesNoPosts(answer) || !takesNoPosts(initialized.answer)) throw failure;

@@ -46,6 +46,8 @@ export interface ListenConfig {
   readonly allowedOrigins: readonly string[];
   /** Lower-case host names, with or without a port, that `Host` may carry besides the address we listen on. */
   readonly allowedHosts: readonly string[];
+  /** The host of `identity.publicUrl`: a proxy in front passes it on in `Host`. */
+  readonly publicHost?: string;
   /** Explicit leave to bind an address that others can reach although nobody is asked who they are. */
   readonly openToNetwork: boolean;
 }

@@ -49,6 +49,8 @@ export const limitTable = {
   bodyMs: time(30 * s, 100),
   /** Requests that one session may have unanswered. An agent that fans out has dozens. */
   inFlightPerSession: count(256, 1, 100_000),
+  /** Requests of one connection whose answers are still due, one behind the other. Clients send the next one when they have the answer, or open another connection. */
+  requestsPerConnection: count(32, 1, 100_000),
   /** From the opening of a stream of HTTP+SSE until its client has a session. Clients initialize at once; who does not holds a socket that no limit of sessions counts. */
   initializeMs: time(30 * s, 100),
 
@@ -65,6 +67,8 @@ export const limitTable = {
   listenStreams: count(64, 1, 100_000),
   /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */
   streamsPerSession: count(16, 1, 100_000),
+  /** Log lines that wait for a reader of stderr that stalls: some 5,000. Later ones are dropped and counted. */
+  logQueueBytes: bytes(1 * MiB, 4 * KiB),
   /** How long answers may still go out after we were told to stop. Container runtimes kill after 10 to 30 s. */
   drainMs: time(10 * s, 0),
 

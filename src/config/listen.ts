@@ -22,12 +22,13 @@ const defaultHost = '127.0.0.1';
 const defaultPort = 8808;
 
 /** `over` is the command line. */
-export function buildListen(draft: ListenDraft = {}, over: ListenDraft = {}): ListenConfig {
+export function buildListen(draft: ListenDraft = {}, over: ListenDraft = {}, publicUrl?: string): ListenConfig {
   return {
     host: over.host ?? draft.host ?? defaultHost,
     port: over.port ?? draft.port ?? defaultPort,
     allowedOrigins: [...(draft.allowedOrigins ?? [])],
     allowedHosts: [...(draft.allowedHosts ?? [])],
+    ...(publicUrl === undefined ? {} : { publicHost: new URL(publicUrl).hostname }),
     openToNetwork: over.openToNetwork ?? draft.openToNetwork ?? false,
   };
 }

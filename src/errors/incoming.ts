@@ -84,6 +84,6 @@ export const incoming = {
     403,
     INVALID_REQUEST,
     'Host not allowed',
-    'The `Host` header names none of our names: DNS rebinding looks like this. Allow it under `listen.allowedHosts`.',
+    'The `Host` header names none of our names: DNS rebinding looks like this. The host of `identity.publicUrl` is ours; allow others under `listen.allowedHosts`. The log names each refused host once. Health paths answer any host.',
   ),
 } as const satisfies Record<string, FailureRow>;

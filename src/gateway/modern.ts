@@ -24,6 +24,7 @@ import { clearListen, type ListenGrant } from './leave/listening.ts';
 import { Denied } from './leave/refusals.ts';
 import type { Grant } from './leave/wish.ts';
 import type { Reader } from './list-reading.ts';
+import { ListenSlots } from './listen-slots.ts';
 import { discoverAll, listCall } from './many.ts';
 import { type Admitted, ModernCalls } from './modern-calls.ts';
 import { callStateless, readerFor } from './reading.ts';
@@ -49,18 +50,25 @@ interface Listener {
   readonly backend: string | undefined;
 }
 
+/** A `subscriptions/listen` on its way: its slot is reserved. `grant` is absent where no policy looks at it. */
+interface Listen {
+  readonly grant: ListenGrant | undefined;
+  /** Frees its slot under `limits.listenStreams`. */
+  readonly release: () => void;
+}
+
 export class ModernFront {
   readonly #rooms: Rooms;
   readonly #calls: ModernCalls;
   /** Open `subscriptions/listen` requests: they are told when the gateway stops, and when it is another than before. */
   readonly #listening = new Map<Exchange, Listener>();
   readonly #running = new Set<Exchange>();
-  /** How many subscriptions a principal has open. */
-  readonly #listensOf = new Map<string, number>();
+  readonly #slots: ListenSlots;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
     this.#calls = new ModernCalls(rooms);
+    this.#slots = new ListenSlots(rooms.limits.listenStreams);
   }
 
   receive(turn: Turn): void | Promise<void> {
@@ -117,23 +125,24 @@ export class ModernFront {
     this.#begin(turn, wanted, said, undefined);
   }
 
-  /** It has its place before anything is waited for: many at once must not all be the first. */
+  /** Reserves the slot before awaiting, so that concurrent requests cannot all pass the limit check. */
   async #listen(turn: Turn, wanted: Wanted, said: Said): Promise<void> {
     const { principal, leave } = wanted;
     const reader = () => readerFor(this.#rooms.lanes, principal, said.client);
-    this.#admitListen(principal);
+    const release = this.#slots.take(principal);
     let isOpen = false;
     try {
       const grant = leave.isOpen ? undefined : await clearListen(this.#rooms, wanted, reader);
-      isOpen = this.#begin(turn, wanted, said, grant);
+      isOpen = this.#begin(turn, wanted, said, { grant, release });
     } finally {
-      if (!isOpen) this.#listens(principal, -1);
+      if (!isOpen) release();
     }
   }
 
   /** Where there is but one backend, it is decided before anything is opened. False where there was nothing to open. */
-  #begin(turn: Turn, wanted: Wanted, said: Said, listen: ListenGrant | undefined): boolean {
+  #begin(turn: Turn, wanted: Wanted, said: Said, listening: Listen | undefined): boolean {
     const { endpoint, principal, row, message } = wanted;
+    const listen = listening?.grant;
     const { reply } = turn;
     const { client, logLevel } = said;
     const [only = ''] = endpoint.backends;
@@ -143,7 +152,7 @@ export class ModernFront {
       abandonGrant(grant);
       return false;
     }
-    const exchange = this.#open(turn, message, row, outlet);
+    const exchange = this.#open(turn, message, row, outlet, listening);
     const request: CallRequest = {
       row,
       message,
@@ -214,23 +223,24 @@ export class ModernFront {
     over?.({ outcome: 'result' });
   }
 
-  #open(turn: Turn, message: Request, row: MethodRow, outlet: Outlet): Exchange {
+  #open(turn: Turn, message: Request, row: MethodRow, outlet: Outlet, listening: Listen | undefined): Exchange {
     const { principal, line } = turn;
-    const overByItself = row.longLived
+    const overByItself = listening
       ? this.#rooms.tenure.hold(principal, () => exchange.abort(outlived(principal)))
       : undefined;
     const exchange = new Exchange(message, row, outlet, (settled) => {
       overByItself?.();
       line?.inflight.remove(settled);
-      if (this.#listening.delete(settled)) this.#listens(principal, -1);
+      this.#listening.delete(settled);
+      listening?.release();
       if (this.#running.delete(settled)) this.#rooms.work.end();
     });
     line?.inflight.add(exchange);
-    if (row.longLived) {
+    if (listening !== undefined) {
       const { endpoint } = turn;
       const backend = isMerged(endpoint) ? undefined : endpoint.backends[0];
-      this.#listening.set(exchange, { line, principal, place: this.#rooms.inForce.place(endpoint), backend });
-      this.#listens(principal, 1);
+      const place = this.#rooms.inForce.place(endpoint);
+      this.#listening.set(exchange, { line, principal, place, backend });
     } else {
       this.#running.add(exchange);
       this.#rooms.work.begin();
@@ -291,19 +301,6 @@ export class ModernFront {
       start: (backend, next, sink) => callStateless(lanes.stateless(backend, principal), permit, next, sink),
     };
     await new Gathering(exchange, sources, listen?.message).begin();
-  }
-
-  #admitListen(principal: Principal): void {
-    const open = this.#listensOf.get(principal.key) ?? 0;
-    if (open >= this.#rooms.limits.listenStreams)
-      throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
-    this.#listens(principal, 1);
-  }
-
-  #listens(principal: Principal, change: 1 | -1): void {
-    const open = (this.#listensOf.get(principal.key) ?? 0) + change;
-    if (open === 0) this.#listensOf.delete(principal.key);
-    else this.#listensOf.set(principal.key, open);
   }
 
   async #discover(turn: Turn, message: Request, row: MethodRow, client: ClientFacts): Promise<void> {

@@ -12,7 +12,7 @@ import { preflightHeaders } from './cors.ts';
 import { faultFailure } from './fault.ts';
 import { type Readiness, respondHealth, respondReadiness } from './health.ts';
 import type { IngressNotes } from './notes.ts';
-import { type OriginRules, Origins } from './origin.ts';
+import { namesHostTwice, type OriginRules, Origins } from './origin.ts';
 import type { OutboxLimits } from './outbox.ts';
 import { type Pages, servePages } from './pages.ts';
 import { respondEmpty, respondFailure, respondState } from './respond.ts';
@@ -52,6 +52,8 @@ export interface HttpLimits extends OutboxLimits {
   readonly bodyMs: number;
   readonly sseAfterMs: number;
   readonly keepAliveMs: number;
+  /** Requests of one connection whose answers are still due. */
+  readonly requestsPerConnection: number;
 }
 
 export interface HttpServer {
@@ -75,7 +77,9 @@ export function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 /** The youngest answer on a connection. */
 const latest = Symbol('latest answer');
-type TrackedSocket = Duplex & { [latest]?: HttpAnswer };
+/** How many answers of a connection are still due. */
+const due = Symbol('answers due');
+type TrackedSocket = Duplex & { [latest]?: HttpAnswer; [due]?: number };
 
 class Listener {
   readonly #options: HttpOptions;
@@ -165,8 +169,9 @@ class Listener {
   /** Nothing that a client sends may get past this, least of all as an exception. */
   #enter(req: IncomingMessage, res: HttpAnswer): void {
     this.#open.add(res);
-    res.whenGone(() => this.#left(res));
     const socket: TrackedSocket = req.socket;
+    socket[due] = (socket[due] ?? 0) + 1;
+    res.whenGone(() => this.#left(res, socket));
     socket[latest] = res;
     // Queued behind an earlier answer of the same connection (pipelining): such a one is not told when the connection ends.
     if (res.socket === null) socket.once('close', () => res.leave());
@@ -180,26 +185,36 @@ class Listener {
 
   /** Path and method, then Origin and Host, then preflight; size, time and shape are checked by whoever reads the body. */
   #pass(req: IncomingMessage, res: HttpAnswer): void {
+    const { [due]: answersDue = 0 }: TrackedSocket = req.socket;
+    if (answersDue > this.#options.limits.requestsPerConnection) {
+      const message = 'Too many requests on one connection before their answers (requestsPerConnection)';
+      respondFailure(res, new Failure('too_many_requests', { message }), { era: res.era });
+      return;
+    }
     const { origin } = req.headers;
     const foreign = this.#origins.checkOrigin(origin);
     if (foreign === undefined) res.origin = origin;
     const target = targetOf(req.url ?? '', req.headers.host);
+    const malformed = malformedHost(req, target.host);
+    if (malformed !== undefined) {
+      respondFailure(res, malformed, { era: res.era });
+      return;
+    }
     const route = this.#routes.get(target.path) ?? this.#documentAt(target);
     const pages = route === undefined ? this.#options.pages?.find((some) => some.owns(target.path)) : undefined;
     if (pages !== undefined) {
-      const host = this.#checkHost(req, target.host);
+      const host = this.#checkHost(target.host);
       servePages(req, res, target.path, pages, { foreign, host, bodies: this.#shared.body.sweep });
       return;
     }
     if (route !== undefined && !route.methods.has(req.method)) {
       const isLook = req.method === 'HEAD' && 'endpoint' in route && foreign === undefined;
-      if (isLook && this.#checkHost(req, target.host) === undefined)
-        this.#lookedAt(req, res, route.endpoint, route.allow);
+      if (isLook && this.#checkHost(target.host) === undefined) this.#lookedAt(req, res, route.endpoint, route.allow);
       else notAllowed(res, route.allow);
       return;
     }
     const unknown = route === undefined ? new Failure('path_not_found') : undefined;
-    const refusal = unknown ?? foreign ?? this.#checkHost(req, target.host);
+    const refusal = unknown ?? foreign ?? (isProbed(route) ? undefined : this.#checkHost(target.host));
     if (refusal !== undefined) respondFailure(res, refusal, { era: res.era });
     else if (route !== undefined) this.#serve(req, res, route);
   }
@@ -221,12 +236,10 @@ class Listener {
     return document && documentRoute(document);
   }
 
-  #checkHost(req: IncomingMessage, host: string | undefined): Failure | undefined {
-    // RFC 9112, 3.2: HTTP/1.1 without a Host is malformed, whatever we would think of the name.
-    if (host === undefined && req.httpVersion === '1.1') {
-      return new Failure('invalid_request', { message: 'The Host header is required' });
-    }
-    return this.#origins.checkHost(host);
+  #checkHost(host: string | undefined): Failure | undefined {
+    const failure = this.#origins.checkHost(host);
+    if (failure !== undefined) this.#shared.notes.hostRefused(host ?? '');
+    return failure;
   }
 
   #serve(req: IncomingMessage, res: HttpAnswer, route: Route): void {
@@ -260,8 +273,9 @@ class Listener {
     }
   }
 
-  #left(res: HttpAnswer): void {
+  #left(res: HttpAnswer, socket: TrackedSocket): void {
     this.#open.delete(res);
+    socket[due] = (socket[due] ?? 1) - 1;
     if (this.#open.size === 0) this.#onIdle?.();
   }
 
@@ -285,4 +299,16 @@ class Listener {
       };
     });
   }
+}
+
+/** RFC 9112, 3.2: HTTP/1.1 without a Host, or with two, is malformed, whatever we would think of the names. */
+function malformedHost(req: IncomingMessage, host: string | undefined): Failure | undefined {
+  if (namesHostTwice(req.rawHeaders)) return new Failure('invalid_request', { message: 'Host came more than once' });
+  if (host !== undefined || req.httpVersion !== '1.1') return undefined;
+  return new Failure('invalid_request', { message: 'The Host header is required' });
+}
+
+/** Load balancers and container runtimes ask by an address that nobody could list, and learn nothing that is private. */
+function isProbed(route: Route | undefined): boolean {
+  return route?.kind === 'health' || route?.kind === 'ready';
 }

@@ -4,6 +4,8 @@ export interface IngressNotes {
   dropped(urgency: 'progress' | 'log'): void;
   /** A reader took nothing for so long that its connection was cut. */
   cutOff(): void;
+  /** A `Host` that is none of ours: behind a proxy, mostly a setting that is missing. */
+  hostRefused(host: string): void;
   /** A fault of ours. Answers how the log names it, for `data.logId`. */
   fault(error: unknown): string | undefined;
 }

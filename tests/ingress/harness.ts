@@ -51,6 +51,7 @@ export class ManualClock implements SweepClock {
 export class RecordingNotes implements IngressNotes {
   readonly drops: string[] = [];
   readonly faults: unknown[] = [];
+  readonly hosts: string[] = [];
   cuts = 0;
 
   dropped(urgency: 'progress' | 'log'): void {
@@ -59,6 +60,10 @@ export class RecordingNotes implements IngressNotes {
 
   cutOff(): void {
     this.cuts += 1;
+  }
+
+  hostRefused(host: string): void {
+    this.hosts.push(host);
   }
 
   fault(error: unknown): string {

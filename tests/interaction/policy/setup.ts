@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { serveStdio } from '../../../src/ingress/stdio.ts';
 import type { Audit, AuditRecord } from '../../../src/observe/audit.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
+import { RecordingNotes } from '../../ingress/harness.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, initialize, modern, modernMeta } from '../harness/eras.ts';
 import { type ConfigValue, startGateway, type TestGateway } from '../harness/gateway.ts';
@@ -194,7 +195,7 @@ function openLine(gateway: TestGateway, where: Where) {
   const { config, assembled } = gateway;
   const endpoint = config.endpoints.find(({ path }) => path === paths[where]);
   if (endpoint === undefined) throw new Error('no such endpoint');
-  const notes = { dropped: () => undefined, cutOff: () => undefined, fault: () => undefined };
+  const notes = new RecordingNotes();
   const { limits } = config;
   const served = serveStdio({ input, output, gateway: assembled.gateway, endpoint, limits, notes });
   onTestFinished(async () => {

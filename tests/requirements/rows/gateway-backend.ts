@@ -134,6 +134,14 @@ export const gatewayBackend = {
     revisions: 'legacy',
     behaviour: 'A process that served a call is given up early only where the config says `state: none`.',
   }),
+  'gateway:backend:fair-calls': held({
+    spec: 'gateway',
+    behaviour: 'Where a backend has as many calls as it is given at once, principals that wait take turns.',
+  }),
+  'gateway:backend:queue-left': held({
+    spec: 'gateway',
+    behaviour: 'A call that waits for its turn leaves the queue when its client is gone.',
+  }),
   'gateway:backend:own-session': held({
     spec: 'gateway',
     revisions: 'legacy',
@@ -177,6 +185,10 @@ export const gatewayBackend = {
   'gateway:backend:probe-silence': held({
     spec: '2026-07-28/basic/transports/stdio#backward-compatibility',
     behaviour: 'Silence of a stdio backend means legacy.',
+  }),
+  'gateway:backend:probe-fresh-process': held({
+    spec: 'gateway',
+    behaviour: 'A stdio backend whose process ends after `server/discover` is asked `initialize` in a fresh process.',
   }),
   'gateway:backend:probe-no-verdict': held({
     spec: 'gateway',

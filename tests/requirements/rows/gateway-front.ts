@@ -3,6 +3,10 @@ import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
 export const gatewayFront = {
+  'gateway:front:pipelining': held({
+    spec: 'gateway',
+    behaviour: 'Requests on one connection beyond the limit of answers still due are refused with 429.',
+  }),
   'gateway:era:meta-is-modern': held({
     spec: '2026-07-28/basic/versioning#compatibility-matrix',
     revisions: 'modern',
@@ -75,6 +79,18 @@ export const gatewayFront = {
   'gateway:http:host-refused': held({
     spec: '2025-11-25/basic/transports#security-warning',
     behaviour: 'On a loopback address a `Host` that is not ours is answered 403 with a JSON-RPC error.',
+  }),
+  'gateway:http:public-host': held({
+    spec: 'gateway',
+    behaviour: 'On a loopback address the host of `publicUrl` is served, so that a proxy in front may pass it on.',
+  }),
+  'gateway:http:host-logged': held({
+    spec: 'gateway',
+    behaviour: 'A refused `Host` is logged once, with the setting that allows it; repetitions are counted.',
+  }),
+  'gateway:http:two-hosts': held({
+    spec: 'gateway',
+    behaviour: 'A request with two `Host` headers is answered 400 (RFC 9112, 3.2).',
   }),
   'gateway:http:body-too-large': held({
     spec: 'gateway',

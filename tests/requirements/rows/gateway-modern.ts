@@ -155,6 +155,12 @@ export const gatewayModern = {
     revisions: 'modern',
     behaviour: 'A subscription has no total time limit.',
   }),
+  'gateway:modern:listen-counted-once': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour:
+      'A subscription counts once against `limits.listenStreams` while it is open, and not at all afterwards, however it ended.',
+  }),
   'gateway:modern:codes-mapped': held({
     spec: '2026-07-28/basic#error-codes',
     revisions: 'modern',

@@ -27,6 +27,10 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: '`bascule config check` says what `serve` would say, and starts nothing.',
   }),
+  'gateway:run:health-any-host': held({
+    spec: 'gateway',
+    behaviour: 'The health paths answer whatever the `Host` header says.',
+  }),
   'gateway:serve:demo': held({
     spec: 'gateway',
     behaviour: 'Without a configuration the demo backend is served, and shows every feature.',
