@@ -8,7 +8,7 @@ import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
-import { type CallPools, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
@@ -47,7 +47,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   const pools = new HttpPools(url.origin, {
     connectMs: options.limits.connectMs,
     headerBytes: options.limits.headerBytes,
-    connections: options.limits.callsPerBackend,
+    connections: options.limits.callsPerBackend + HTTP_HANDSHAKES,
     queue: HTTP_QUEUE,
     streams: HTTP_STREAMS,
   });

@@ -155,6 +155,7 @@ export const limits: HttpLimits = {
   bodyMs: 30_000,
   sseAfterMs: 1000,
   keepAliveMs: 15_000,
+  requestsPerConnection: 1_000,
   outboxSoftBytes: 64 * 1024,
   outboxBytes: 512 * 1024,
 };

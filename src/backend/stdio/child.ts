@@ -94,6 +94,7 @@ export class Child {
   #resolveEnded: (failure: Failure | undefined) => void = nothing;
   #sink: ChildSink | undefined;
   #wanted: (() => boolean) | undefined;
+  #hasAnswered = false;
   #onRest: (() => void) | undefined;
   #used = false;
   #lastActive: number;
@@ -185,6 +186,11 @@ export class Child {
     this.#wanted = wanted;
   }
 
+  /** Whether it ever answered anything. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
   /** Called when nobody waits for it any more. */
   onRest(action: () => void): void {
     this.#onRest = action;
@@ -257,7 +263,10 @@ export class Child {
       this.#options.notes.noise('stdout', excerpt(line));
       return;
     }
-    for (const message of messages) this.#sink?.message(message);
+    for (const message of messages) {
+      if (message.kind === 'result' || message.kind === 'error') this.#hasAnswered = true;
+      this.#sink?.message(message);
+    }
   }
 
   /** A child that closed its output answers nobody any more, whether it ends or not. */

@@ -8,6 +8,7 @@ import type { Clock } from '../../exchange/clock.ts';
 import { FairQueue } from '../fair-queue.ts';
 import { leftAlone, OwnDoing } from '../health.ts';
 import { type Pace, STEADY_MS } from '../pace.ts';
+import { Crashes } from './crashes.ts';
 import { type Candidate, dispensable } from './dispensable.ts';
 
 export interface PoolLimits {
@@ -34,6 +35,8 @@ export interface PooledChild {
   readonly used: boolean;
   readonly alive: boolean;
   readonly busy: boolean;
+  /** Whether it ever answered anything. */
+  readonly hasAnswered: boolean;
   /** Somebody wants it to go on although nothing happens. */
   readonly kept: boolean;
   /** `action` is called whenever nobody waits for it any more. */
@@ -66,6 +69,9 @@ export class ChildPool<C extends PooledChild> {
   readonly #children = new Map<C, string | undefined>();
   readonly #unused: C[] = [];
   readonly #waiters: FairQueue<Waiter<C>>;
+  readonly #crashes: Crashes;
+  /** Of those who wait for the end of a pause of their own. */
+  readonly #paused = new Set<() => void>();
   #starting = 0;
   #closed = false;
   #lastFailure: Failure | undefined;
@@ -76,6 +82,7 @@ export class ChildPool<C extends PooledChild> {
   constructor(options: PoolOptions<C>) {
     this.#options = options;
     this.#waiters = new FairQueue(options.limits.queue);
+    this.#crashes = new Crashes(options.pace.leastMs);
   }
 
   /** Processes that exist or are being started; one that is being stopped still counts. */
@@ -88,6 +95,25 @@ export class ChildPool<C extends PooledChild> {
    * session it is to be.
    */
   acquire(waitMs = this.#options.limits.waitMs, owner?: string): Promise<C> {
+    const pauseMs = this.#crashes.leftMs(keyOf(owner), this.#options.clock.now());
+    if (pauseMs === 0) return this.#acquire(waitMs, owner);
+    return this.#pause(pauseMs).then(() => this.#acquire(waitMs, owner));
+  }
+
+  /** Whoever made a process crash waits a moment for the next one; nobody else does. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const over = () => {
+        stopTimer();
+        this.#paused.delete(over);
+        resolve();
+      };
+      const stopTimer = this.#options.clock.after(ms, over);
+      this.#paused.add(over);
+    });
+  }
+
+  #acquire(waitMs: number, owner: string | undefined): Promise<C> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(new Failure('shutting_down'));
@@ -126,6 +152,7 @@ export class ChildPool<C extends PooledChild> {
     this.#cancelPump?.();
     this.#cancelSweep?.();
     this.#cancelRest?.();
+    for (const over of [...this.#paused]) over();
     for (const waiter of this.#waiters.drain()) {
       waiter.cancelTimer();
       waiter.refuse(new Failure('shutting_down'));
@@ -220,6 +247,8 @@ export class ChildPool<C extends PooledChild> {
   #adopt(child: C, owner: string | undefined): void {
     this.#children.set(child, owner);
     child.onRest(() => {
+      const { pace } = this.#options;
+      if (child.hasAnswered && pace.isDoubtful) pace.worked();
       if (this.#waiters.size === 0) return;
       // What it rests from may go on at once: the next page of a list.
       this.#cancelRest ??= this.#options.clock.after(0, () => {
@@ -231,10 +260,12 @@ export class ChildPool<C extends PooledChild> {
     void child.ended.then((exit) => {
       // Who was told to stop did not fail, however soon that was.
       if (exit === undefined) return;
-      // One that ends soon did not work: it is not started again at once.
+      // One that answered worked, and what ended it is its caller's doing. Else, one that ends soon did not work: it is not
+      // started again at once.
       const { clock, pace } = this.#options;
-      if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
-      else pace.worked(child.startedAt);
+      if (child.hasAnswered) this.#crashes.add(keyOf(owner), clock.now());
+      else if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
+      else pace.worked();
     });
     void child.gone.then(() => {
       this.#children.delete(child);

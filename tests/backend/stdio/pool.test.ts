@@ -21,6 +21,7 @@ class FakeChild implements PooledChild {
   alive = true;
   busy = false;
   kept = false;
+  hasAnswered = false;
   stoppedWith: Failure | undefined;
   #resolveEnded: (failure: Failure | undefined) => void = () => undefined;
   #resolveGone: () => void = () => undefined;

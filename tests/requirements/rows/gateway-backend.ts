@@ -142,6 +142,11 @@ export const gatewayBackend = {
     spec: 'gateway',
     behaviour: 'A call that waits for its turn leaves the queue when its client is gone.',
   }),
+  'gateway:backend:crash-is-the-callers': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'A process that answered and then crashed delays the next start for its own caller alone.',
+  }),
   'gateway:backend:own-session': held({
     spec: 'gateway',
     revisions: 'legacy',
