@@ -147,6 +147,11 @@ export const gatewayBackend = {
     revisions: 'legacy',
     behaviour: 'A process that answered and then crashed delays the next start for its own caller alone.',
   }),
+  'gateway:backend:process-share': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Where processes run out, the principal that has most loses an idle one to a principal that has fewer.',
+  }),
   'gateway:backend:own-session': held({
     spec: 'gateway',
     revisions: 'legacy',
