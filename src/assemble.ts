@@ -217,6 +217,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
           })
         : undefined;
       await connections.open(pagesAt, state);
+      await leaves.probed();
       renewing.open(url, own);
     },
     renew: (next) => renewing.renew(next),

@@ -101,6 +101,7 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
     args: config.args,
     env: config.env,
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
+    ...(config.user === undefined ? {} : { user: config.user }),
   };
   const pool = new ChildPool({
     start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, clock, notes }),

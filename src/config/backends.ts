@@ -14,6 +14,7 @@ export interface BackendDraft {
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
+  readonly user?: string | number | undefined;
   readonly share?: boolean | undefined;
   readonly maxProcesses?: number | undefined;
   readonly idleMs?: number | undefined;
@@ -32,7 +33,7 @@ export interface Surroundings {
   readonly limits: Limits;
 }
 
-const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'share', 'maxProcesses', 'idleMs', 'state'];
+const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'state'];
 const httpOnly: readonly string[] = ['headers', 'auth'];
 
 /** Written by the gateway on every request, by the protocol's or by HTTP's rules: nobody else can know their values. */
@@ -92,7 +93,7 @@ function httpBackend(draft: BackendDraft): HttpBackendConfig {
 }
 
 function stdioBackend(draft: BackendDraft, command: string, directory: string, limits: Limits): StdioBackendConfig {
-  const { name, args = [], env = {}, cwd, share = false } = draft;
+  const { name, args = [], env = {}, cwd, user, share = false } = draft;
   return {
     kind: 'stdio',
     name,
@@ -100,6 +101,7 @@ function stdioBackend(draft: BackendDraft, command: string, directory: string, l
     args: [...args],
     env: { ...env },
     ...(cwd === undefined ? {} : { cwd: resolve(directory, cwd) }),
+    ...(user === undefined ? {} : { user: String(user) }),
     share,
     maxProcesses: share ? 1 : (draft.maxProcesses ?? limits.processesPerBackend),
     idleMs: draft.idleMs ?? limits.processIdleMs,

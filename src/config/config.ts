@@ -66,6 +66,8 @@ export interface StdioBackendConfig {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute. Absent: the gateway's own. */
   readonly cwd?: string;
+  /** Name or number of the user that its processes run as. Absent: the gateway's own. */
+  readonly user?: string;
   /** One process for everybody, instead of one for each client session. */
   readonly share: boolean;
   readonly maxProcesses: number;

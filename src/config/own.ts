@@ -90,6 +90,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   args: shape.argumentList.optional(),
   env: shape.environment.optional(),
   cwd: shape.oneLine.optional(),
+  user: z.union([shape.oneLine, z.int().min(0)], { error: 'the name or number of a user of this machine' }).optional(),
   share: shape.flag.optional(),
   maxProcesses: shape.quantity(limitTable.processesPerBackend).optional(),
   idleMs: shape.quantity(limitTable.processIdleMs).optional(),

@@ -16,9 +16,16 @@ export const incoming = {
     400,
     INVALID_REQUEST,
     'Ambiguous JSON',
-    'Two members of one object have the same name (escaped twins count), or a string holds half a surrogate pair. Two readers could understand two things, so nobody reads it.',
+    'Two members of one object have the same name (escaped twins count), a member differs from a name of the protocol in case alone, or a string holds half a surrogate pair. Two readers could understand two things, so it is refused.',
   ),
   too_deep: row('client', 400, INVALID_REQUEST, 'Nested too deeply', 'Arrays and objects are nested beyond the limit.'),
+  too_many_members: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Too many members',
+    'The message itself, its `params` or its `_meta` has more than 1,024 members. What is in `arguments` is not counted.',
+  ),
   unsupported_mcp_batch: row(
     'client',
     400,

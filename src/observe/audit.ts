@@ -1,6 +1,6 @@
 /** One record for each decision. What a client sent is in it only where the config says so, and only redacted. */
 
-export interface AuditRecord {
+export interface AuditRecord extends RecordedParts {
   /** ISO 8601. */
   readonly time: string;
   readonly decision: 'allow' | 'deny';
@@ -23,6 +23,15 @@ export interface AuditRecord {
   readonly outcome?: AuditOutcome | undefined;
   readonly traceId?: string | undefined;
   readonly arguments?: unknown;
+}
+
+/** Of a request that names many things, which is one record all the same. Lists are the first few. */
+export interface RecordedParts {
+  readonly names?: readonly string[] | undefined;
+  /** How many there were, where `names` is not all of them. */
+  readonly nameCount?: number | undefined;
+  readonly deniedNames?: readonly string[] | undefined;
+  readonly deniedCount?: number | undefined;
 }
 
 /** `asked`: it needs input, and another round follows. */
@@ -50,13 +59,20 @@ export function auditedPrincipal(principal: {
 
 /** Where records go. Returns at once and never throws. */
 export interface Audit {
-  write(record: AuditRecord): void;
+  /** `reserved`: it has the room that `reserve` promised. */
+  write(record: AuditRecord, reserved?: boolean): void;
+  /** Promises room for one record that follows. False where it could not be written, as far as is known. */
+  reserve?(): boolean;
   /** After what was written is where it belongs, or the time is over. */
   close(withinMs: number): Promise<void>;
 }
 
+/** What becomes of requests that cannot be recorded. */
+export const auditFailures = ['allow', 'deny'] as const;
+
 export interface AuditSettings {
   readonly to: AuditTarget;
+  readonly onFailure: (typeof auditFailures)[number];
   readonly arguments?: AuditedArguments | undefined;
 }
 

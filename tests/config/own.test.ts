@@ -222,7 +222,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: protocol, command, args, env, cwd, share, maxProcesses, idleMs, state, url, headers, auth, transport, limits, disabled, profile
+  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, state, url, headers, auth, transport, limits, disabled, profile
   did you mean \`maxProcesses\`?`,
     },
     {

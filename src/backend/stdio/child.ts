@@ -10,6 +10,7 @@ import { type Line, LineReader } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes } from '../channel.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
+import { findAccount } from './account.ts';
 import { endInOrder } from './ending.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
@@ -20,6 +21,8 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Name or number; absent: the gateway's own. */
+  readonly user?: string;
 }
 
 export interface ChildLimits {
@@ -108,16 +111,20 @@ export class Child {
 
   /** Rejects with a Failure where the command cannot be started. */
   static start(options: ChildOptions): Promise<Child> {
-    const { command, args, env, cwd } = options.command;
+    const { command, args, env, cwd, user } = options.command;
     return new Promise((resolve, reject) => {
       const refuse = (cause: unknown): void =>
         reject(new Failure('backend_unavailable', { message: 'Backend process cannot be started', cause }));
       try {
+        const account = user === undefined ? undefined : findAccount(user);
+        if (user !== undefined && account === undefined) throw new Error(`this machine has no user ${user}`);
         const process_ = spawn(command, args, {
           ...ownGroup,
           stdio: ['pipe', 'pipe', 'pipe'],
-          env: childEnvironment(options.environment ?? process.env, env, process.platform),
+          env: childEnvironment(options.environment ?? process.env, env, process.platform, account),
           ...(cwd === undefined ? {} : { cwd }),
+          // Node also gives up the gateway's supplementary groups.
+          ...(account === undefined ? {} : { uid: account.uid, gid: account.gid }),
         });
         process_.once('error', refuse);
         process_.once('spawn', () => {

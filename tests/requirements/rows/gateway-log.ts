@@ -1,4 +1,4 @@
-/** The log: what it tells, how much of it, and that it is never in the way. */
+/** The log and the audit trail: what they tell, how much of it, and that they are never in the way. */
 import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
@@ -11,5 +11,22 @@ export const gatewayLog = {
   'gateway:log:closed-reader': held({
     spec: 'gateway',
     behaviour: 'A reader of stderr that goes away does not end the program.',
+  }),
+  'gateway:audit:one-record': held({
+    spec: 'gateway',
+    behaviour: 'A `subscriptions/listen` makes one audit record, with a bounded list of what it names.',
+  }),
+  'gateway:audit:fair-room': held({
+    spec: 'gateway',
+    behaviour:
+      'While audit records wait, no principal takes the room of others, and denied requests leave room for allowed ones.',
+  }),
+  'gateway:audit:told-once': held({
+    spec: 'gateway',
+    behaviour: 'Lost audit records are told in one log line for each interval, with their number.',
+  }),
+  'gateway:audit:on-failure-deny': held({
+    spec: 'gateway',
+    behaviour: 'With `audit.onFailure: deny` a request that cannot be recorded is refused by name.',
   }),
 } satisfies Record<string, Requirement>;
