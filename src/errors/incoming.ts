@@ -1,5 +1,5 @@
 /** What was sent cannot be read, or HTTP refuses it before the protocol begins. */
-import { type FailureRow, INVALID_REQUEST, PARSE, row } from './row.ts';
+import { type FailureRow, INTERNAL, INVALID_REQUEST, PARSE, row } from './row.ts';
 
 export const incoming = {
   // What was sent cannot be read.
@@ -43,6 +43,20 @@ export const incoming = {
 
   // HTTP refuses before the protocol begins.
   body_too_large: row('client', 413, INVALID_REQUEST, 'Body too large', 'The body is over the limit.'),
+  bodies_busy: row(
+    'gateway',
+    503,
+    INTERNAL,
+    'Too many bodies are being sent at once',
+    'Bodies that have not come to their end fill `limits.bodyBytesTotal`, or those of one address `limits.bodyBytesPerAddress`. Try again; behind a proxy, name it in `listen.trustedProxies`.',
+  ),
+  too_many_connections: row(
+    'gateway',
+    503,
+    INTERNAL,
+    'Too many connections',
+    'More than `limits.connectionsTotal`, or more of one address than `limits.connectionsPerAddress`. Behind a proxy, name it in `listen.trustedProxies`. Health paths are served all the same.',
+  ),
   headers_too_large: row('client', 431, INVALID_REQUEST, 'Headers too large', 'The headers are over the limit.'),
   request_timeout: row(
     'client',

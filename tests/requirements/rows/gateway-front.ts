@@ -92,6 +92,15 @@ export const gatewayFront = {
     spec: 'gateway',
     behaviour: 'A request with two `Host` headers is answered 400 (RFC 9112, 3.2).',
   }),
+  'gateway:http:bodies-bounded': held({
+    spec: 'gateway',
+    behaviour: 'Half-sent bodies of all clients, and of each address, are bounded in bytes; one more is answered 503.',
+  }),
+  'gateway:http:connections-bounded': held({
+    spec: 'gateway',
+    behaviour:
+      'Connections of all clients, and of each address, are bounded; one more is answered 503, and health paths are served on it.',
+  }),
   'gateway:http:body-too-large': held({
     spec: 'gateway',
     behaviour: 'A body over the limit is answered 413, without reading it to the end.',

@@ -50,6 +50,11 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'Sessions, processes that serve calls, and private answers are never shared between principals.',
   }),
+  'gateway:identity:headers-first': held({
+    spec: 'gateway',
+    behaviour:
+      'Identity is decided on headers: of a refused POST at most 64 KiB are read, only for the id to echo; the rest is thrown away.',
+  }),
   'gateway:identity:every-way': held({
     spec: 'gateway',
     behaviour:
