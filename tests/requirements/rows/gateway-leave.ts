@@ -135,6 +135,16 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'A rule holds for a thing under every name and spelling by which it could be asked for.',
   }),
+  'gateway:policy:readings': held({
+    spec: 'gateway',
+    behaviour:
+      'An address that parsers read in different ways is ambiguous: rules that deny apply to it, rules that allow do not.',
+  }),
+  'gateway:policy:types': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument of another type than the rule tests for is ambiguous: rules that deny apply, rules that allow do not.',
+  }),
   'gateway:policy:strict-profile': held({
     spec: 'gateway',
     behaviour: 'What a profile is strict about is refused before any rule, in audit mode too.',
