@@ -4,6 +4,7 @@ import { about } from './about.ts';
 import { AUDIT_CLOSE_MS, Leaves } from './assemble-leave.ts';
 import { Authority } from './authority.ts';
 import { createBackend } from './backend/create.ts';
+import { ProbeSlots } from './backend/probe-slots.ts';
 import { HttpRpcService } from './backend/rpc/service.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
@@ -134,11 +135,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
   });
+  const slots = new ProbeSlots(limits.probesAtOnce, clock);
   const makeBackend = (settings: BackendConfig): Backend => {
     const notes = backendNotes(settings.name, log, counters);
     const presented = connections.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes },
+      ...{ limits, clock, version: about.version, notes, slots },
       ...(presented && { presented }),
     });
     backend.onChange((state) => options.onBackendState?.(backend.name, state));

@@ -88,9 +88,10 @@ export interface Backend {
   onChange(listener: (state: BackendState) => void): () => void;
   /**
    * What the backend is, from the cache while that is fresh; probes otherwise. Rejects with a Failure, and at once while the
-   * backend is down: it is looked after in the background then. Concurrent callers share one probe.
+   * backend is down: it is looked after in the background then. Concurrent callers share one probe. With `legacy` it is found
+   * out first whether a modern backend speaks that era, too, where that is not known.
    */
-  discover(): Promise<Discovery>;
+  discover(wanted?: Era): Promise<Discovery>;
   /**
    * Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. `owner`:
    * the principal that a process counts for, where it needs one.

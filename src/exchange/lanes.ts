@@ -8,6 +8,7 @@ import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
 import type { Notification } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
 import type { Backends } from './backends.ts';
 import { Audience } from './bridge/audience.ts';
 import { canonical } from './bridge/canonical.ts';
@@ -90,8 +91,8 @@ export class Lanes {
     return this.#backends.of(name, principal)?.modern;
   }
 
-  async discover(name: string, principal: Principal): Promise<Discovery> {
-    return this.#backend(name, principal).discover();
+  async discover(name: string, principal: Principal, wanted?: Era): Promise<Discovery> {
+    return this.#backend(name, principal).discover(wanted);
   }
 
   async forModern(
@@ -209,7 +210,7 @@ export class Lanes {
     lost: (failure: Failure) => void,
   ): Promise<Lane> {
     const backend = this.#backend(name, session.principal);
-    const { eras } = await backend.discover();
+    const { eras } = await backend.discover('legacy');
     const mine = () => session.lanes.get(name);
     let opened: Promise<Lane> | undefined;
     const sink = session.laneSink(name, (failure) => {

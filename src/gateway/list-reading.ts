@@ -79,7 +79,7 @@ export class ListReading {
     const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
     return endpoint.backends.every((name) => {
       const discovery = this.#options.backends.of(name, reader.principal)?.lastDiscovery;
-      return known.has(name) || (discovery !== undefined && !offers(discovery.capabilities, row));
+      return known.has(name) || (discovery !== undefined && !offers(discovery, row));
     });
   }
 
@@ -110,7 +110,7 @@ export class ListReading {
     if (backend.state.state === 'down') return this.#missing(name, row, reader, backend.state.failure);
     let waitMs = limits.listWaitMs;
     if (discovery !== undefined && era !== undefined) {
-      if (!offers(discovery.capabilities, row)) return undefined;
+      if (!offers(discovery, row)) return undefined;
       const key = { backend: name, method: row.method, owner: reader.owner(era, name) };
       const fresh = shelf.fresh(key);
       if (fresh !== undefined) return fresh;
@@ -126,8 +126,9 @@ export class ListReading {
   async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
     const { clock, shelf } = this.#options;
     const list = async (): Promise<Part> => {
-      const { capabilities, eras } = await backend.discover();
-      if (!offers(capabilities, row)) return undefined;
+      const discovery = await backend.discover(reader.prefers);
+      const { eras } = discovery;
+      if (!offers(discovery, row)) return undefined;
       const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
       const key = { backend: backend.name, method: row.method, owner: reader.owner(era, backend.name) };
       return shelf.take(key, () => this.#read(backend.name, row, reader));

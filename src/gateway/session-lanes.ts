@@ -59,7 +59,7 @@ export class SessionLanes {
   /** A backend that wants consent first is there all the same: its client can be asked for it only in a session. */
   async #openOnly(session: Session, backend: string, permit: Permit): Promise<Discovery> {
     try {
-      const known = await this.#rooms.lanes.discover(backend, session.principal);
+      const known = await this.#rooms.lanes.discover(backend, session.principal, 'legacy');
       const lists = this.#rooms.lanes.listsFor(session, backend);
       // Its process is started for its first call.
       if (lists !== undefined) return lists.discoveryFor(session.client) ?? known;

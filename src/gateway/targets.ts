@@ -63,7 +63,7 @@ export class Targets {
   isOffered({ backends }: Endpoint, row: MethodRow): boolean {
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery === undefined || offers(discovery.capabilities, row)) return true;
+      if (discovery === undefined || offers(discovery, row)) return true;
     }
     return false;
   }
@@ -253,7 +253,7 @@ export class Targets {
     const having: string[] = [];
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery === undefined || !offers(discovery.capabilities, rows.resources)) continue;
+      if (discovery === undefined || !offers(discovery, rows.resources)) continue;
       if (having.push(name) > 1) break;
     }
     return having;

@@ -200,6 +200,16 @@ export const gatewayBackend = {
     spec: 'gateway',
     behaviour: 'A stdio backend whose process ends after `server/discover` is asked `initialize` in a fresh process.',
   }),
+  'gateway:backend:legacy-half': held({
+    spec: '2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions',
+    behaviour:
+      'A legacy client is served by the legacy half of a stdio backend whose `supportedVersions` names the modern era alone.',
+  }),
+  'gateway:backend:legacy-half-silence': held({
+    spec: 'gateway',
+    behaviour:
+      'Silence on `initialize` does not make a backend modern alone: it is asked again, at the latest with the first legacy session.',
+  }),
   'gateway:backend:probe-no-verdict': held({
     spec: 'gateway',
     behaviour: 'A network failure or a 401 says nothing about the era.',
