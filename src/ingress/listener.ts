@@ -222,6 +222,7 @@ class Listener {
     const { origin } = req.headers;
     const foreign = this.#origins.checkOrigin(origin);
     if (foreign === undefined) res.origin = origin;
+    else this.#shared.notes.originRefused(origin ?? '', foreign, this.#callers.of(req));
     const target = targetOf(req.url ?? '', req.headers.host);
     const malformed = malformedHost(req, target.host);
     if (malformed !== undefined) {

@@ -62,6 +62,10 @@ export class RecordingNotes implements IngressNotes {
     this.cuts += 1;
   }
 
+  originRefused(): void {
+    // Seen through the front: the harness of the gateway logs it.
+  }
+
   connectionRefused(): void {
     this.refusedConnections += 1;
   }

@@ -88,6 +88,11 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'What a backend asks for comes from the config, the environment or a file.',
   }),
+  'gateway:policy:case-twins': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument whose name differs in case alone from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
+  }),
   'gateway:policy:no-permit-no-byte': held({
     spec: 'gateway',
     behaviour: 'Without a permit not one byte goes to a backend.',
