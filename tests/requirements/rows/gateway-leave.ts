@@ -48,7 +48,7 @@ export const gatewayLeave = {
   }),
   'gateway:identity:no-sharing': held({
     spec: 'gateway',
-    behaviour: 'Sessions, processes and private answers are never shared between principals.',
+    behaviour: 'Sessions, processes that serve calls, and private answers are never shared between principals.',
   }),
   'gateway:identity:headers-first': held({
     spec: 'gateway',
