@@ -21,8 +21,8 @@ export interface Client {
   readonly isSilent?: true;
   /** A process for each step: only the first step of each method is taken. */
   readonly isSlow?: true;
-  /** In the short form every server is tried with it. */
-  readonly isReference?: true;
+  /** In the short form every server is tried with it, in this era. */
+  readonly referenceEra?: Era;
   /** Only in the long form. */
   readonly isLong?: true;
 }
@@ -55,7 +55,7 @@ export const CLIENT_ROWS: readonly Client[] = [
     transports: BOTH,
     driver: ts('ts-v1.ts'),
     methods: 'all',
-    isReference: true,
+    referenceEra: 'legacy',
   },
   {
     name: 'TypeScript SDK',
@@ -65,7 +65,7 @@ export const CLIENT_ROWS: readonly Client[] = [
     transports: BOTH,
     driver: ts('ts-v2.ts'),
     methods: 'all',
-    isReference: true,
+    referenceEra: 'modern',
   },
   {
     name: 'mcp (Python)',

@@ -97,10 +97,15 @@ export const DIFFERENCES: readonly Difference[] = [
       /^heard notifications\/(message|(tools|prompts|resources)\/list_changed)/.test(path),
   },
   {
-    id: 'refusal-data',
-    what: 'The gateway refuses a method that the server did not declare, and says which in `data`.',
-    because: 'Both parties MUST only use capabilities that were successfully negotiated.',
-    link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation',
-    isIt: ({ path, through }) => path.endsWith('.error.data') && JSON.stringify(through).includes('"method_not_found"'),
+    id: 'undeclared-method',
+    what:
+      'The gateway itself refuses a method that the server did not declare: with `data`, and for modern clients over HTTP with ' +
+      'status 404, which libraries show in their own way.',
+    because:
+      'If the server does not implement the requested RPC method, it MUST respond with `404 Not Found` and a JSON-RPC error with code `-32601`.',
+    link: `${MODERN}/basic/transports/streamable-http`,
+    isIt: ({ path, direct, through }, { client }) =>
+      (path.endsWith('.error.code') && client === 'modern' && direct === -32601 && through === undefined) ||
+      (/\.error\.(data|message)$/.test(path) && /method_not_found|method_removed/.test(JSON.stringify(through) ?? '')),
   },
 ];
