@@ -18,7 +18,9 @@ interface Some {
 
 function cellsOf(client: Client, server: Server, { eras = client.eras, fronts, backs }: Some): Cell[] {
   const some = client.transports.filter((front) => fronts === undefined || fronts.includes(front));
-  return (backs ?? backsOf(server)).flatMap((back) =>
+  // The run without the gateway needs a transport that both have.
+  const both = (backs ?? backsOf(server)).filter((back) => client.transports.includes(back));
+  return both.flatMap((back) =>
     eras.flatMap((era) => some.map((front): Cell => ({ client, era, front, server, back }))),
   );
 }

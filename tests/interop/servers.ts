@@ -137,6 +137,22 @@ export const SERVER_ROWS: readonly Server[] = [
   { ...go('go-sdk', '1.8.0', 'server-gosdk'), erasOverHttp: ['legacy'] },
   go('mcp-go', '1.2.1', 'server-mcpgo'),
   {
+    name: 'rmcp',
+    version: '3.8.0',
+    needs: 'rust',
+    eras: DUAL,
+    stdio: () => ({ command: built('rust', 'server-rmcp'), args: [] }),
+    steps: [
+      ...LISTS,
+      call('echo', { message: 'hello' }),
+      call('add', { a: 2, b: 40 }),
+      call('add', { a: 'two' }),
+      call('fail'),
+      ...MISTAKES,
+    ],
+    isLong: true,
+  },
+  {
     ...npm('server-everything', '2026.8.31', '@modelcontextprotocol/server-everything/dist/index.js', [
       call('echo', { message: 'hello' }),
       call('get-sum', { a: 2, b: 40 }),
