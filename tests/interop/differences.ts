@@ -9,6 +9,8 @@ export interface Pair {
   readonly client: 'legacy' | 'modern';
   /** The era that the client spoke with the server in the run without the gateway. */
   readonly direct: 'legacy' | 'modern';
+  /** The client's newest revision is 2024-11-05. */
+  readonly isOldest: boolean;
 }
 
 export interface Difference {
@@ -95,6 +97,19 @@ export const DIFFERENCES: readonly Difference[] = [
       isBridgedToModern(pair) &&
       through === undefined &&
       /^heard notifications\/(message|(tools|prompts|resources)\/list_changed)/.test(path),
+  },
+  {
+    id: 'older-revision',
+    what:
+      'A client of 2024-11-05 is not sent what its revision does not know: titles and structured content are left out, resource ' +
+      'links become text.',
+    because: 'Both parties MUST respect the negotiated protocol version.',
+    link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation',
+    isIt: ({ path, direct, through }, { isOldest }) =>
+      isOldest &&
+      ((/\.(title|structuredContent|outputSchema)$/.test(path) && through === undefined) ||
+        (path.endsWith('.error') && JSON.stringify(direct)?.includes('resource_link')) ||
+        (path.endsWith('.result') && direct === undefined && JSON.stringify(through)?.includes('resource links'))),
   },
   {
     id: 'undeclared-method',
