@@ -60,8 +60,9 @@ export function questionOf(key: string, { row, message: { bytes, params } }: Ask
 
 export function inputRequired(questions: readonly Question[], state: string): Raw {
   const requests = questions.flatMap(({ key, method, params }) => {
-    const head = `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)}`;
-    return params === undefined ? [`${head}}`] : [`${head},"params":`, params, '}'];
+    // Libraries read `params` even where the schema lets it be absent (`roots/list`).
+    const head = `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":`;
+    return params === undefined ? [`${head}{}}`] : [head, params, '}'];
   });
   const [first = '', ...rest] = requests;
   const members = [typeof first === 'string' ? first.slice(1) : first, ...rest];
