@@ -18,13 +18,6 @@ export const gatewayBridge = {
     behaviour:
       'A modern client is told `input_required` where its legacy backend asks, and its retry finishes the same call.',
   }),
-  'gateway:bridge:questions-have-params': held({
-    spec: '2026-07-28/basic/patterns/mrtr#inputrequests',
-    revisions: 'modern',
-    behaviour:
-      'Every input request that a modern client gets for a legacy backend has `params`, an empty object where the backend ' +
-      'sent none.',
-  }),
   'gateway:bridge:legacy-initialize': held({
     spec: 'gateway',
     revisions: 'legacy',
