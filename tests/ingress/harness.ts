@@ -171,6 +171,8 @@ export const limits: HttpLimits = {
   connectionsPerAddress: 1000,
   sseAfterMs: 1000,
   keepAliveMs: 15_000,
+  readerStallMs: 60_000,
+  slowReaderBytes: 64 * 1024 * 1024,
   outboxSoftBytes: 64 * 1024,
   outboxBytes: 512 * 1024,
 };
@@ -208,7 +210,7 @@ export async function start(options: StartOptions = {}): Promise<Running> {
     listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], trustedProxies: [], ...options.listen },
     endpoints: options.endpoints ?? [endpoint],
     gateway,
-    door: { document: () => undefined, keyHeader: () => undefined },
+    door: { document: () => undefined, keyHeader: () => undefined, hides: () => false, mayKnow: async () => undefined },
     limits: { ...limits, ...options.limits },
     ready: options.ready ?? (() => ({ ready: true, backends: {} })),
     notes,

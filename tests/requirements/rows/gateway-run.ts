@@ -40,6 +40,10 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: 'A stdio backend with `user` runs as that user, who cannot read the environment of the gateway.',
   }),
+  'gateway:run:readiness-names': held({
+    spec: 'gateway',
+    behaviour: '`/readyz` names backends to those who may come in; strangers learn whether the gateway is ready.',
+  }),
   'gateway:run:health-any-host': held({
     spec: 'gateway',
     behaviour: 'The health paths answer whatever the `Host` header says.',
