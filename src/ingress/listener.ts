@@ -192,6 +192,8 @@ class Listener {
       this.#server.once('error', reject);
       this.#server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
         this.#server.off('error', reject);
+        // What cannot be accepted is lost to its client alone.
+        this.#server.on('error', (error) => this.#shared.notes.fault(error));
         const { address, family, port: bound } = this.#server.address() as AddressInfo;
         const name = family === 'IPv6' ? `[${address}]` : address;
         resolve({
