@@ -1,18 +1,22 @@
 /** Policy, rates and the audit trail that a config describes. */
 
+import { createNames } from './catalog/names.ts';
 import type { View } from './catalog/view.ts';
 import type { Config } from './config/config.ts';
+import { digest } from './digest.ts';
 import type { Endpoint } from './exchange/arrival.ts';
 import type { Clock } from './exchange/clock.ts';
 import { Leave } from './gateway/leave/leave.ts';
 import { Records } from './gateway/leave/records.ts';
 import { UnmatchedNames } from './gateway/leave/unmatched.ts';
+import type { Principal } from './identity/principal.ts';
 import type { Audit, AuditTarget } from './observe/audit.ts';
 import { auditSink } from './observe/audit-sinks.ts';
 import { AuditWriter } from './observe/audit-writer.ts';
 import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
 import type { Log } from './observe/log.ts';
+import type { RefusalLog } from './observe/refusals.ts';
 import { compilePolicy } from './policy/compile.ts';
 import type { World } from './policy/match.ts';
 import { Rates } from './policy/rates.ts';
@@ -26,8 +30,14 @@ export interface LeaveOptions {
   readonly timeOfDay: () => number;
   /** The client reads our standard output: nothing else may be written there. */
   readonly stdoutIsProtocol: boolean;
+  readonly refusals: RefusalLog;
   /** Where records go, in the place of what the config says. */
   readonly audit?: Audit | undefined;
+}
+
+/** How the log names a principal. */
+export function shownPrincipal({ kind, subject, keyName }: Principal): string {
+  return subject ?? keyName ?? kind;
 }
 
 /** For the last records to reach their place: a disk that takes longer has failed. */
@@ -36,7 +46,16 @@ export const AUDIT_CLOSE_MS = 2_000;
 /** What rules can speak of. */
 export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'services'>): World {
   const { endpoints, backends, services } = config;
-  return { endpoints: endpoints.map(({ path }) => path), backends: [...backends, ...services].map(({ name }) => name) };
+  const names = createNames(
+    backends.map(({ name }) => name),
+    digest,
+  );
+  return {
+    endpoints: endpoints.map(({ path }) => path),
+    backends: [...backends, ...services].map(({ name }) => name),
+    encode: names.encode,
+    digest,
+  };
 }
 
 /** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */
@@ -95,6 +114,15 @@ export class Leaves {
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
       unmatched: names,
+      onDenied: (wish, failure) =>
+        options.refusals.tell({
+          failure,
+          endpoint: wish.endpoint.path,
+          principal: shownPrincipal(wish.principal),
+          action: wish.row.action,
+          backend: wish.backend === '' ? undefined : wish.backend,
+          name: wish.thing?.name,
+        }),
     });
     return { leave, rates, names, moved: this.#moved(config) };
   }

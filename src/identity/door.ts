@@ -4,7 +4,6 @@
 import { Failure } from '../errors.ts';
 import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
-import type { Carrier } from './credentials.ts';
 import { basesOf, type Guard, type Guarded } from './guard.ts';
 import {
   type MetadataRoute,
@@ -13,7 +12,7 @@ import {
   metadataRoutes,
   type ResourceMetadata,
 } from './metadata.ts';
-import type { Asked, Credentials, Operation, Principal } from './principal.ts';
+import type { Asked, Credentials, Operation, Presented, Principal } from './principal.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 
 export interface Entrance {
@@ -29,15 +28,28 @@ function pathsAt(path: string): readonly string[] {
   return ['mcp', 'sse', 'messages'].map((end) => path.replace(/mcp$/, end));
 }
 
+/** Somebody was not let in, for the log and the audit trail. */
+export interface RefusedEntry {
+  /** Of the endpoint. */
+  readonly path: string;
+  readonly failure: Failure;
+  /** Where it is known who it is, and the scopes do not suffice. */
+  readonly principal?: Principal | undefined;
+  /** For the address. */
+  readonly credentials: Credentials;
+}
+
 export class Door {
   #room: IdentityRoom;
+  readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
   /** What the address of some server asks of its callers. */
   #server: Guarded | undefined;
 
-  constructor(room: IdentityRoom) {
+  constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
     this.#room = room;
+    this.#onRefused = onRefused;
   }
 
   /**
@@ -86,13 +98,22 @@ export class Door {
   identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
-    return guard === undefined ? this.#nowhere(path, credentials) : this.#room.identity.identify(credentials, guard);
+    if (guard === undefined) return this.#nowhere(path, credentials);
+    const found = this.#room.identity.identify(credentials, guard);
+    if (found instanceof Promise) return found.then((late) => this.#noted(late, path, guard, credentials));
+    return this.#noted(found, path, guard, credentials);
+  }
+
+  #noted(found: Principal | Failure, path: string, { kind }: Guard, credentials: Presented): Principal | Failure {
+    if (found instanceof Failure && kind !== 'open') this.#onRefused({ path, failure: found, credentials });
+    return found;
   }
 
   /** Where there is no such server: strangers are told what they are told where there is one. */
-  async #nowhere(path: string, credentials: Carrier): Promise<Failure> {
+  async #nowhere(path: string, credentials: Presented): Promise<Failure> {
     const guard = this.#guardAt(path);
-    const who = guard && (await this.#room.identity.identify(credentials, guard));
+    if (guard === undefined) return new Failure('path_not_found');
+    const who = this.#noted(await this.#room.identity.identify(credentials, guard), path, guard, credentials);
     return who instanceof Failure ? who : new Failure('path_not_found');
   }
 
@@ -143,6 +164,7 @@ export class Door {
     const guard = this.#guards.get(path);
     if (guard === undefined || guard.kind === 'open') return undefined;
     const failure = guard.scopes.check(principal, operation);
+    if (failure !== undefined) this.#onRefused({ path, failure, principal, credentials });
     // Over stdio there is no HTTP to tell it in.
     if (credentials === 'local') return failure;
     const asked: Asked = { kind: operation.method === undefined ? 'other' : 'request', operation };

@@ -62,6 +62,10 @@ export class RecordingNotes implements IngressNotes {
     this.cuts += 1;
   }
 
+  originRefused(): void {
+    // Seen through the front: the harness of the gateway logs it.
+  }
+
   connectionRefused(): void {
     this.refusedConnections += 1;
   }
@@ -173,6 +177,7 @@ export const limits: HttpLimits = {
   keepAliveMs: 15_000,
   readerStallMs: 60_000,
   slowReaderBytes: 64 * 1024 * 1024,
+  requestsPerConnection: 1_000,
   outboxSoftBytes: 64 * 1024,
   outboxBytes: 512 * 1024,
 };
