@@ -184,11 +184,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const shelf = new Shelf(limits, () => clock.now());
   const hub = new Hub(backends, shelf, clock);
   const watch = (backend: string) => hub.watch(backend);
+  const late: ListsOptions['late'] = (backend, row, principal) => hub.late(backend, row, principal);
   const shown: ListsOptions['shown'] = (endpoint, row, principal) =>
     shownTo(inForce.now.leave, endpoint, row, principal);
   const read: ListsOptions['read'] = (endpoint, list, view) => leaves.read(endpoint, list, view);
   const cursors = createCursors(seal);
-  const lists = new Lists({ backends, shelf, watch, cursors, clock, limits, digest, warn, shown, read });
+  const lists = new Lists({ backends, shelf, watch, late, cursors, clock, limits, digest, warn, shown, read });
   const gateway: Spine = new Spine({
     limits,
     backends,

@@ -8,13 +8,14 @@ import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
-import { type CallPools, HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
 import { Pace } from './pace.ts';
 import { PersonalBackend } from './personal.ts';
 import type { ProbeSlots } from './probe-slots.ts';
+import { Slots } from './slots.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
 import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
@@ -40,22 +41,23 @@ export type Presented =
 
 export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
+  const calls = new Slots(options.limits, options.clock);
   if (config.kind === 'stdio') {
     const pace = paceOf(options);
-    return live(config, options, options.slots, pace, stdioConnector(config, options, pace));
+    return live(config, options, { probes: options.slots, calls }, pace, stdioConnector(config, options, pace));
   }
   const url = new URL(config.url);
   const pools = new HttpPools(url.origin, {
     connectMs: options.limits.connectMs,
     headerBytes: options.limits.headerBytes,
-    connections: HTTP_CONNECTIONS,
+    connections: options.limits.callsPerBackend + HTTP_HANDSHAKES,
     queue: HTTP_QUEUE,
     streams: HTTP_STREAMS,
   });
   const { presented } = options;
   // One principal's probe waits for no other's: the slots are for backends that start together.
-  const over = (used: CallPools, close: () => Promise<void>, slots?: ProbeSlots) =>
-    live(config, options, slots, paceOf(options), httpConnector(config, options, used, close));
+  const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) =>
+    live(config, options, { probes, calls }, paceOf(options), httpConnector(config, options, used, close));
   if (presented?.kind !== 'personal') {
     const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
     return over(used, () => pools.close(), options.slots);
@@ -77,7 +79,7 @@ function paceOf({ limits, random = Math.random }: CreateOptions): Pace {
 function live(
   config: BackendConfig,
   options: CreateOptions,
-  slots: ProbeSlots | undefined,
+  slots: { readonly probes: ProbeSlots | undefined; readonly calls: Slots },
   pace: Pace,
   connector: Connector,
 ): LiveBackend {
@@ -91,9 +93,11 @@ function live(
     notes,
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
+    isStateless: config.kind === 'stdio' && config.state === 'none',
     revisions: config.profile?.revisions,
     single: config.kind === 'stdio' && processesOf(config) === 1,
-    slots,
+    slots: slots.probes,
+    callSlots: slots.calls,
   });
 }
 
@@ -115,6 +119,7 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
     limits: {
       maxProcesses: processesOf(config),
       idleMs: config.idleMs,
+      isStateless: config.state === 'none',
       queue: POOL_QUEUE,
       waitMs: POOL_WAIT_MS,
     },
@@ -123,7 +128,8 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
   });
   return {
     transport: 'stdio',
-    connect: async (_era, sink, patienceMs) => new StdioChannel({ child: await pool.acquire(patienceMs), sink, notes }),
+    connect: async (_era, sink, patienceMs, owner) =>
+      new StdioChannel({ child: await pool.acquire(patienceMs, owner), sink, notes }),
     close: () => pool.close(),
   };
 }

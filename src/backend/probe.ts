@@ -45,8 +45,15 @@ export interface Probed {
   readonly way: Way;
   /** Goes on with the backend, where it is modern and nothing was said to it that would bind it to the other era. */
   readonly line: Line | undefined;
+  /** A process that was initialized: whoever gets it ends it. */
+  readonly session?: LegacySession | undefined;
   /** Whether a modern backend speaks the legacy era too; absent where it is no modern one. */
   readonly half?: Half;
+}
+
+export interface LegacySession {
+  readonly line: Line;
+  readonly agreement: Agreement;
 }
 
 /** A server that refuses a revision and names another is asked once more, in that one. */
@@ -82,7 +89,9 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         const initialized = await initialize(visit, options, question);
         if ('discovery' in initialized) {
           const { discovery } = initialized;
-          return { discovery, half: halfSaid(discovery, options), way, line: undefined };
+          const session = visit.handOver(way);
+          kept = session !== undefined;
+          return { discovery, half: halfSaid(discovery, options), way, line: undefined, session };
         }
         // Others say nothing and exit with the next line that they read: those on the Python SDK 1.3 to 1.6.
         if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
@@ -184,6 +193,14 @@ class Visit {
     this.#session = agreement;
   }
 
+  /** The process and what was agreed with it. Undefined where there is no process, or nothing was agreed. */
+  handOver({ transport }: Way): LegacySession | undefined {
+    const agreement = this.#session;
+    if (transport !== 'stdio' || agreement === undefined) return undefined;
+    this.#session = undefined;
+    return { line: this.line, agreement };
+  }
+
   /** Politely: the backend may count its sessions. */
   endSession(): void {
     void this.#forget();
@@ -246,14 +263,16 @@ function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
 
 async function initializeAfresh(way: Way, line: Line, options: ProbeOptions): Promise<Probed> {
   const visit = new Visit(line);
+  let session: LegacySession | undefined;
   try {
     const initialized = await initialize(visit, options, undefined);
     if ('failure' in initialized) {
       throw way.transport === 'sse' ? initialized.failure : understoodNothing(initialized.failure);
     }
-    return { discovery: initialized.discovery, way, line: undefined };
+    session = visit.handOver(way);
+    return { discovery: initialized.discovery, way, line: undefined, session };
   } finally {
-    visit.leave();
+    if (session === undefined) visit.leave();
   }
 }
 

@@ -89,7 +89,7 @@ export class LegacyCalls {
 
   #reader(session: Session, principal: Principal): Reader {
     const hold: Reader['hold'] = (permit, backend, row) => this.#lanes.laneFor(session, backend, permit, row);
-    return readerForSession(session, hold, principal);
+    return readerForSession(session, this.#rooms.lanes, hold, principal);
   }
 
   async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {

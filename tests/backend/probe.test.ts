@@ -198,7 +198,8 @@ describe('a probe over stdio', () => {
     expect((await probing).discovery.eras).toEqual(['legacy']);
     expect(connector.log).toEqual([['server/discover'], ['initialize']]);
     await settleDown();
-    expect(connector.open).toBe(0);
+    expect(connector.open).toBe(1);
+    expect((await probing).session?.line.channel).toBe(connector.channels[1]);
   });
 
   test('a process that ends whatever it is asked is not started a third time', async () => {
