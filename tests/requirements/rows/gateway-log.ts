@@ -40,7 +40,8 @@ export const gatewayLog = {
   }),
   'gateway:log:backend-states': held({
     spec: 'gateway',
-    behaviour: 'The log tells when a backend starts, is ready, or is down, with the cause and its last lines of stderr.',
+    behaviour:
+      'The log tells when a backend starts, is ready, or is down, with the cause and its last lines of stderr.',
   }),
   'gateway:log:format': held({
     spec: 'gateway',
