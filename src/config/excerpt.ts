@@ -46,7 +46,7 @@ const harmless: readonly { readonly at: readonly string[]; readonly keys: readon
   { at: ['audit'], keys: ['to', 'maxBytes', 'keep', 'onFailure'] },
   { at: ['store'], keys: ['dir'] },
   { at: ['limits'], keys: ['*'] },
-  { at: ['log'], keys: ['level'] },
+  { at: ['log'], keys: ['level', 'format'] },
 ];
 /** Of an address, only this: keys are in paths and queries often enough, and a slip makes them part of the host. */
 const scheme = /^["']?[A-Za-z][A-Za-z0-9+.-]*:\/\//;
