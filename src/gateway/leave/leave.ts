@@ -113,6 +113,11 @@ export class Leave {
     }
   }
 
+  /** A response that no server request waits for goes nowhere, and is in the trail. */
+  dropped(unasked: Unasked): void {
+    this.#parts.records?.refused(unasked, this.#parts.generation, 'unasked_response');
+  }
+
   /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
   may(wish: Wish): Permit | undefined {
     const verdict = decide(questionOf(wish), this.#parts.policy);
