@@ -1,26 +1,4 @@
-// Bundles the command line and the demo server: one file each loads in half the time of the module tree (docs/decisions).
 // Usage: node scripts/build.js [folder]
-import { readFileSync, rmSync } from 'node:fs';
-import { build } from 'esbuild';
+import { bundle } from './bundle.js';
 
-const outdir = process.argv[2] ?? 'dist';
-const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-rmSync(outdir, { recursive: true, force: true });
-await build({
-  entryPoints: { main: 'src/main.ts', demo: 'src/demo/main.ts' },
-  outdir,
-  bundle: true,
-  splitting: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  sourcemap: true,
-  logLevel: 'warning',
-  // A package is either bundled or a dependency, never both. Only native code has to be a dependency: `lmdb`, which is
-  // loaded when a file store is opened.
-  external: Object.keys(dependencies),
-  // Some dependencies are CommonJS and call require() for node's own modules.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
-  },
-});
+await bundle(process.argv[2] ?? 'dist');

@@ -9,12 +9,14 @@ import type { Clock } from './exchange/clock.ts';
 import { Leave } from './gateway/leave/leave.ts';
 import { Records } from './gateway/leave/records.ts';
 import { UnmatchedNames } from './gateway/leave/unmatched.ts';
+import type { Principal } from './identity/principal.ts';
 import type { Audit, AuditTarget } from './observe/audit.ts';
 import { auditSink } from './observe/audit-sinks.ts';
 import { AuditWriter } from './observe/audit-writer.ts';
 import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
 import type { Log } from './observe/log.ts';
+import type { RefusalLog } from './observe/refusals.ts';
 import { compilePolicy } from './policy/compile.ts';
 import type { World } from './policy/match.ts';
 import { Rates } from './policy/rates.ts';
@@ -28,8 +30,14 @@ export interface LeaveOptions {
   readonly timeOfDay: () => number;
   /** The client reads our standard output: nothing else may be written there. */
   readonly stdoutIsProtocol: boolean;
+  readonly refusals: RefusalLog;
   /** Where records go, in the place of what the config says. */
   readonly audit?: Audit | undefined;
+}
+
+/** How the log names a principal. */
+export function shownPrincipal({ kind, subject, keyName }: Principal): string {
+  return subject ?? keyName ?? kind;
 }
 
 /** For the last records to reach their place: a disk that takes longer has failed. */
@@ -106,6 +114,15 @@ export class Leaves {
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
       unmatched: names,
+      onDenied: (wish, failure) =>
+        options.refusals.tell({
+          failure,
+          endpoint: wish.endpoint.path,
+          principal: shownPrincipal(wish.principal),
+          action: wish.row.action,
+          backend: wish.backend === '' ? undefined : wish.backend,
+          name: wish.thing?.name,
+        }),
     });
     return { leave, rates, names, moved: this.#moved(config) };
   }

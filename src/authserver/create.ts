@@ -84,7 +84,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     provider,
     registrations,
     authorizations: new Authorizations(records, time, callers),
-    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers }),
+    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers, refused: outside.refused }),
     accounts: new Accounts({ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
     warn,

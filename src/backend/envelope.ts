@@ -32,24 +32,32 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
   const token = request.progress ? id : undefined;
   addModern(meta, revision, client.info, capabilitiesMember(client.capabilities.raw), request.logLevel, token);
   meta.push('}');
-  if (round === undefined) return withMeta(message, id, meta);
+  if (round === undefined && member(message.params, 'task') === undefined) return withMeta(message, id, meta);
   const set: Record<string, Raw> = { _meta: concat(meta) };
-  if (round.inputResponses !== undefined) set.inputResponses = round.inputResponses;
-  if (round.requestState !== undefined) set.requestState = round.requestState;
-  return withMembers(message, id, set);
+  if (round?.inputResponses !== undefined) set.inputResponses = round.inputResponses;
+  if (round?.requestState !== undefined) set.requestState = round.requestState;
+  return withMembers(message, id, set, round === undefined ? isTask : ofRoundsOrTask);
 }
 
 /** Rounds are a modern thing: towards a legacy backend the answers travel as responses, and never as parameters. */
 export function legacyRequest(request: CallRequest, id: string): Buffer {
   const { message } = request;
   const meta = legacyMeta(request, id);
-  const rounds = message.params?.members.some(({ key }) => ofRounds(key)) === true;
-  if (rounds) return withMembers(message, id, meta === undefined ? {} : { _meta: meta });
+  const stripped = message.params?.members.some(({ key }) => ofRoundsOrTask(key)) === true;
+  if (stripped) return withMembers(message, id, meta === undefined ? {} : { _meta: meta }, ofRoundsOrTask);
   return meta === undefined ? withId(message, id) : withMeta(message, id, [meta]);
 }
 
-function ofRounds(key: string): boolean {
-  return key === 'inputResponses' || key === 'requestState';
+/**
+ * Tasks are not carried, and no backend was told of a client that has them. A request that wants one is then an ordinary one:
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-support-and-handling
+ */
+function isTask(key: string): boolean {
+  return key === 'task';
+}
+
+function ofRoundsOrTask(key: string): boolean {
+  return key === 'inputResponses' || key === 'requestState' || isTask(key);
 }
 
 /** Undefined where the message can keep what it has. */
@@ -144,7 +152,12 @@ function metaPlace(params: ObjectSpan, meta: ObjectSpan | undefined): Place {
 
 const noParams: ObjectSpan = { start: 0, end: 0, members: [] };
 
-function withMembers(message: Request, id: string, set: Readonly<Record<string, Raw>>): Buffer {
+function withMembers(
+  message: Request,
+  id: string,
+  set: Readonly<Record<string, Raw>>,
+  drop: (key: string) => boolean,
+): Buffer {
   const { bytes, params = noParams } = message;
-  return withBody(message, id, [rewrite(bytes, params, { drop: ofRounds, set })]);
+  return withBody(message, id, [rewrite(bytes, params, { drop, set })]);
 }

@@ -26,6 +26,7 @@ import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
 import type { BackendNotes } from './notes.ts';
 import type { CallHost, Ending, RunningCall } from './running.ts';
+import type { Slots } from './slots.ts';
 
 export interface LegacyLimits {
   /** How long `initialize` may take: the process may have to be unpacked first. */
@@ -43,6 +44,7 @@ export interface LegacyOptions {
   /** Which may be spoken; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
   readonly health: Witness;
+  readonly slots?: Slots | undefined;
   /** The lane is closed or lost, and its channel is gone. */
   ended(lane: LegacyLane): void;
 }
@@ -58,6 +60,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly notes: BackendNotes;
   readonly health: Witness;
   readonly channel: Channel;
+  readonly slots: Slots | undefined;
   readonly #ids: Ids;
   readonly #options: LegacyOptions;
   readonly #sink: LaneSink;
@@ -92,6 +95,14 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
   }
 
+  /** Goes on with a session that was opened already. */
+  static adopt(line: Line, agreement: Agreement, sink: LaneSink, options: LegacyOptions): LegacyLane {
+    const lane = new LegacyLane(line, sink, options);
+    lane.#agreement = agreement;
+    line.attach(lane);
+    return lane;
+  }
+
   private constructor(line: Line, sink: LaneSink, options: LegacyOptions) {
     this.channel = line.channel;
     this.#ids = line.ids;
@@ -100,6 +111,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     this.deadlines = options.deadlines;
     this.notes = options.notes;
     this.health = options.health;
+    this.slots = options.slots;
     this.#asks = new AskBook({
       asksPerSession: options.limits.asksPerSession,
       notes: options.notes,
@@ -117,6 +129,19 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     return this.channel.streamPerRequest && !this.#asksElsewhere;
   }
 
+  get isIdle(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.channel.keepWhile?.(wanted);
+  }
+
+  /** The gateway is itself the client, and is ready. */
+  begin(): void {
+    this.#sendInitialized(ownInitialized);
+  }
+
   get headers(): Headers {
     return this.#agreement?.headers ?? {};
   }
@@ -126,9 +151,9 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     return this.#agreement?.sessionId !== undefined || !this.channel.streamPerRequest;
   }
 
-  call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
+  call({ holder }: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
-    const call = new LegacyCall(this, request, sink, id);
+    const call = new LegacyCall(this, request, sink, id, holder);
     const refusal = this.#over ?? this.#refusal();
     if (refusal !== undefined) {
       call.refuse(refusal);

@@ -74,7 +74,12 @@ export interface StdioBackendConfig {
   readonly share: boolean;
   readonly maxProcesses: number;
   readonly idleMs: number;
+  /** What a process keeps between the calls of a session. `none`: it may be given up as soon as it is idle. */
+  readonly state: ProcessState;
 }
+
+export const processStates = ['session', 'none'] as const;
+export type ProcessState = (typeof processStates)[number];
 
 export interface HttpBackendConfig {
   readonly kind: 'http';

@@ -61,6 +61,8 @@ export const limitTable = {
   refusedBodyMs: time(2 * s, 10, 'bodyMs'),
   /** Requests that one session may have unanswered. An agent that fans out has dozens. */
   inFlightPerSession: count(256, 1, 100_000),
+  /** Requests of one connection whose answers are still due, one behind the other. Clients send the next one when they have the answer, or open another connection. */
+  requestsPerConnection: count(32, 1, 100_000),
   /** From the opening of a stream of HTTP+SSE until its client has a session. Clients initialize at once; who does not holds a socket that no limit of sessions counts. */
   initializeMs: time(30 * s, 100),
 
@@ -113,18 +115,28 @@ export const limitTable = {
   lineBytes: bytes(64 * MiB, 4 * KiB),
   /** How long a backend may think about what era it is of. Silence means legacy. */
   probeMs: time(5 * s, 10),
+  /** Backends that are probed for the first time at once. More of them, started together on two cores, do not answer within `probeMs`. */
+  probesAtOnce: count(8, 1, 1000),
+  /** How long a modern backend may think about `initialize`, where it is not known whether it speaks the legacy era too and a legacy client has come. Half of what clients give `initialize`. */
+  legacyHalfMs: time(30 * s, 10),
   /** A backend is upgraded seldom, but it is: what we know about its era gets old. */
   probeAgeMs: time(10 * min, 1 * s),
   /** Attempts in a row that did not reach a backend, until it counts as down and callers are refused at once. One may have been cut by a restart; after a few nobody should have to try. A probe counts for all of them: it is nobody's work, and has time of its own. */
   downAfter: count(3, 1, 1000),
+  /** Calls that one backend is given at once: as many as a node server serves without trouble, and over HTTP each has a connection. One principal alone may use all of them. */
+  callsPerBackend: count(256, 1, 10_000),
+  /** Calls that wait for one of these, principals in turn. Where that is full, whoever has most in it gives way to others. */
+  queuedPerBackend: count(1024, 0, 100_000),
+  /** How long a call waits for its turn. Clients give a call a minute. */
+  queueMs: time(30 * s, 10),
   /** Attempts to take up a cut stream again without any progress in between. */
   reconnects: count(5, 0, 1000),
 
   // Many backends behind one endpoint
   /** How long `initialize` and `server/discover` wait for backends of which nothing is known yet. A local server is there by then; what comes later is told by a list change. */
   discoverWaitMs: time(3 * s, 0),
-  /** How long a merged list waits for one backend; it is then without that one's entries, and says so. */
-  listWaitMs: time(10 * s, 10),
+  /** How long a merged list waits for one backend; it is then without that one's entries, says so, and the client is told when they are there. Clients that look whether a server works give it less than ten seconds. */
+  listWaitMs: time(5 * s, 10),
   /** A legacy backend does not say how long its list is good. One that tells of changes is believed for so long. */
   listGoodMs: time(5 * min, 0),
   /** One that does not is asked again after so long. */

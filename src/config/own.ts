@@ -8,6 +8,7 @@ import {
   httpTransports,
   logLevels,
   namings,
+  processStates,
   type ServiceConfig,
 } from './config.ts';
 import { readBackendAuth } from './credentials.ts';
@@ -93,6 +94,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   share: shape.flag.optional(),
   maxProcesses: shape.quantity(limitTable.processesPerBackend).optional(),
   idleMs: shape.quantity(limitTable.processIdleMs).optional(),
+  state: shape.choice(processStates).optional(),
   url: shape.httpAddress.optional(),
   headers: shape.headerMap.optional(),
   auth: z.unknown().optional(),

@@ -47,13 +47,18 @@ export class SessionLinks {
     const kind = changedList(notification.method);
     if (kind !== undefined) {
       this.#rooms.shelf.changed(backend, kind.lists, sessionOwner(this.#session));
-      if (this.#stopHearing !== undefined) this.#changes.changed(kind);
+      this.changed(kind);
       return undefined;
     }
     if (notification.method !== 'notifications/resources/updated') return notification;
     const uri = textMember(notification.bytes, notification.params, 'uri');
     const address = uri === undefined ? undefined : distinguished(backend, uri);
     return address !== undefined && this.#subscriptions.has(address) ? withUri(notification, address) : notification;
+  }
+
+  /** A list of one of its backends is another than before. */
+  changed(kind: ListKind): void {
+    if (this.#stopHearing !== undefined) this.#changes.changed(kind);
   }
 
   /** A session upstream was lost, and with it what it would have told. */

@@ -11,6 +11,7 @@ import { distinguished, readDistinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backends } from '../exchange/backends.ts';
+import type { Principal } from '../identity/principal.ts';
 import type { Thing } from '../policy/question.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
@@ -50,20 +51,31 @@ interface Subject {
   readonly named?: Named;
 }
 
+/** A name that no backend has, for the log and the audit trail. */
+export interface UnknownName {
+  readonly endpoint: Endpoint;
+  readonly row: MethodRow;
+  readonly name: string;
+  readonly principal: Principal;
+  readonly failure: Failure;
+}
+
 export class Targets {
   readonly #backends: Backends;
   readonly #lists: Lists;
+  readonly #onUnknown: (unknown: UnknownName) => void;
 
-  constructor(backends: Backends, lists: Lists) {
+  constructor(backends: Backends, lists: Lists, onUnknown: (unknown: UnknownName) => void = () => undefined) {
     this.#backends = backends;
     this.#lists = lists;
+    this.#onUnknown = onUnknown;
   }
 
   /** False where it is known of every backend behind the endpoint that it has no such method. */
   isOffered({ backends }: Endpoint, row: MethodRow): boolean {
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery === undefined || offers(discovery.capabilities, row)) return true;
+      if (discovery === undefined || offers(discovery, row)) return true;
     }
     return false;
   }
@@ -71,12 +83,26 @@ export class Targets {
   /** Throws, or rejects with, a Failure where nobody behind the endpoint has such a thing. */
   find(endpoint: Endpoint, row: MethodRow, message: Request, reader: Reader): Target | Promise<Target> {
     const subject = subjectOf(row, message);
-    const origin =
-      subject.list === 'tools' || subject.list === 'prompts'
-        ? this.#named(endpoint, subject, reader)
-        : this.#located(endpoint, subject, reader);
+    let origin: Origin | Promise<Origin>;
+    try {
+      origin =
+        subject.list === 'tools' || subject.list === 'prompts'
+          ? this.#named(endpoint, subject, reader)
+          : this.#located(endpoint, subject, reader);
+    } catch (error) {
+      return this.#refused(error, endpoint, row, subject, reader);
+    }
     if (!(origin instanceof Promise)) return this.#target(endpoint, row, message, subject, origin, reader);
-    return origin.then((found) => this.#target(endpoint, row, message, subject, found, reader));
+    return origin.then(
+      (found) => this.#target(endpoint, row, message, subject, found, reader),
+      (error: unknown) => this.#refused(error, endpoint, row, subject, reader),
+    );
+  }
+
+  #refused(error: unknown, endpoint: Endpoint, row: MethodRow, { name }: Subject, { principal }: Reader): never {
+    if (error instanceof Failure && error.row.blame === 'client')
+      this.#onUnknown({ endpoint, row, name, principal, failure: error });
+    throw error;
   }
 
   #named(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
@@ -253,7 +279,7 @@ export class Targets {
     const having: string[] = [];
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery === undefined || !offers(discovery.capabilities, rows.resources)) continue;
+      if (discovery === undefined || !offers(discovery, rows.resources)) continue;
       if (having.push(name) > 1) break;
     }
     return having;

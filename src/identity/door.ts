@@ -6,7 +6,7 @@ import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
 import { basesOf, type Guard, type Guarded } from './guard.ts';
 import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
-import type { Asked, Credentials, Operation, Principal } from './principal.ts';
+import type { Asked, Credentials, Operation, Presented, Principal } from './principal.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 
 export interface Entrance {
@@ -15,13 +15,26 @@ export interface Entrance {
   readonly identity: GuardSettings;
 }
 
+/** Somebody was not let in, for the log and the audit trail. */
+export interface RefusedEntry {
+  /** Of the endpoint. */
+  readonly path: string;
+  readonly failure: Failure;
+  /** Where it is known who it is, and the scopes do not suffice. */
+  readonly principal?: Principal | undefined;
+  /** For the address. */
+  readonly credentials: Credentials;
+}
+
 export class Door {
   #room: IdentityRoom;
+  readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
 
-  constructor(room: IdentityRoom) {
+  constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
     this.#room = room;
+    this.#onRefused = onRefused;
   }
 
   /**
@@ -70,7 +83,14 @@ export class Door {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
     if (guard === undefined) return new Failure('path_not_found');
-    return this.#room.identity.identify(credentials, guard);
+    const found = this.#room.identity.identify(credentials, guard);
+    if (found instanceof Promise) return found.then((late) => this.#noted(late, path, guard, credentials));
+    return this.#noted(found, path, guard, credentials);
+  }
+
+  #noted(found: Principal | Failure, path: string, { kind }: Guard, credentials: Presented): Principal | Failure {
+    if (found instanceof Failure && kind !== 'open') this.#onRefused({ path, failure: found, credentials });
+    return found;
   }
 
   /** How a failure of `identify` is told to whoever asked for that. */
@@ -90,6 +110,7 @@ export class Door {
     const guard = this.#guards.get(path);
     if (guard === undefined || guard.kind === 'open') return undefined;
     const failure = guard.scopes.check(principal, operation);
+    if (failure !== undefined) this.#onRefused({ path, failure, principal, credentials });
     // Over stdio there is no HTTP to tell it in.
     if (credentials === 'local') return failure;
     const asked: Asked = { kind: operation.method === undefined ? 'other' : 'request', operation };

@@ -8,6 +8,9 @@ export interface Presented {
   readonly rawHeaders: readonly string[];
   /** As it stands in the request line. */
   readonly url?: string | undefined;
+  /** Whence it came, for the log and the audit trail. */
+  readonly socket?: { readonly remoteAddress?: string | undefined } | undefined;
+  readonly headersDistinct?: Readonly<Record<string, string[] | undefined>> | undefined;
 }
 
 /** `all` is whoever holds the config in hand: nobody could withhold a scope from them. */

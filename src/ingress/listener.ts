@@ -60,6 +60,8 @@ export interface HttpLimits extends OutboxLimits, BodyBudgetLimits, ConnectionLi
   readonly refusedBodyMs: number;
   readonly sseAfterMs: number;
   readonly keepAliveMs: number;
+  /** Requests of one connection whose answers are still due. */
+  readonly requestsPerConnection: number;
 }
 
 export interface HttpServer {
@@ -90,7 +92,9 @@ export function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 /** The youngest answer on a connection. */
 const latest = Symbol('latest answer');
-type TrackedSocket = Duplex & { [latest]?: HttpAnswer };
+/** How many answers of a connection are still due. */
+const due = Symbol('answers due');
+type TrackedSocket = Duplex & { [latest]?: HttpAnswer; [due]?: number };
 
 class Listener {
   readonly #options: HttpOptions;
@@ -193,8 +197,9 @@ class Listener {
   /** Nothing that a client sends may get past this, least of all as an exception. */
   #enter(req: IncomingMessage, res: HttpAnswer): void {
     this.#open.add(res);
-    res.whenGone(() => this.#left(res));
     const socket: TrackedSocket = req.socket;
+    socket[due] = (socket[due] ?? 0) + 1;
+    res.whenGone(() => this.#left(res, socket));
     socket[latest] = res;
     // Queued behind an earlier answer of the same connection (pipelining): such a one is not told when the connection ends.
     if (res.socket === null) socket.once('close', () => res.leave());
@@ -208,9 +213,16 @@ class Listener {
 
   /** Path and method, Origin and Host, preflight, identity. Size, time and shape are checked by whoever reads the body. */
   #pass(req: IncomingMessage, res: HttpAnswer): void {
+    const { [due]: answersDue = 0 }: TrackedSocket = req.socket;
+    if (answersDue > this.#options.limits.requestsPerConnection) {
+      const message = 'Too many requests on one connection before their answers (requestsPerConnection)';
+      respondFailure(res, new Failure('too_many_requests', { message }), { era: res.era });
+      return;
+    }
     const { origin } = req.headers;
     const foreign = this.#origins.checkOrigin(origin);
     if (foreign === undefined) res.origin = origin;
+    else this.#shared.notes.originRefused(origin ?? '', foreign, this.#callers.of(req));
     const target = targetOf(req.url ?? '', req.headers.host);
     const malformed = malformedHost(req, target.host);
     if (malformed !== undefined) {
@@ -277,8 +289,9 @@ class Listener {
     }
   }
 
-  #left(res: HttpAnswer): void {
+  #left(res: HttpAnswer, socket: TrackedSocket): void {
     this.#open.delete(res);
+    socket[due] = (socket[due] ?? 1) - 1;
     if (this.#open.size === 0) this.#onIdle?.();
   }
 

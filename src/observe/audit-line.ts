@@ -64,6 +64,7 @@ export function auditLine(record: AuditRecord): string {
     `,"generation":${record.generation},"principal":${principalText(record.principal)}` +
     member('revision', record.revision) +
     member('endpoint', record.endpoint) +
+    member('address', record.address) +
     member('backend', record.backend) +
     member('action', record.action) +
     nameText(record.name) +

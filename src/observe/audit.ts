@@ -14,6 +14,8 @@ export interface AuditRecord extends RecordedParts {
   readonly principal: AuditedPrincipal;
   readonly revision?: string | undefined;
   readonly endpoint: string;
+  /** Of the client, where it is not known who it is. */
+  readonly address?: string | undefined;
   readonly backend?: string | undefined;
   /** Absent where it was refused before anybody knew what it was. */
   readonly action?: string | undefined;
@@ -44,6 +46,9 @@ export interface AuditedPrincipal {
   readonly clientId?: string | undefined;
   readonly key?: string | undefined;
 }
+
+/** Credentials were refused. */
+export const unknownPrincipal: AuditedPrincipal = { kind: 'unknown' };
 
 /** Named one by one: claims may hold what nobody wants in a file. */
 export function auditedPrincipal(principal: {

@@ -18,6 +18,9 @@ const INTERVAL_MS = 60_000;
 /** Kinds that are told apart in an interval. More of them, from as many addresses, are told together. */
 const KINDS = 256;
 
+/** The key of everything beyond that. No reason is empty. */
+const OTHERS = '';
+
 interface Kind {
   readonly level: LogLevel;
   readonly text: string;
@@ -42,8 +45,8 @@ export class CoalescedLog {
       known.facts = facts;
       return;
     }
-    if (this.#kinds.size >= (this.#options.kinds ?? KINDS) && key !== text) {
-      this.tell(level, text, {}, text, count);
+    if (this.#kinds.size >= (this.#options.kinds ?? KINDS) && key !== OTHERS) {
+      this.tell(level, OTHERS, {}, 'more events like these came from many sources', count);
       return;
     }
     this.#options.log[level](facts, text);

@@ -1,9 +1,12 @@
 /** What the edges noticed and survived: counted always, logged where a person could do something about it. */
 import { randomUUID } from 'node:crypto';
 import type { BackendNotes } from '../backend/notes.ts';
+import { systemClock } from '../clock.ts';
 import type { IngressNotes } from '../ingress/notes.ts';
+import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
+import { RefusalLog } from './refusals.ts';
 
 export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
   let noisy = false;
@@ -47,6 +50,7 @@ function refusedHosts(log: Log): (host: string) => void {
 }
 
 export function ingressNotes(log: Log, counters: Counters): IngressNotes {
+  const refusals = new RefusalLog(new CoalescedLog({ log, after: (ms, action) => systemClock.after(ms, action) }));
   const logHost = refusedHosts(log);
   let isFull = false;
   return {
@@ -58,6 +62,10 @@ export function ingressNotes(log: Log, counters: Counters): IngressNotes {
     hostRefused: (host) => {
       counters.count('ingress.refused.host_not_allowed');
       logHost(host);
+    },
+    originRefused: (origin, failure, address) => {
+      counters.count('ingress.refused.origin_not_allowed');
+      refusals.tell({ failure, origin, address });
     },
     connectionRefused: () => {
       counters.count('ingress.refused.too_many_connections');

@@ -2,6 +2,7 @@
  * Tests of single arguments. What is ambiguous (`failed`) never opens anything: a value of another type than the rule's, an
  * address that two parsers read in two ways, a list of which some items pass.
  */
+import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
 import { type Address, readAddress } from './addresses.ts';
 import { NameSet } from './names.ts';
@@ -23,7 +24,8 @@ export function compileTests(tests: Readonly<Record<string, ArgumentTest>>, effe
     if (!isObject(values)) return 'failed';
     let failed = false;
     for (const { name, test } of compiled) {
-      const outcome = test(Object.hasOwn(values, name) ? values[name] : undefined);
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
+      const outcome = hasOther(values, name) ? 'failed' : test(value);
       if (outcome === 'no') return 'no';
       if (outcome === 'failed') failed = true;
     }

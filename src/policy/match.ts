@@ -1,6 +1,7 @@
 /** One rule, made ready: whether it applies to a question. Who it is about was found out before. */
 import type { ThingKind } from './actions.ts';
 import { compileTests, type TestArguments } from './arguments.ts';
+import { areConfusable } from './case-twins.ts';
 import { hasHints } from './hints.ts';
 import { NameSet } from './names.ts';
 import { agreed, applies, type Outcome, OutcomeSet, strongest } from './outcome.ts';
@@ -136,6 +137,7 @@ function ofCondition(effect: Effect, condition: Condition, inquiry: Inquiry): Ou
   // Whatever is not known yet, it cannot hold.
   for (const need of condition.needs) if (cannotBe(effect, need, inquiry)) return 'no';
   if (!inquiry.complete && reads.has('arguments')) return 'maybe';
+  if (reads.has('arguments') && areConfusable(condition.arguments, inquiry.arguments)) return 'failed';
   if (inquiry.kind !== undefined && inquiry.name === undefined && (reads.has('name') || reads.has('annotations'))) {
     return 'maybe';
   }

@@ -24,3 +24,28 @@ export function takenFor(folds: Folds, name: string): string | undefined {
   const word = folds.get(folded(name));
   return word === name ? undefined : word;
 }
+
+/** The names of an object by what they fold to; undefined where there are several. */
+export type FoldedNames = ReadonlyMap<string, string | undefined>;
+
+const foldedNames = new WeakMap<object, FoldedNames>();
+
+/** Kept as long as the object is: many rules look at the same arguments. */
+export function foldedNamesOf(object: object): FoldedNames {
+  const kept = foldedNames.get(object);
+  if (kept !== undefined) return kept;
+  const names = new Map<string, string | undefined>();
+  for (const name of Object.keys(object)) {
+    const fold = folded(name);
+    names.set(fold, names.has(fold) ? undefined : name);
+  }
+  foldedNames.set(object, names);
+  return names;
+}
+
+/** Whether the object has another member that a reader may take for the one of that name, beside it or in its place. */
+export function hasOther(object: object, name: string): boolean {
+  const names = foldedNamesOf(object);
+  const fold = folded(name);
+  return names.has(fold) && names.get(fold) !== name;
+}

@@ -65,6 +65,7 @@ export async function serve({
         },
       },
       warn: () => undefined,
+      refused: () => undefined,
       outwardFetch: () => Promise.reject(new Error('nothing is fetched here')),
       userFileAt: () => ({ stamp: () => text, read: () => text }),
     },

@@ -51,6 +51,7 @@ function configOf(transport: 'http' | 'stdio', era: string): BackendConfig {
     share: false,
     maxProcesses: 4,
     idleMs: 60_000,
+    state: 'session',
   };
 }
 

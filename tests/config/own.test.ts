@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../src/config/limits.ts';
 import { complaintsAbout, configOf, errorOf, load } from './loading.ts';
 
-const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
+const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000, state: 'session' };
 const lenient = { batches: 'deny', accept: 'lenient', elicitation: 'any', toolNames: 'any' };
 const withoutBatches = ['2024-11-05', '2025-06-18', '2025-11-25', '2026-07-28'];
 const open = { kind: 'open' };
@@ -231,7 +231,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, url, headers, auth, transport, limits, disabled, profile
+  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, state, url, headers, auth, transport, limits, disabled, profile
   did you mean \`maxProcesses\`?`,
     },
     {

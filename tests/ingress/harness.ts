@@ -62,6 +62,10 @@ export class RecordingNotes implements IngressNotes {
     this.cuts += 1;
   }
 
+  originRefused(): void {
+    // Seen through the front: the harness of the gateway logs it.
+  }
+
   connectionRefused(): void {
     this.refusedConnections += 1;
   }
@@ -171,6 +175,7 @@ export const limits: HttpLimits = {
   connectionsPerAddress: 1000,
   sseAfterMs: 1000,
   keepAliveMs: 15_000,
+  requestsPerConnection: 1_000,
   outboxSoftBytes: 64 * 1024,
   outboxBytes: 512 * 1024,
 };

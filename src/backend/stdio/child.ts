@@ -96,6 +96,9 @@ export class Child {
   #resolveGone: () => void = nothing;
   #resolveEnded: (failure: Failure | undefined) => void = nothing;
   #sink: ChildSink | undefined;
+  #wanted: (() => boolean) | undefined;
+  #hasAnswered = false;
+  #onRest: (() => void) | undefined;
   #used = false;
   #lastActive: number;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
@@ -181,6 +184,29 @@ export class Child {
     return this.#sink?.busy() ?? false;
   }
 
+  /** Whether it is to go on although nothing happens. */
+  get kept(): boolean {
+    return this.#wanted?.() ?? false;
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.#wanted = wanted;
+  }
+
+  /** Whether it ever answered anything. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
+  /** Called when nobody waits for it any more. */
+  onRest(action: () => void): void {
+    this.#onRest = action;
+  }
+
+  rested(): void {
+    this.#onRest?.();
+  }
+
   /** When something last went to or came from it. */
   get lastActive(): number {
     return this.#lastActive;
@@ -244,7 +270,10 @@ export class Child {
       this.#options.notes.noise('stdout', excerpt(line));
       return;
     }
-    for (const message of messages) this.#sink?.message(message);
+    for (const message of messages) {
+      if (message.kind === 'result' || message.kind === 'error') this.#hasAnswered = true;
+      this.#sink?.message(message);
+    }
   }
 
   /** A child that closed its output answers nobody any more, whether it ends or not. */

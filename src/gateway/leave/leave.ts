@@ -19,7 +19,7 @@ import { Denial, type Ruling } from '../../policy/ruling.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { valueAt } from '../../wire/values.ts';
 import { PartsTrail } from './parts.ts';
-import type { DecisionTrail, Records, Unasked } from './records.ts';
+import type { DecisionTrail, EarlyRefusal, Records, Unasked } from './records.ts';
 import { Denied, denied, limited } from './refusals.ts';
 import type { UnmatchedNames } from './unmatched.ts';
 import { type Grant, questionOf, type Wish } from './wish.ts';
@@ -37,6 +37,8 @@ export interface LeaveParts {
   readonly profiles: ReadonlyMap<string, BackendProfile>;
   /** Absent: no rule names anything. */
   readonly unmatched?: UnmatchedNames | undefined;
+  /** For the log. */
+  readonly onDenied?: ((wish: Wish, failure: Failure) => void) | undefined;
 }
 
 /** Whom something is shown to, and where. */
@@ -73,20 +75,20 @@ export class Leave {
     if (thing?.kind === 'tool' && thing.name !== undefined) {
       const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
       if (hard !== undefined)
-        throw refused(records, wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
+        throw this.#refused(records, wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
     const question = questionOf(wish);
     const verdict = decide(question, policy);
     if (verdict instanceof Denial) {
-      records?.denied(wish, verdict.ruling, verdict.reason);
+      this.#refused(records, wish, verdict.ruling, verdict.failure);
       throw denied(verdict, wish);
     }
     const ruling = verdict.ruling ?? this.#unruled();
     const admission = rates?.admit(question);
-    if (admission instanceof Excess) throw refused(records, wish, ruling, limited(admission));
+    if (admission instanceof Excess) throw this.#refused(records, wish, ruling, limited(admission));
     if (records?.reserve() === false) {
       admission?.release();
-      throw refused(records, wish, ruling, new Denied('audit_unavailable'));
+      throw this.#refused(records, wish, ruling, new Denied('audit_unavailable'));
     }
     const recorded = records?.allowed(wish, ruling);
     if (admission === undefined && recorded === undefined) return { permit: verdict, leave: this };
@@ -118,6 +120,11 @@ export class Leave {
     this.#parts.records?.refused(unasked, this.#parts.generation, 'unasked_response');
   }
 
+  /** For what was refused before policy was asked: credentials, and names that no backend has. */
+  recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
+    this.#parts.records?.early({ ...refusal, generation: this.#parts.generation });
+  }
+
   /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
   may(wish: Wish): Permit | undefined {
     const verdict = decide(questionOf(wish), this.#parts.policy);
@@ -145,14 +152,13 @@ export class Leave {
     const hard =
       (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
       (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
-    if (hard !== undefined) return refused(records, wish, this.#unruled(), hard);
+    if (hard !== undefined) return this.#refused(records, wish, this.#unruled(), hard);
     const verdict = decide(questionOf(wish), policy);
     if (verdict instanceof Denial) {
-      records?.denied(wish, verdict.ruling, verdict.reason);
-      return verdict.failure;
+      return this.#refused(records, wish, verdict.ruling, verdict.failure);
     }
     const ruling = verdict.ruling ?? this.#unruled();
-    if (records?.reserve() === false) return refused(records, wish, ruling, new Failure('audit_unavailable'));
+    if (records?.reserve() === false) return this.#refused(records, wish, ruling, new Failure('audit_unavailable'));
     records?.allowed(wish, ruling)({ outcome: 'asked' });
     return undefined;
   }
@@ -211,9 +217,10 @@ export class Leave {
   #unruled(): Ruling {
     return { generation: this.#parts.generation, rules: [] };
   }
-}
 
-function refused<F extends Failure>(records: DecisionTrail | undefined, wish: Wish, ruling: Ruling, failure: F): F {
-  records?.denied(wish, ruling, failure.reason);
-  return failure;
+  #refused<F extends Failure>(records: DecisionTrail | undefined, wish: Wish, ruling: Ruling, failure: F): F {
+    records?.denied(wish, ruling, failure.reason);
+    this.#parts.onDenied?.(wish, failure);
+    return failure;
+  }
 }

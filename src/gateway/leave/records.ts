@@ -9,6 +9,7 @@ import {
   type AuditRecord,
   auditedPrincipal,
   type RecordedParts,
+  unknownPrincipal,
 } from '../../observe/audit.ts';
 import { type Recorded, recordArguments } from '../../observe/audit-redact.ts';
 import type { Ruling } from '../../policy/ruling.ts';
@@ -25,6 +26,13 @@ export interface DecisionTrail {
   denied(wish: Wish, ruling: Ruling, reason: string): void;
   /** After `reserve`. What to call when it is over. */
   allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void;
+}
+
+export interface EarlyRefusal
+  extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'action' | 'name' | 'traceId'> {
+  readonly reason: string;
+  /** Absent where the credentials were refused. */
+  readonly principal?: Principal | undefined;
 }
 
 interface Started {
@@ -61,17 +69,19 @@ export class Records implements DecisionTrail {
   /** A form that the profile does not have. */
   refused({ principal, endpoint, message }: Unasked, generation: number, reason: string): void {
     const row = message !== undefined && 'method' in message ? methodRow(message.method) : undefined;
+    const action = row?.action;
+    this.early({ reason, generation, principal, endpoint: endpoint.path, action, traceId: traceOf(message) });
+  }
+
+  /** What was refused before policy was asked. */
+  early({ principal, ...refused }: EarlyRefusal): void {
     this.#options.audit.write({
       time: this.#written(this.#options.timeOfDay()),
       decision: 'deny',
-      reason,
       rules: [],
-      generation,
-      principal: this.#principal(principal),
-      endpoint: endpoint.path,
-      action: row?.action,
+      ...refused,
+      principal: principal === undefined ? unknownPrincipal : this.#principal(principal),
       outcome: 'denied',
-      traceId: traceOf(message),
     });
   }
 

@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { call, echo, refusal, request, result, text } from '../harness/behind.ts';
-import { send, until } from '../harness/client.ts';
+import { type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { agreed, discovered, legacyBackend, modernBackend, type Script, type Turn } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess, type StdioScript, type StdioTurn } from '../harness/stdio-backend.ts';
-import { leftAlone, startBeforeProcess, unavailable } from './setup.ts';
+import { answered, leftAlone, startBeforeProcess, unavailable } from './setup.ts';
 
 const kinds = (received: readonly { message: { method?: string } | undefined; http: string }[]) =>
   received.map(({ message, http }) => message?.method ?? http);
@@ -156,13 +156,13 @@ describe('a stdio backend that server/discover breaks', verifies('gateway:backen
   const limits = { probeMs: 50, restartMinMs: 1 };
   const sampling = { messages: [], maxTokens: 1 };
   const sampled = { role: 'assistant', content: { type: 'text', text: 'yes' }, model: 'm' };
+  const calls = new Map<StdioTurn['process'], Json>();
   const asking: StdioScript = {
-    'tools/call': (turn) =>
-      turn.process.say(request(`ask-${turn.message.id}`, 'sampling/createMessage', { ...sampling })),
-    response: (turn) => {
-      const id = Number(String(turn.message.id).slice('ask-'.length));
-      turn.process.say(result(id, text(turn.message.result.content.text)));
+    'tools/call': (turn) => {
+      calls.set(turn.process, turn.message.id);
+      turn.process.say(request('ask', 'sampling/createMessage', sampling));
     },
+    response: (turn) => turn.process.say(result(calls.get(turn.process), text(turn.message.result.content.text))),
   };
 
   it.each(endpoints)(
@@ -186,13 +186,13 @@ describe('a stdio backend that server/discover breaks', verifies('gateway:backen
       const backend = await broken(asking);
       const gateway = await startBeforeProcess(backend, { limits });
       const capabilities = { sampling: {} };
-      const first = (await send(at(gateway), modern({ id: 1, method: 'tools/call', params, capabilities }))).json();
+      const first = answered(await send(at(gateway), modern({ id: 1, method: 'tools/call', params, capabilities })));
       const { inputRequests, requestState } = first.result;
       const [key = ''] = Object.keys(inputRequests);
       expect(inputRequests[key]).toMatchObject({ method: 'sampling/createMessage' });
       const answers = { ...params, inputResponses: { [key]: sampled }, requestState };
       const retried = await send(at(gateway), modern({ id: 2, method: 'tools/call', params: answers, capabilities }));
-      expect(retried.json()).toMatchObject(result(2, text('yes')));
+      expect(answered(retried)).toMatchObject(result(2, text('yes')));
     },
   );
 

@@ -3,6 +3,10 @@ import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
 export const gatewayFront = {
+  'gateway:front:pipelining': held({
+    spec: 'gateway',
+    behaviour: 'Requests on one connection beyond the limit of answers still due are refused with 429.',
+  }),
   'gateway:era:meta-is-modern': held({
     spec: '2026-07-28/basic/versioning#compatibility-matrix',
     revisions: 'modern',

@@ -48,7 +48,7 @@ export const gatewayLeave = {
   }),
   'gateway:identity:no-sharing': held({
     spec: 'gateway',
-    behaviour: 'Sessions, processes and private answers are never shared between principals.',
+    behaviour: 'Sessions, processes that serve calls, and private answers are never shared between principals.',
   }),
   'gateway:identity:headers-first': held({
     spec: 'gateway',
@@ -87,6 +87,11 @@ export const gatewayLeave = {
   'gateway:identity:backend-secrets': held({
     spec: 'gateway',
     behaviour: 'What a backend asks for comes from the config, the environment or a file.',
+  }),
+  'gateway:policy:case-twins': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument whose name differs in case alone from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
   }),
   'gateway:policy:no-permit-no-byte': held({
     spec: 'gateway',

@@ -29,4 +29,13 @@ export const gatewayLog = {
     spec: 'gateway',
     behaviour: 'With `audit.onFailure: deny` a request that cannot be recorded is refused by name.',
   }),
+  'gateway:log:refusals': held({
+    spec: 'gateway',
+    behaviour:
+      'Refused credentials, origins, names and denied requests are log lines, coalesced by address or principal, without secrets.',
+  }),
+  'gateway:audit:refusals': held({
+    spec: 'gateway',
+    behaviour: 'Refused credentials and unknown names are audit records, with the address where there is no principal.',
+  }),
 } satisfies Record<string, Requirement>;
