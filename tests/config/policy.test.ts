@@ -236,11 +236,12 @@ describe('audit', () => {
 
   test('is read', () => {
     expect(read('backends: {}\n')).toEqual({ audit: undefined, problems: [] });
-    expect(read('audit: { to: stdout }\n').audit).toEqual({ to: { kind: 'stdout' } });
+    expect(read('audit: { to: stdout }\n').audit).toEqual({ to: { kind: 'stdout' }, onFailure: 'allow' });
     expect(
       read("audit: { to: logs/a.jsonl, maxBytes: 1MiB, keep: 2, arguments: { of: ['*'], redact: [a.b] } }\n").audit,
     ).toEqual({
       to: { kind: 'file', path: '/project/logs/a.jsonl', maxBytes: 1024 * 1024, keep: 2 },
+      onFailure: 'allow',
       arguments: { of: ['*'], redact: [...usualSecrets, 'a.b'], maxBytes: 4096 },
     });
   });
