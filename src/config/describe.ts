@@ -34,7 +34,7 @@ export function describeConfig(config: Config): string {
     section('policy', config.policy === undefined ? ['none: everything is allowed'] : explain(config.policy)),
     ...(config.rates.length === 0 ? [] : [section('rates', config.rates.map(explainRate))]),
     section('audit', audited(config)),
-    section('log', [`level ${config.log.level}`]),
+    section('log', [`level ${config.log.level}, format ${config.log.format}`]),
     section('seal', sealing(config)),
   ];
   return sections.join('\n');

@@ -27,7 +27,7 @@ const harmless: readonly { readonly at: readonly string[]; readonly keys: readon
   { at: ['policy'], keys: ['mode', 'open'] },
   { at: ['policy', 'rules'], keys: ['id', 'effect', 'mode', 'what'] },
   { at: ['limits'], keys: ['*'] },
-  { at: ['log'], keys: ['level'] },
+  { at: ['log'], keys: ['level', 'format'] },
 ];
 /** Of an address, only this: keys are in paths and queries often enough, and a slip makes them part of the host. */
 const scheme = /^["']?[A-Za-z][A-Za-z0-9+.-]*:\/\//;

@@ -93,7 +93,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     ...(identity.authServer === undefined ? {} : { authServer: identity.authServer }),
     store: { dir: reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
-    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
+    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info', format: reading.log?.format ?? 'auto' },
     watch: reading.watch ?? true,
     seal: key === undefined ? {} : { key },
   };

@@ -79,7 +79,7 @@ describe('the command line', () => {
       { overrides },
     );
     expect(config.listen).toMatchObject({ host: '::1', port: 0 });
-    expect(config.log).toEqual({ level: 'debug' });
+    expect(config.log).toEqual({ level: 'debug', format: 'auto' });
   });
 
   test('is checked like the file, and together with it', () => {
@@ -155,7 +155,7 @@ policy
 audit
   none: no decision is recorded
 log
-  level info
+  level info, format auto
 seal
   the key of the config`);
     expect(said).not.toContain('s3cr3t');
@@ -201,7 +201,7 @@ policy
 audit
   none: no decision is recorded
 log
-  level info
+  level info, format auto
 seal
   a key made at start`);
   });

@@ -38,7 +38,7 @@ describe('bascule.yaml', () => {
         limits: defaultLimits,
         identity: nobody,
         rates: [],
-        log: { level: 'info' },
+        log: { level: 'info', format: 'auto' },
         store: { dir: '/project/.bascule' },
         watch: true,
         seal: {},
@@ -86,7 +86,7 @@ limits:
   bodyBytes: 1MiB
   drainMs: 2.5 s
   rounds: 3
-log: { level: debug }
+log: { level: debug, format: text }
 watch: false
 seal: { key: 0123456789abcdef0123456789abcdef }
 `;
@@ -166,7 +166,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       identity: nobody,
       rates: [],
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
-      log: { level: 'debug' },
+      log: { level: 'debug', format: 'text' },
       store: { dir: '/project/.bascule' },
       watch: false,
       seal: { key: '0123456789abcdef0123456789abcdef' },

@@ -19,10 +19,12 @@ export interface Client {
   readonly methods: readonly string[] | 'all';
   /** It cannot answer what servers ask: tools that ask are left out of the script. */
   readonly isSilent?: true;
+  /** Its newest revision is 2024-11-05. */
+  readonly isOldest?: true;
   /** A process for each step: only the first step of each method is taken. */
   readonly isSlow?: true;
-  /** In the short form every server is tried with it. */
-  readonly isReference?: true;
+  /** In the short form every server is tried with it, in this era. */
+  readonly referenceEra?: Era;
   /** Only in the long form. */
   readonly isLong?: true;
 }
@@ -55,7 +57,7 @@ export const CLIENT_ROWS: readonly Client[] = [
     transports: BOTH,
     driver: ts('ts-v1.ts'),
     methods: 'all',
-    isReference: true,
+    referenceEra: 'legacy',
   },
   {
     name: 'TypeScript SDK',
@@ -65,7 +67,7 @@ export const CLIENT_ROWS: readonly Client[] = [
     transports: BOTH,
     driver: ts('ts-v2.ts'),
     methods: 'all',
-    isReference: true,
+    referenceEra: 'modern',
   },
   {
     name: 'mcp (Python)',
@@ -75,6 +77,7 @@ export const CLIENT_ROWS: readonly Client[] = [
     transports: ['stdio'],
     driver: python('mcp-1.6.0', 'python_mcp1.py'),
     methods: 'all',
+    isOldest: true,
   },
   {
     name: 'mcp (Python)',

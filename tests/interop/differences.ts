@@ -9,6 +9,8 @@ export interface Pair {
   readonly client: 'legacy' | 'modern';
   /** The era that the client spoke with the server in the run without the gateway. */
   readonly direct: 'legacy' | 'modern';
+  /** The client's newest revision is 2024-11-05. */
+  readonly isOldest: boolean;
 }
 
 export interface Difference {
@@ -97,10 +99,28 @@ export const DIFFERENCES: readonly Difference[] = [
       /^heard notifications\/(message|(tools|prompts|resources)\/list_changed)/.test(path),
   },
   {
-    id: 'refusal-data',
-    what: 'The gateway refuses a method that the server did not declare, and says which in `data`.',
-    because: 'Both parties MUST only use capabilities that were successfully negotiated.',
+    id: 'older-revision',
+    what:
+      'A client of 2024-11-05 is not sent what its revision does not know: titles and structured content are left out, resource ' +
+      'links become text.',
+    because: 'Both parties MUST respect the negotiated protocol version.',
     link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation',
-    isIt: ({ path, through }) => path.endsWith('.error.data') && JSON.stringify(through).includes('"method_not_found"'),
+    isIt: ({ path, direct, through }, { isOldest }) =>
+      isOldest &&
+      ((/\.(title|structuredContent|outputSchema)$/.test(path) && through === undefined) ||
+        (path.endsWith('.error') && JSON.stringify(direct)?.includes('resource_link')) ||
+        (path.endsWith('.result') && direct === undefined && JSON.stringify(through)?.includes('resource links'))),
+  },
+  {
+    id: 'undeclared-method',
+    what:
+      'The gateway itself refuses a method that the server did not declare: with `data`, and for modern clients over HTTP with ' +
+      'status 404, which libraries show in their own way.',
+    because:
+      'If the server does not implement the requested RPC method, it MUST respond with `404 Not Found` and a JSON-RPC error with code `-32601`.',
+    link: `${MODERN}/basic/transports/streamable-http`,
+    isIt: ({ path, direct, through }, { client }) =>
+      (path.endsWith('.error.code') && client === 'modern' && direct === -32601 && through === undefined) ||
+      (/\.error\.(data|message)$/.test(path) && /method_not_found|method_removed/.test(JSON.stringify(through) ?? '')),
   },
 ];

@@ -176,5 +176,6 @@ function directEra(cell: Cell): Era {
 
 function pairOf(cell: Cell): Pair {
   const client = cell.era === 'auto' ? 'modern' : cell.era;
-  return { client, direct: erasOf(cell).includes(client) ? client : 'legacy' };
+  const direct = erasOf(cell).includes(client) ? client : 'legacy';
+  return { client, direct, isOldest: cell.client.isOldest ?? false };
 }

@@ -56,7 +56,7 @@ const go: Recipe = {
 
 const rust: Recipe = {
   folder: 'rust',
-  pins: [join(HERE, 'rust')],
+  pins: ['Cargo.toml', 'src'].map((path) => join(HERE, 'rust', path)),
   install: async (into) => {
     const from = ['--path', join(HERE, 'rust')];
     await run('cargo', ['install', '--quiet', '--root', into, '--target-dir', join(into, 'target'), ...from], into);

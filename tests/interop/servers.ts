@@ -26,8 +26,8 @@ export interface Server {
   readonly steps: readonly Step[];
   /** Files that have to be in its working directory. */
   readonly files?: Readonly<Record<string, string>>;
-  /** In the short form every client is tried with it. */
-  readonly isReference?: true;
+  /** In the short form every client is tried with it, over this transport. */
+  readonly referenceBack?: 'stdio' | 'http';
   /** Only in the long form. */
   readonly isLong?: true;
 }
@@ -117,7 +117,7 @@ export const SERVER_ROWS: readonly Server[] = [
       eras: DUAL,
       transports: BOTH,
     }),
-    isReference: true,
+    referenceBack: 'http',
   },
   python('FastMCP', '2.14.7', {
     venv: 'fastmcp-2',
@@ -137,6 +137,22 @@ export const SERVER_ROWS: readonly Server[] = [
   { ...go('go-sdk', '1.8.0', 'server-gosdk'), erasOverHttp: ['legacy'] },
   go('mcp-go', '1.2.1', 'server-mcpgo'),
   {
+    name: 'rmcp',
+    version: '3.8.0',
+    needs: 'rust',
+    eras: DUAL,
+    stdio: () => ({ command: built('rust', 'server-rmcp'), args: [] }),
+    steps: [
+      ...LISTS,
+      call('echo', { message: 'hello' }),
+      call('add', { a: 2, b: 40 }),
+      call('add', { a: 'two' }),
+      call('fail'),
+      ...MISTAKES,
+    ],
+    isLong: true,
+  },
+  {
     ...npm('server-everything', '2026.8.31', '@modelcontextprotocol/server-everything/dist/index.js', [
       call('echo', { message: 'hello' }),
       call('get-sum', { a: 2, b: 40 }),
@@ -155,7 +171,7 @@ export const SERVER_ROWS: readonly Server[] = [
       { method: 'logging/setLevel', params: { level: 'error' } },
     ]),
     http: (port) => ({ command: process.execPath, args: [everything, 'streamableHttp'], env: { PORT: String(port) } }),
-    isReference: true,
+    referenceBack: 'stdio',
   },
   {
     ...npm('server-filesystem', '2026.8.31', '@modelcontextprotocol/server-filesystem/dist/index.js', [
@@ -192,6 +208,7 @@ export const SERVER_ROWS: readonly Server[] = [
   {
     ...npm('context7-mcp', '4.1.1', '@upstash/context7-mcp/dist/index.js', [call('resolve-library-id', { wrong: 1 })]),
     stdio: () => ({ command: process.execPath, args: [npmFile('@upstash/context7-mcp/dist/index.js')] }),
+    eras: DUAL,
   },
   {
     ...npm('playwright-mcp', '0.0.83', '@playwright/mcp/cli.js', [call('browser_navigate', { wrong: 1 })]),
@@ -216,7 +233,7 @@ export const SERVER_ROWS: readonly Server[] = [
     ...pypi(
       'mcp-server-sqlite',
       '2025.4.25',
-      ['mcp_server_sqlite', '--db-path', ':memory:'],
+      [],
       [
         call('list_tables'),
         call('read_query', { query: 'SELECT 1 AS one' }),
@@ -225,5 +242,12 @@ export const SERVER_ROWS: readonly Server[] = [
         { method: 'resources/read', params: { uri: 'memo://insights' } },
       ],
     ),
+    // It does not run on version 2 of the SDK.
+    needs: { venv: 'python-v1' },
+    eras: ['legacy'],
+    stdio: (workdir) => ({
+      command: bin('python-v1', 'python'),
+      args: ['-c', 'import mcp_server_sqlite; mcp_server_sqlite.main()', '--db-path', join(workdir, 'test.db')],
+    }),
   },
 ];

@@ -150,7 +150,10 @@ export interface Served {
 /** `bascule serve` on a port of its own, once it listens. */
 export async function serve(args: readonly string[] = [], options: ProgramOptions = {}): Promise<Served> {
   const program = start(['serve', ...args, '--port', '0'], options);
-  const [, origin = ''] = await program.says(/^Bascule \S+ {2}(http:\/\/[^/\s]+)\//m);
+  const [, shown = '', listening] = await program.says(
+    /^Bascule \S+ {2}(https?:\/\/[^/\s]+)\/\S*(?: {2}\(listening on (\S+)\))?\n/m,
+  );
+  const origin = listening ?? shown;
   return {
     program,
     origin,

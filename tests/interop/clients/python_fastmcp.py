@@ -59,11 +59,22 @@ def requests(client):
     return lambda method, params: methods[method](params)
 
 
+def shown_by(client):
+    if not hasattr(client, "server_capabilities"):  # version 2
+        return client.initialize_result
+    return {
+        "protocolVersion": client.protocol_version,
+        "capabilities": client.server_capabilities,
+        "serverInfo": client.server_info,
+        "instructions": client.instructions,
+    }
+
+
 @asynccontextmanager
 async def connect(job, hear):
     era = {"mode": "legacy" if job["era"] == "legacy" else "auto"} if "mode" in signature(Client.__init__).parameters else {}
     async with Client(target_of(job["target"]), **handlers(job, hear), **era) as client:
-        yield client.initialize_result, requests(client)
+        yield shown_by(client), requests(client)
 
 
 drive(connect)

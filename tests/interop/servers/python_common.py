@@ -1,5 +1,10 @@
 """What every Python library writes in the same way: tools, a prompt, a resource and a template."""
 
+import asyncio
+
+# Some versions send progress on another HTTP stream than the result: without a pause it comes after the result.
+PAUSE_S = 0.1
+
 
 def offer(server, Context):
     @server.tool()
@@ -22,6 +27,7 @@ def offer(server, Context):
         """Counts, with progress."""
         for done in range(1, to + 1):
             await ctx.report_progress(done, to)
+            await asyncio.sleep(PAUSE_S)
         return f"counted to {to}"
 
     @server.tool()
@@ -30,6 +36,7 @@ def offer(server, Context):
         await ctx.debug("a debug message")
         await ctx.info("an info message")
         await ctx.warning("a warning")
+        await asyncio.sleep(PAUSE_S)
         return "logged"
 
     @server.prompt()
