@@ -105,7 +105,7 @@ bascule.yaml:2:1: unknown key \`x\`
     const host = '0.0.0.0';
     expect(errorOf(() => loadConfig({ ...among({}), overrides: { host } })).format()).toBe(
       `command line: others could reach this address, and nobody would ask who they are
-  expected 127.0.0.1, ::1 or localhost; or \`openToNetwork: true\` to allow it all the same`,
+  expected 127.0.0.1, ::1 or localhost; or \`--open-to-network\` to allow it all the same`,
     );
     const { config } = loadConfig({ ...among({}), overrides: { host, openToNetwork: true } });
     expect(config.listen).toMatchObject({ host, openToNetwork: true });
