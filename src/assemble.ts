@@ -38,6 +38,7 @@ import type { Pages } from './ingress/pages.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
 import type { Counters } from './observe/counters.ts';
+import { logBackendState } from './observe/backend-states.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
@@ -149,7 +150,10 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       ...{ limits, clock, version: about.version, notes, slots },
       ...(presented && { presented }),
     });
-    backend.onChange((state) => options.onBackendState?.(backend.name, state));
+    backend.onChange((state) => {
+      logBackendState(log, backend.name, state);
+      options.onBackendState?.(backend.name, state);
+    });
     return backend;
   };
   const backends: Backends = new Backends(config.backends.map(makeBackend));

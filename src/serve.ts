@@ -9,6 +9,7 @@ import { Counters } from './observe/counters.ts';
 import { LineWriter } from './observe/line-writer.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
+import { readinessOf } from './readiness.ts';
 import { Reloader } from './reload/reloader.ts';
 import { reloadOnSignal } from './reload/signal.ts';
 import type { ConfigSource } from './reload/source.ts';
@@ -40,6 +41,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       else early.push(line);
     },
   });
+  let isOpen = false;
   let server: HttpServer;
   try {
     server = await startHttp({
@@ -48,7 +50,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       gateway: assembled.gateway,
       door: assembled.door,
       limits: config.limits,
-      ready: () => readiness(assembled),
+      ready: () => readinessOf(assembled, isOpen),
       notes: ingressNotes(log, counters),
       clock: systemClock,
       pages: assembled.pages,
@@ -71,6 +73,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   reloadOnSignal(() => reloader.reload());
   try {
     await assembled.open(server.url);
+    isOpen = true;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     await assembled.close(0);
@@ -96,19 +99,6 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
 /** Finds out what each backend is, so that people see it and the first client does not wait for it. Failures are states, told by onBackendState. */
 function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
-}
-
-function readiness({ backends, services, config }: Assembled) {
-  const states = [...backends, ...services.values()].map(({ name, state }) => ({
-    name,
-    state: state.state,
-    ...('failure' in state ? { reason: state.failure.reason } : {}),
-  }));
-  return {
-    generation: config.generation,
-    ready: states.every(({ state }) => state !== 'starting'),
-    backends: Object.fromEntries(states.map(({ name, ...rest }) => [name, rest])),
-  };
 }
 
 function cannotListen({ listen }: Config, error: unknown): string {

@@ -26,6 +26,7 @@ export class Door {
   #room: IdentityRoom;
   #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
+  #isOpened = false;
 
   constructor(room: IdentityRoom) {
     this.#room = room;
@@ -46,6 +47,7 @@ export class Door {
       if (guard.kind === 'guarded') guarded.push(guard);
     }
     this.#guards = guards;
+    this.#isOpened = true;
     this.#documents = metadataRoutes(guarded);
   }
 
@@ -80,7 +82,7 @@ export class Door {
   ): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
-    if (guard === undefined) return new Failure('path_not_found');
+    if (guard === undefined) return this.#isOpened ? new Failure('path_not_found') : starting();
     const found = this.#room.identity.identify(credentials, guard);
     if (found instanceof Promise) return found.then((late) => told(late, guard, credentials, asked));
     return told(found, guard, credentials, asked);
@@ -139,6 +141,11 @@ export class Door {
   close(): void {
     this.#room.close();
   }
+}
+
+/** Clients take 404 for the end of their session, or for a wrong address: while we start, it is neither. */
+function starting(): Failure {
+  return new Failure('starting', { http: { headers: { 'Retry-After': '1' } } });
 }
 
 function told(

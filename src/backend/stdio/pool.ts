@@ -85,7 +85,7 @@ export class ChildPool<C extends PooledChild> {
         return;
       }
       if (this.#waiters.length >= limits.queue && !this.#hasRoom()) {
-        reject(new Failure('backend_busy'));
+        reject(allTaken(limits.maxProcesses));
         return;
       }
       const waiter: Waiter<C> = {
@@ -221,9 +221,9 @@ export class ChildPool<C extends PooledChild> {
     const at = this.#waiters.indexOf(waiter);
     if (at === -1) return;
     this.#waiters.splice(at, 1);
-    const { clock, pace } = this.#options;
+    const { clock, pace, limits } = this.#options;
     const resting = pace.leftMs(clock.now()) > 0;
-    waiter.refuse(resting ? this.#resting() : new Failure('backend_busy'));
+    waiter.refuse(resting ? this.#resting() : allTaken(limits.maxProcesses));
   }
 
   /** The command failed a moment ago and is left alone. */
@@ -255,4 +255,9 @@ export class ChildPool<C extends PooledChild> {
     }
     this.#sweepLater();
   }
+}
+
+function allTaken(processes: number): Failure {
+  const message = `Backend busy: all its processes are in use (\`maxProcesses\`: ${processes})`;
+  return new Failure('backend_busy', { message });
 }
