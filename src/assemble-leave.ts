@@ -1,7 +1,9 @@
 /** Policy, rates and the audit trail that a config describes. */
 
+import { createNames } from './catalog/names.ts';
 import type { View } from './catalog/view.ts';
 import type { Config } from './config/config.ts';
+import { digest } from './digest.ts';
 import type { Endpoint } from './exchange/arrival.ts';
 import type { Clock } from './exchange/clock.ts';
 import { Leave } from './gateway/leave/leave.ts';
@@ -36,7 +38,16 @@ export const AUDIT_CLOSE_MS = 2_000;
 /** What rules can speak of. */
 export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'services'>): World {
   const { endpoints, backends, services } = config;
-  return { endpoints: endpoints.map(({ path }) => path), backends: [...backends, ...services].map(({ name }) => name) };
+  const names = createNames(
+    backends.map(({ name }) => name),
+    digest,
+  );
+  return {
+    endpoints: endpoints.map(({ path }) => path),
+    backends: [...backends, ...services].map(({ name }) => name),
+    encode: names.encode,
+    digest,
+  };
 }
 
 /** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */

@@ -1,5 +1,5 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { about } from './about.ts';
 import { AUDIT_CLOSE_MS, Leaves } from './assemble-leave.ts';
 import { Authority } from './authority.ts';
@@ -11,6 +11,7 @@ import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
 import type { BackendConfig, Config, ServiceConfig } from './config/config.ts';
 import { Connections } from './connections.ts';
+import { digest } from './digest.ts';
 import { Backends } from './exchange/backends.ts';
 import type { Warn } from './exchange/bridge/drive.ts';
 import { Parking } from './exchange/bridge/parking.ts';
@@ -24,7 +25,6 @@ import { Hub } from './gateway/hub.ts';
 import { InForce } from './gateway/in-force.ts';
 import { shownTo } from './gateway/leave/shown.ts';
 import { Lists, type ListsOptions } from './gateway/lists.ts';
-import type { Digest } from './gateway/merged.ts';
 import { Occupied } from './gateway/occupied.ts';
 import { outdating } from './gateway/reading.ts';
 import { Targets } from './gateway/targets.ts';
@@ -100,12 +100,6 @@ function parkingRoom({ backends, limits }: Config, name: string): number {
   const hasProcesses = backend?.kind === 'stdio' && !backend.share;
   return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
 }
-
-const digest: Digest = (...parts) => {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest('hex');
-};
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;

@@ -1,7 +1,7 @@
 /** The two questions that a person is asked on the way to a token: who are you, and may this client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
-import type { Callers } from './callers.ts';
+import type { Callers } from '../ingress/callers.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';
 import { leadTo, retryAfter, show } from './pages/answers.ts';

@@ -8,7 +8,7 @@ import type { Discovery, Lane, LaneSink } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
-import { errorBytes, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
+import { errorBytes, forwarded, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
 import type { Id, Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era, type Revision } from '../wire/revisions.ts';
@@ -21,10 +21,11 @@ import type { Clock, Deadlines } from './deadlines.ts';
 import { capabilitiesText, legacyRequest } from './envelope.ts';
 import { type Agreement, askInitialize, bearWitness, type Headers, readAgreement, revisionFor } from './handshake.ts';
 import type { Witness } from './health.ts';
+import type { Ids } from './ids.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
 import type { BackendNotes } from './notes.ts';
-import type { CallHost, Ending, Ids, RunningCall } from './running.ts';
+import type { CallHost, Ending, RunningCall } from './running.ts';
 
 export interface LegacyLimits {
   /** How long `initialize` may take: the process may have to be unpacked first. */
@@ -167,13 +168,13 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   notify(_permit: Permit, notification: Notification): void {
     switch (notification.method) {
       case 'notifications/initialized':
-        this.#sendInitialized(notification.bytes);
+        this.#sendInitialized(forwarded(notification));
         return;
       // Ids differ on the two sides: a cancellation comes through `Call.cancel`.
       case 'notifications/cancelled':
         return;
       default:
-        this.post(notification.bytes, notification.method);
+        this.post(forwarded(notification), notification.method);
     }
   }
 

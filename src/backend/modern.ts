@@ -17,8 +17,9 @@ import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
 import type { Witness } from './health.ts';
+import type { Ids } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
-import { type CallHost, type Ending, type Ids, RunningCall } from './running.ts';
+import { type CallHost, type Ending, RunningCall } from './running.ts';
 
 /**
  * A server that tears a subscription down says so and then answers the request; one that says it and does not answer is not

@@ -15,10 +15,10 @@ import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { ownMeta } from './envelope.ts';
 import { type Agreement, askInitialize, type Headers, newestLegacy, readAgreement } from './handshake.ts';
+import { keyOf } from './ids.ts';
 import { type Half, halfAfter } from './legacy-half.ts';
 import { type Line, openLine } from './line.ts';
 import { type Answer, Question } from './question.ts';
-import { keyOf } from './running.ts';
 import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
 
 export interface ProbeOptions {

@@ -10,25 +10,8 @@ import { asFailure } from './as-failure.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
 import type { Witness } from './health.ts';
+import { keyOf } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
-
-/**
- * Request ids of one channel: integers from 1 up. Never 0, which some servers take for no id at all when it is to be
- * cancelled; never reused, so that an answer that comes late meets nobody.
- */
-export class Ids {
-  #last = 0;
-
-  next(): string {
-    this.#last += 1;
-    return String(this.#last);
-  }
-}
-
-/** `Id.key` of one of our ids. */
-export function keyOf(id: string): string {
-  return `n${id}`;
-}
 
 /** What a call needs of the lane that runs it. */
 export interface CallHost {

@@ -48,6 +48,8 @@ export interface ListenConfig {
   readonly allowedHosts: readonly string[];
   /** The host of `identity.publicUrl`: a proxy in front passes it on in `Host`. */
   readonly publicHost?: string;
+  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` counts, for every limit by address, the log and the audit. */
+  readonly trustedProxies: readonly string[];
   /** Explicit leave to bind an address that others can reach although nobody is asked who they are. */
   readonly openToNetwork: boolean;
 }

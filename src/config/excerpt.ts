@@ -9,7 +9,7 @@ import { type Excerpt, printable } from './problems.ts';
 
 /** Where the values stand that help a reader and give nothing away. `*` is any name. */
 const harmless: readonly { readonly at: readonly string[]; readonly keys: readonly string[] }[] = [
-  { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'openToNetwork'] },
+  { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'trustedProxies', 'openToNetwork'] },
   {
     at: ['backends', '*'],
     keys: ['command', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'transport', 'disabled'],

@@ -37,6 +37,14 @@ export const limitTable = {
   // What comes in
   /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 20 ms to scan. */
   bodyBytes: bytes(4 * MiB, 1 * KiB),
+  /** Half-sent bodies of all clients: 64 of the largest. Those of senders without credentials are 64 KiB at most. */
+  bodyBytesTotal: bytes(256 * MiB, 1 * MiB),
+  /** Of one address: a quarter, so that one cannot take all. Behind a proxy that is not trusted, all clients are one address. */
+  bodyBytesPerAddress: bytes(64 * MiB, 64 * KiB, 'bodyBytesTotal'),
+  /** Each costs a descriptor and some 20 KB. Two for every session there may be: its stream, and a request. */
+  connectionsTotal: count(20_000, 1, 1_000_000),
+  /** Of one address: half, so that one cannot take all. Behind a proxy that is not trusted, all clients are one address. */
+  connectionsPerAddress: count(10_000, 1, 1_000_000, 'connectionsTotal'),
   /** Node's own default; a token, a session id and trace headers need a quarter of it. */
   headerBytes: bytes(16 * KiB, 1 * KiB),
   /** Real messages nest ten deep. Readers that recurse overflow at some thousands. */
@@ -47,6 +55,10 @@ export const limitTable = {
   headersMs: time(10 * s, 100),
   /** 4 MiB in 30 s is a slow mobile line. */
   bodyMs: time(30 * s, 100),
+  /** What is read of a body whose sender is not let in, only to echo its id. Every first request of a client fits. */
+  refusedBodyBytes: bytes(64 * KiB, 1 * KiB, 'bodyBytes'),
+  /** How long that may take: such a body comes with its headers. Then the answer goes out without an id. */
+  refusedBodyMs: time(2 * s, 10, 'bodyMs'),
   /** Requests that one session may have unanswered. An agent that fans out has dozens. */
   inFlightPerSession: count(256, 1, 100_000),
   /** From the opening of a stream of HTTP+SSE until its client has a session. Clients initialize at once; who does not holds a socket that no limit of sessions counts. */

@@ -4,6 +4,7 @@
  */
 import { Failure } from '../errors.ts';
 import type { Principal } from '../identity/principal.ts';
+import { forwarded } from '../wire/compose.ts';
 import type { Id, Notification, Response } from '../wire/message.ts';
 import type { Endpoint } from './arrival.ts';
 import { type AskLimits, Asks } from './asks.ts';
@@ -90,7 +91,7 @@ export class Session {
         const notification = this.translate === undefined ? said : this.translate(backend, said);
         if (notification === undefined || this.#ended || !this.hears(notification)) return;
         if (this.mayHear?.(backend, notification) === false) return;
-        this.downstream.deliver(notification.bytes, urgencyOf(notification));
+        this.downstream.deliver(forwarded(notification), urgencyOf(notification));
       },
       ask: (ask: Ask) => {
         const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);

@@ -109,18 +109,19 @@ export class Targets {
   }
 
   /**
-   * The thing as it is listed at the endpoint. Where that cannot be found out, because the backend does not list it or cannot
-   * be asked, it has both names: no spelling gets round a rule.
+   * The thing as it is listed at the endpoint, and as its backend calls it. Where the listed name cannot be found out, because
+   * the backend does not list it or cannot be asked, it has both names: no spelling gets round a rule.
    */
   thing(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Thing | Promise<Thing> {
     if (kind === 'tool' || kind === 'prompt') {
       const encoded = this.#lists.names(endpoint).encode(origin);
-      if (endpoint.names === 'always') return { kind, name: encoded };
+      const { name: own } = origin;
+      if (endpoint.names === 'always') return { kind, name: encoded, own };
       const row = kind === 'tool' ? rows.tools : rows.prompts;
       const known = this.#lists.knownView(endpoint, row, reader).nameOf(origin);
-      if (known !== undefined && this.#lists.parts.isKnown(endpoint, row, reader)) return { kind, name: known };
+      if (known !== undefined && this.#lists.parts.isKnown(endpoint, row, reader)) return { kind, name: known, own };
       return this.#namedThing(endpoint, row, origin, reader).then((name) =>
-        name === undefined ? { kind, name: encoded, also: origin.name } : { kind, name },
+        name === undefined ? { kind, name: encoded, also: own, own } : { kind, name, own },
       );
     }
     if (this.#withResources(endpoint).length === 1 && this.#allKnown(endpoint)) return { kind, name: origin.name };
@@ -144,13 +145,14 @@ export class Targets {
     };
     const [resources, templates] = await Promise.all([read(rows.resources), read(rows.templates)]);
     const listed = resources.view.nameOf(origin) ?? templates.view.nameOf(origin);
-    if (listed !== undefined) return { kind, name: listed };
+    const { name: own } = origin;
+    if (listed !== undefined) return { kind, name: listed, own };
     const lists = { resources: resources.lists, templates: templates.lists };
-    const owner = ownerOf(origin.name, lists, endpoint.backends);
-    const name = distinguished(origin.backend, origin.name);
-    if (owner === 'unknown') return { kind, name, also: origin.name };
-    const isPlain = 'backend' in owner && owner.backend === origin.backend && owner.uri === origin.name;
-    return { kind, name: isPlain ? origin.name : name };
+    const owner = ownerOf(own, lists, endpoint.backends);
+    const name = distinguished(origin.backend, own);
+    if (owner === 'unknown') return { kind, name, also: own, own };
+    const isPlain = 'backend' in owner && owner.backend === origin.backend && owner.uri === own;
+    return { kind, name: isPlain ? own : name, own };
   }
 
   /** Who has the resource, and what it is called there. */

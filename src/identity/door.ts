@@ -6,15 +6,8 @@ import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
 import { basesOf, type Guard, type Guarded } from './guard.ts';
 import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
-import type { Credentials, Principal } from './principal.ts';
-import type { Operation } from './scopes.ts';
+import type { Asked, Credentials, Operation, Principal } from './principal.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
-
-/** What was asked, as far as it decides how a refusal is told. */
-export interface Asked {
-  readonly kind: 'request' | 'unreadable' | 'other';
-  readonly operation?: Operation;
-}
 
 export interface Entrance {
   /** All addresses that it is served at, its own first. */
@@ -75,29 +68,23 @@ export class Door {
   }
 
   /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */
-  identify(
-    path: string,
-    credentials: Credentials,
-    asked: () => Asked,
-  ): Principal | Failure | Promise<Principal | Failure> {
+  identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
     if (guard === undefined) return this.#isOpened ? new Failure('path_not_found') : starting();
-    const found = this.#room.identity.identify(credentials, guard);
-    if (found instanceof Promise) return found.then((late) => told(late, guard, credentials, asked));
-    return told(found, guard, credentials, asked);
+    return this.#room.identity.identify(credentials, guard);
+  }
+
+  /** How a failure of `identify` is told to whoever asked for that. */
+  told(path: string, failure: Failure, credentials: Credentials, asked: Asked): Failure {
+    const guard = this.#guards.get(path);
+    if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
+    return refused(failure, guard, credentials, asked);
   }
 
   /** Nobody is asked anything there. */
   isOpen(path: string): boolean {
     return this.#guards.get(path)?.kind === 'open';
-  }
-
-  /** Why somebody who asks for nothing is not let in. Never rejects. */
-  refusal(path: string, credentials: Credentials): Failure | undefined | Promise<Failure | undefined> {
-    const only = (who: Principal | Failure) => (who instanceof Failure ? who : undefined);
-    const who = this.identify(path, credentials, () => ({ kind: 'other' }));
-    return who instanceof Promise ? who.then(only) : only(who);
   }
 
   /** Whether the credentials cover the operation; the failure names all that it needs. */
@@ -146,16 +133,6 @@ export class Door {
 /** Clients take 404 for the end of their session, or for a wrong address: while we start, it is neither. */
 function starting(): Failure {
   return new Failure('starting', { http: { headers: { 'Retry-After': '1' } } });
-}
-
-function told(
-  found: Principal | Failure,
-  guard: Guard,
-  credentials: Exclude<Credentials, 'local'>,
-  asked: () => Asked,
-): Principal | Failure {
-  if (!(found instanceof Failure) || guard.kind === 'open') return found;
-  return refused(found, guard, credentials, asked());
 }
 
 function refused(

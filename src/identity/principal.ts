@@ -98,3 +98,16 @@ function scopesIn(claims: Claims): ReadonlySet<string> {
   const items = typeof said === 'string' ? said.split(' ') : Array.isArray(said) ? said : [];
   return new Set(items.filter((item): item is string => typeof item === 'string' && item !== ''));
 }
+
+/** What is to be done; nothing for a GET or a DELETE, which need what the endpoint needs. */
+export interface Operation {
+  readonly method?: string | undefined;
+  /** The name of the tool, as the client says it. */
+  readonly tool?: string | undefined;
+}
+
+/** What was asked, as far as it decides how a refusal is told. */
+export interface Asked {
+  readonly kind: 'request' | 'unreadable' | 'other';
+  readonly operation?: Operation;
+}

@@ -6,6 +6,8 @@ export interface IngressNotes {
   cutOff(): void;
   /** A `Host` that is none of ours: behind a proxy, mostly a setting that is missing. */
   hostRefused(host: string): void;
+  /** There are more connections than there may be. */
+  connectionRefused(): void;
   /** A fault of ours. Answers how the log names it, for `data.logId`. */
   fault(error: unknown): string | undefined;
 }

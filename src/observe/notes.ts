@@ -49,6 +49,7 @@ function refusedHosts(log: Log): (host: string) => void {
 
 export function ingressNotes(log: Log, counters: Counters): IngressNotes {
   const logHost = refusedHosts(log);
+  let isFull = false;
   return {
     dropped: (urgency) => counters.count(`ingress.dropped.${urgency}`),
     cutOff: () => {
@@ -58,6 +59,12 @@ export function ingressNotes(log: Log, counters: Counters): IngressNotes {
     hostRefused: (host) => {
       counters.count('ingress.refused.host_not_allowed');
       logHost(host);
+    },
+    connectionRefused: () => {
+      counters.count('ingress.refused.too_many_connections');
+      if (isFull) return;
+      isFull = true;
+      log.warn({}, 'connections are refused: limits.connectionsTotal or limits.connectionsPerAddress is reached');
     },
     fault: (error) => {
       const logId = randomUUID();

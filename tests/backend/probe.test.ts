@@ -30,7 +30,7 @@ describe('a probe', () => {
     const asked = connector.channels[0]?.asked[0];
     expect(asked?.json).toEqual({
       jsonrpc: '2.0',
-      id: 1,
+      id: expect.any(String),
       method: 'server/discover',
       params: {
         _meta: {

@@ -16,7 +16,14 @@ describe('bascule.yaml', () => {
       config: {
         generation: 1,
         source: 'bascule.yaml',
-        listen: { host: '127.0.0.1', port: 8808, allowedOrigins: [], allowedHosts: [], openToNetwork: false },
+        listen: {
+          host: '127.0.0.1',
+          port: 8808,
+          allowedOrigins: [],
+          allowedHosts: [],
+          trustedProxies: [],
+          openToNetwork: false,
+        },
         backends: [{ ...stdio, name: 'files', command: 'npx' }],
         services: [],
         endpoints: [
@@ -46,6 +53,7 @@ listen:
   port: \${PORT}
   allowedOrigins: [HTTPS://App.Example:443, 'http://localhost:6274', 'vscode-webview://Abc']
   allowedHosts: [Gateway.Example, 'gateway.example:8808', '[::1]:80']
+  trustedProxies: [10.1.0.0/16, 'fd00::1']
   openToNetwork: \${OPEN:-true}
 backends:
   files:
@@ -92,6 +100,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
         port: 9000,
         allowedOrigins: ['https://app.example', 'http://localhost:6274', 'vscode-webview://abc'],
         allowedHosts: ['gateway.example', 'gateway.example:8808', '[::1]:80'],
+        trustedProxies: ['10.1.0.0/16', 'fd00::1'],
         openToNetwork: true,
       },
       backends: [

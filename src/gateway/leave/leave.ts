@@ -184,7 +184,7 @@ export class Leave {
   shows(
     { principal, endpoint }: Onlooker,
     backend: string,
-    thing: { readonly kind: Thing['kind']; readonly name: string },
+    thing: Thing & { readonly name: string },
     annotations?: () => unknown,
   ): boolean {
     if (thing.kind === 'tool' && !isNameAdmitted(endpoint.profile, thing.name)) return false;

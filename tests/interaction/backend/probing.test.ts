@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { call, echo, refusal, request, result, text } from '../harness/behind.ts';
-import { send, until } from '../harness/client.ts';
+import { type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
@@ -156,13 +156,13 @@ describe('a stdio backend that server/discover breaks', verifies('gateway:backen
   const limits = { probeMs: 50, restartMinMs: 1 };
   const sampling = { messages: [], maxTokens: 1 };
   const sampled = { role: 'assistant', content: { type: 'text', text: 'yes' }, model: 'm' };
+  const calls = new Map<StdioTurn['process'], Json>();
   const asking: StdioScript = {
-    'tools/call': (turn) =>
-      turn.process.say(request(`ask-${turn.message.id}`, 'sampling/createMessage', { ...sampling })),
-    response: (turn) => {
-      const id = Number(String(turn.message.id).slice('ask-'.length));
-      turn.process.say(result(id, text(turn.message.result.content.text)));
+    'tools/call': (turn) => {
+      calls.set(turn.process, turn.message.id);
+      turn.process.say(request('ask', 'sampling/createMessage', sampling));
     },
+    response: (turn) => turn.process.say(result(calls.get(turn.process), text(turn.message.result.content.text))),
   };
 
   it.each(endpoints)(

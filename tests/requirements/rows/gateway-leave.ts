@@ -50,6 +50,11 @@ export const gatewayLeave = {
     spec: 'gateway',
     behaviour: 'Sessions, processes and private answers are never shared between principals.',
   }),
+  'gateway:identity:headers-first': held({
+    spec: 'gateway',
+    behaviour:
+      'Identity is decided on headers: of a refused POST at most 64 KiB are read, only for the id to echo; the rest is thrown away.',
+  }),
   'gateway:identity:every-way': held({
     spec: 'gateway',
     behaviour:
@@ -129,6 +134,16 @@ export const gatewayLeave = {
   'gateway:policy:names': held({
     spec: 'gateway',
     behaviour: 'A rule holds for a thing under every name and spelling by which it could be asked for.',
+  }),
+  'gateway:policy:readings': held({
+    spec: 'gateway',
+    behaviour:
+      'An address that parsers read in different ways is ambiguous: rules that deny apply to it, rules that allow do not.',
+  }),
+  'gateway:policy:types': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument of another type than the rule tests for is ambiguous: rules that deny apply, rules that allow do not.',
   }),
   'gateway:policy:strict-profile': held({
     spec: 'gateway',

@@ -1,9 +1,9 @@
 /**
- * Whom the limits by address count. The other end of the connection, unless that is a proxy which the config trusts: then
+ * Whom every limit by address counts. The other end of the connection, unless that is a proxy which the config trusts: then
  * the last hop that it and others like it tell of and that is none of them. What stands before that hop anybody can make up.
  */
 import type { IncomingMessage } from 'node:http';
-import { type BlockList, isIP } from 'node:net';
+import { type BlockList, isIP, type Socket } from 'node:net';
 import { isIn, listOf } from '../outward/addresses.ts';
 
 /** Some proxies tell the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
@@ -17,6 +17,12 @@ export class Callers {
   /** Throws for what is no address and no range. */
   constructor(trustedProxies: readonly string[]) {
     this.#trusted = listOf(trustedProxies);
+  }
+
+  /** The other end of a connection; undefined where it is a trusted proxy, or gone. */
+  peer({ remoteAddress }: Socket): string | undefined {
+    const address = plainAddress(remoteAddress ?? '');
+    return address === undefined || isIn(this.#trusted, address) ? undefined : networkOf(address);
   }
 
   /** Empty where the connection is gone. */
