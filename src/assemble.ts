@@ -37,8 +37,8 @@ import type { Fetch } from './identity/ports.ts';
 import type { Pages } from './ingress/pages.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
-import type { Counters } from './observe/counters.ts';
 import { logBackendState } from './observe/backend-states.ts';
+import type { Counters } from './observe/counters.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
@@ -136,12 +136,13 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
   });
+  const instance = newId();
   const slots = new ProbeSlots(limits.probesAtOnce, clock);
   const makeBackend = (settings: BackendConfig): Backend => {
     const notes = backendNotes(settings.name, log, counters);
     const presented = connections.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots },
+      ...{ limits, clock, version: about.version, notes, slots, instance },
       ...(presented && { presented }),
     });
     backend.onChange((state) => {
@@ -192,6 +193,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     work: new Work(),
     clock,
     newId,
+    instance,
     fault: createFault(log, newId),
     warn,
     count: (name) => counters.count(name),

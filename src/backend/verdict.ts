@@ -47,9 +47,7 @@ export function judge(answer: Answer, transport: Transport, spoken: readonly Rev
       if (code === UNSUPPORTED_VERSION) return choose(supportedBy(message), spoken);
       if (onlyModern(code))
         return none(new Failure('backend_invalid', { message: 'The backend refused server/discover' }));
-      return saysNothing(http?.status, transport, true)
-        ? none(failureOfStatus(http?.status ?? 0, false))
-        : legacy;
+      return saysNothing(http?.status, transport, true) ? none(failureOfStatus(http?.status ?? 0, false)) : legacy;
     }
   }
 }
@@ -107,7 +105,9 @@ function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
 }
 
 function unanswered(): Failure {
-  return new Failure('backend_timeout', { message: 'Backend timed out: it did not answer server/discover (`limits.probeMs`)' });
+  return new Failure('backend_timeout', {
+    message: 'Backend timed out: it did not answer server/discover (`limits.probeMs`)',
+  });
 }
 
 function none(failure: Failure): Verdict {

@@ -20,6 +20,7 @@ const refusals: Readonly<Record<number, string>> = {
   401: 'it refuses the credentials of the gateway (HTTP 401)',
   403: 'it forbids the gateway access (HTTP 403)',
   404: 'it has nothing at this address (HTTP 404)',
+  508: 'it leads back to this gateway (HTTP 508)',
   429: 'it limits the rate of requests (HTTP 429)',
 };
 

@@ -39,7 +39,10 @@ export type ConfigValue = Readonly<Record<string, unknown>>;
 export type Ports = Pick<
   AssembleOptions,
   'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit' | 'records' | 'outwardFetch'
->;
+> & {
+  /** When it listens, and lets nobody in yet. */
+  readonly beforeOpen?: (origin: string) => Promise<void>;
+};
 
 export async function startGateway(config: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
   const gateway = await launchGateway(config, ports);
@@ -77,6 +80,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     clock: ports.clock ?? systemClock,
     pages: assembled.pages,
   });
+  await ports.beforeOpen?.(server.url);
   await assembled.open(server.url);
   isOpen = true;
   const reloader = new Reloader({

@@ -188,8 +188,15 @@ describe('/readyz', verifies('gateway:run:ready-when-something-is'), () => {
     const { command, args } = hung;
     const backends = { good: { url: good.url }, gone: await gone(), hung: { command, args } };
     const gateway = await startGateway({ backends });
-    for (const name of ['good', 'gone']) await gateway.assembled.backends.get(name)?.discover().catch(() => undefined);
-    void gateway.assembled.backends.get('hung')?.discover().catch(() => undefined);
+    for (const name of ['good', 'gone'])
+      await gateway.assembled.backends
+        .get(name)
+        ?.discover()
+        .catch(() => undefined);
+    void gateway.assembled.backends
+      .get('hung')
+      ?.discover()
+      .catch(() => undefined);
     expect(await readyz(gateway)).toMatchObject({
       status: 200,
       body: { backends: { good: { state: 'ready' }, gone: { state: 'down' }, hung: { state: 'starting' } } },
@@ -203,15 +210,52 @@ describe('/readyz', verifies('gateway:run:ready-when-something-is'), () => {
   });
 });
 
+describe('a gateway that listens and is not open yet', verifies('gateway:run:starting-503'), () => {
+  it('answers 503 with Retry-After at its endpoints and 503 at /readyz, and serves afterwards', async () => {
+    const backend = await modernBackend();
+    const early: { status: number; retryAfter: unknown; reason?: string }[] = [];
+    const told = async (url: string, call: Parameters<typeof send>[1]) => {
+      const { status, headers, json: body } = await send(url, call);
+      const reason = body().error?.data.reason;
+      early.push({ status, retryAfter: headers['retry-after'], ...(reason && { reason }) });
+    };
+    const gateway = await startGateway(
+      { backends: { b: { url: backend.url } } },
+      {
+        beforeOpen: async (origin) => {
+          for (const path of ['/mcp', '/servers/b/mcp']) {
+            await told(`${origin}${path}`, { body: initialize() });
+            await told(`${origin}${path}`, modern({ method: 'tools/list' }));
+          }
+          await told(`${origin}/readyz`, { method: 'GET' });
+        },
+      },
+    );
+    const starting = { status: 503, retryAfter: '1', reason: 'starting' };
+    expect(early).toEqual([...Array(4).fill(starting), { status: 503, retryAfter: undefined }]);
+    expect((await send(gateway.url('b'), modern({ method: 'server/discover' }))).status).toBe(200);
+    expect((await readyz(gateway)).status).toBe(200);
+  });
+});
+
 describe('a backend that hangs when it is started', verifies('gateway:run:slow-start-logged'), () => {
   it.each([
-    { name: 'over stdio', start: () => legacyProcess({ 'server/discover': () => undefined, initialize: () => undefined }) },
+    {
+      name: 'over stdio',
+      start: () => legacyProcess({ 'server/discover': () => undefined, initialize: () => undefined }),
+    },
     { name: 'after server/discover', start: () => modernProcess({ 'server/discover': () => undefined }) },
   ])('$name is named in the log after `slowStartMs`', async ({ start }) => {
     const clock = new LeapClock();
     const backend = await start();
-    const gateway = await startGateway({ backends: { b: { command: backend.command, args: backend.args } } }, { clock });
-    void gateway.assembled.backends.get('b')?.discover().catch(() => undefined);
+    const gateway = await startGateway(
+      { backends: { b: { command: backend.command, args: backend.args } } },
+      { clock },
+    );
+    void gateway.assembled.backends
+      .get('b')
+      ?.discover()
+      .catch(() => undefined);
     await backend.arrival('server/discover');
     clock.leap(gateway.config.limits.slowStartMs);
     expect(gateway.log.filter(({ level }) => level === 'warn')).toMatchObject([

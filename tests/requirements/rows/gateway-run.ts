@@ -126,4 +126,9 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: 'Until the gateway lets requests in, endpoints answer 503 with `Retry-After`, and `/readyz` 503.',
   }),
+  'gateway:run:not-its-own-backend': held({
+    spec: 'gateway',
+    behaviour:
+      'A backend with the address of the gateway itself is left out with a note; one that leads back to it otherwise is down, by name.',
+  }),
 } satisfies Record<string, Requirement>;
