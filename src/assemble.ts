@@ -38,6 +38,7 @@ import { type Caller, Callers } from './ingress/callers.ts';
 import type { Pages } from './ingress/pages.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
+import { logBackendState } from './observe/backend-states.ts';
 import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
 import { watchDescriptors } from './observe/descriptors.ts';
@@ -76,7 +77,7 @@ export interface Assembled {
 export interface AssembleOptions {
   readonly log: Log;
   readonly counters: Counters;
-  onBackendState?(name: string, state: BackendState): void;
+  onBackendState?: (name: string, state: BackendState) => void;
   /** The machine's own unless another is handed in. */
   readonly clock?: Clock;
   /** In this process's memory unless another is handed in. */
@@ -129,6 +130,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
   const now = options.timeOfDay ?? Date.now;
+  const onBackendState = options.onBackendState ?? ((name, state) => logBackendState(log, name, state));
   // Expiry is about the time of day, which the gateway's own clock need not know.
   const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
   const makeService = (settings: ServiceConfig): RpcService =>
@@ -168,15 +170,16 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
   });
+  const instance = newId();
   const slots = new ProbeSlots(limits.probesAtOnce, clock);
   const makeBackend = (settings: BackendConfig): Backend => {
     const notes = backendNotes(settings.name, log, counters);
     const presented = connections.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots },
+      ...{ limits, clock, version: about.version, notes, slots, instance },
       ...(presented && { presented }),
     });
-    backend.onChange((state) => options.onBackendState?.(backend.name, state));
+    backend.onChange((state) => onBackendState(backend.name, state));
     return backend;
   };
   const backends: Backends = new Backends(config.backends.map(makeBackend));
@@ -225,6 +228,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     work: new Work(),
     clock,
     newId,
+    instance,
     fault: createFault(log, newId),
     warn,
     count: (name) => counters.count(name),

@@ -3,6 +3,7 @@ import { about } from './about.ts';
 import type { Config, EndpointConfig } from './config/config.ts';
 import type { Failure } from './errors.ts';
 import type { BackendState } from './exchange/lane.ts';
+import { explained } from './observe/cause.ts';
 
 /** `listening` is where connections are accepted; clients may know another address. */
 export function greeting(config: Config, listening: string, notices: readonly string[]): string {
@@ -51,7 +52,7 @@ export function backendLine(name: string, state: BackendState): string {
   if (state.state === 'starting') return `  ${name}  starting`;
   if (state.state === 'personal') return `  ${name}  each of its users connects with an account of their own`;
   if (state.state === 'refused') return `  ${name}  ${refusal(state.failure)}`;
-  if (state.state === 'down') return `  ${name}  down: ${state.failure.message} (${state.failure.reason})`;
+  if (state.state === 'down') return `  ${name}  down: ${explained(state.failure)}`;
   const { eras, revision, serverInfo } = state.discovery;
   const who =
     typeof serverInfo?.name === 'string' ? ` ${serverInfo.name} ${String(serverInfo.version ?? '')}`.trimEnd() : '';

@@ -11,6 +11,7 @@ import { LineWriter } from './observe/line-writer.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
 import { connectionsWithin, openFilesLimit } from './open-files.ts';
+import { readinessOf } from './readiness.ts';
 import { Reloader } from './reload/reloader.ts';
 import { reloadOnSignal } from './reload/signal.ts';
 import type { ConfigSource } from './reload/source.ts';
@@ -47,6 +48,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   const connectionsTotal = connectionsWithin(openFilesLimit(), config.limits.connectionsTotal);
   if (connectionsTotal < config.limits.connectionsTotal)
     log.info({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
+  let isOpen = false;
   let server: HttpServer;
   try {
     server = await startHttp({
@@ -55,7 +57,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       gateway: assembled.gateway,
       door: assembled.door,
       limits: { ...config.limits, connectionsTotal },
-      ready: () => readiness(assembled),
+      ready: () => readinessOf(assembled, isOpen),
       notes: ingressNotes(log, counters),
       clock: systemClock,
       pages: assembled.pages,
@@ -78,6 +80,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   reloadOnSignal(() => reloader.reload());
   try {
     await assembled.open(server.url);
+    isOpen = true;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     await assembled.close(0);
@@ -104,19 +107,6 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
 /** Finds out what each backend is, so that people see it and the first client does not wait for it. Failures are states, told by onBackendState. */
 function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
-}
-
-function readiness({ backends, services, config }: Assembled) {
-  const states = [...backends, ...services.values()].map(({ name, state }) => ({
-    name,
-    state: state.state,
-    ...('failure' in state ? { reason: state.failure.reason } : {}),
-  }));
-  return {
-    generation: config.generation,
-    ready: states.every(({ state }) => state !== 'starting'),
-    backends: Object.fromEntries(states.map(({ name, ...rest }) => [name, rest])),
-  };
 }
 
 function cannotListen({ listen }: Config, error: unknown): string {

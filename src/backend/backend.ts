@@ -38,6 +38,7 @@ export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimit
   readonly probeMs: number;
   readonly probeAgeMs: number;
   readonly legacyHalfMs: number;
+  readonly slowStartMs: number;
   readonly restartMaxMs: number;
 }
 
@@ -264,7 +265,14 @@ export class LiveBackend implements Backend {
   }
 
   #look(): Promise<Discovery> {
-    this.#probing ??= this.#paced(() => this.#probe()).finally(() => {
+    if (this.#probing !== undefined) return this.#probing;
+    const { clock, limits, notes } = this.#options;
+    const seconds = Math.round(limits.slowStartMs / 1000);
+    const stop = clock.after(limits.slowStartMs, () =>
+      notes.odd('slow', `the backend has not answered for ${seconds} s, neither server/discover nor initialize`),
+    );
+    this.#probing = this.#paced(() => this.#probe()).finally(() => {
+      stop();
       this.#probing = undefined;
     });
     return this.#probing;

@@ -4,6 +4,7 @@ import type { Limits } from '../config/limits.ts';
 import type { Presenter } from '../credentials/presenter.ts';
 import type { Backend } from '../exchange/lane.ts';
 import type { Principal } from '../identity/principal.ts';
+import { VIA } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
@@ -30,6 +31,8 @@ export interface CreateOptions {
   random?(): number;
   /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
   readonly presented?: Presented;
+  /** Marks requests over HTTP as this gateway's own. */
+  readonly instance?: string;
   /** Paces the first probes of all backends. */
   readonly slots?: ProbeSlots;
 }
@@ -142,7 +145,8 @@ function httpConnector(
 ): Connector {
   const { limits, clock, notes, random = Math.random } = options;
   const url = new URL(config.url);
-  const shared = { url, pools, headers: () => config.headers, clock, notes };
+  const headers = options.instance === undefined ? config.headers : { ...config.headers, [VIA]: options.instance };
+  const shared = { url, pools, headers: () => headers, clock, notes };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
   const streamable: Way = {
     transport: 'http',

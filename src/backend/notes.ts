@@ -10,6 +10,8 @@ export type OddKind =
   | 'duplicate_ask'
   /** A notification or an answer of ours that the backend did not take. */
   | 'not_taken'
+  /** It has been silent for long while it is looked for. */
+  | 'slow'
   /** An exception in a handler: a fault of ours, survived. */
   | 'fault';
 

@@ -112,7 +112,8 @@ export class SharedChannel implements Channel, ChannelSink {
       void this.#reconnect();
       return undefined;
     }
-    if (this.#waiting.length >= WAITING) return new Failure('backend_busy');
+    if (this.#waiting.length >= WAITING)
+      return new Failure('backend_busy', { message: 'Backend busy: too many requests wait for its process to start' });
     this.#waiting.push(waiting);
     return undefined;
   }

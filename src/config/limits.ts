@@ -124,6 +124,8 @@ export const limitTable = {
   probesAtOnce: count(8, 1, 1000),
   /** How long a modern backend may think about `initialize`, where it is not known whether it speaks the legacy era too and a legacy client has come. Half of what clients give `initialize`. */
   legacyHalfMs: time(30 * s, 10),
+  /** A backend that is looked for and has said nothing for so long is named in the log. Servers that are downloaded when they are started need as long; others hang. */
+  slowStartMs: time(10 * s, 100),
   /** A backend is upgraded seldom, but it is: what we know about its era gets old. */
   probeAgeMs: time(10 * min, 1 * s),
   /** Attempts in a row that did not reach a backend, until it counts as down and callers are refused at once. One may have been cut by a restart; after a few nobody should have to try. A probe counts for all of them: it is nobody's work, and has time of its own. */

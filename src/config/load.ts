@@ -11,6 +11,7 @@ import { readForeign, workspaceOf } from './foreign.ts';
 import { unreachable, withoutIdentity } from './identity.ts';
 import { defaultLimits } from './limits.ts';
 import { buildListen, exposure } from './listen.ts';
+import { isOurselves } from './ourselves.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
 import { readOwn } from './own.ts';
 import { ConfigError, type Problem } from './problems.ts';
@@ -61,10 +62,16 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
   const overrides = checkOverrides(options.overrides ?? {}, problems);
   const identity = reading.identity ?? withoutIdentity;
   const listen = buildListen(reading.listen, overrides, identity.settings.publicUrl);
+  const ours = { listen, publicUrl: identity.settings.publicUrl };
+  const own = reading.backends.filter((backend) => isOurselves(backend, ours)).map(({ name }) => name);
+  const backends = reading.backends.filter(({ name }) => !own.includes(name));
   const endpoints =
-    reading.endpoints ??
+    reading.endpoints?.map((endpoint) => ({
+      ...endpoint,
+      backends: endpoint.backends.filter((name) => !own.includes(name)),
+    })) ??
     defaultEndpoints(
-      reading.backends.map(({ name }) => name),
+      backends.map(({ name }) => name),
       identity.guard,
     );
   const addressless = unreachable(identity, listen);
@@ -85,7 +92,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     generation: options.generation ?? 1,
     source,
     listen,
-    backends: reading.backends,
+    backends,
     services: reading.services ?? [],
     endpoints,
     identity: identity.settings,
@@ -99,7 +106,8 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     watch: reading.watch ?? true,
     seal: key === undefined ? {} : { key },
   };
-  return { config: deepFreeze(config), notices: reading.notices };
+  const leftOut = own.map((name) => `backend \`${name}\` is the address of this gateway itself and is left out`);
+  return { config: deepFreeze(config), notices: [...reading.notices, ...leftOut] };
 }
 
 function demo({ demo: server, cwd }: LoadOptions): Reading {

@@ -39,6 +39,13 @@ export const backends = {
     'Backend lost its session',
     'The backend forgot its session while the request was running. It may have run; it was not sent twice.',
   ),
+  starting: row(
+    'gateway',
+    503,
+    INTERNAL,
+    'Starting',
+    'The gateway listens already and is not ready to let requests in. Try again after `Retry-After`.',
+  ),
   shutting_down: row('gateway', 503, INTERNAL, 'Shutting down', 'The gateway is stopping and takes no new requests.'),
 
   // Ours.

@@ -321,7 +321,10 @@ export class Lanes {
     const [idle] = owned
       .filter(({ entry }) => entry.users === 0 && entry.audience.size === 0)
       .sort((a, b) => a.entry.idleSince - b.entry.idleSince);
-    if (idle === undefined) throw new Failure('backend_busy');
+    if (idle === undefined) {
+      const message = 'Backend busy: too many sessions of one principal (`limits.pooledPerPrincipal`)';
+      throw new Failure('backend_busy', { message });
+    }
     idle.pool.delete(idle.entry);
     closeWhenOpen(idle.entry);
   }

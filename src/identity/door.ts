@@ -46,6 +46,7 @@ export class Door {
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
   /** What the address of some server asks of its callers. */
   #server: Guarded | undefined;
+  #isOpened = false;
 
   constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
     this.#room = room;
@@ -68,6 +69,7 @@ export class Door {
     }
     this.#guards = guards;
     this.#server = guarded.find(({ paths: [path = ''] }) => serverPath.test(path));
+    this.#isOpened = true;
     this.#documents = metadataRoutes(guarded);
   }
 
@@ -98,7 +100,7 @@ export class Door {
   identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
-    if (guard === undefined) return this.#nowhere(path, credentials);
+    if (guard === undefined) return this.#isOpened ? this.#nowhere(path, credentials) : starting();
     const found = this.#room.identity.identify(credentials, guard);
     if (found instanceof Promise) return found.then((late) => this.#noted(late, path, guard, credentials));
     return this.#noted(found, path, guard, credentials);
@@ -205,6 +207,11 @@ export class Door {
   close(): void {
     this.#room.close();
   }
+}
+
+/** Clients take 404 for the end of their session, or for a wrong address: while we start, it is neither. */
+function starting(): Failure {
+  return new Failure('starting', { http: { headers: { 'Retry-After': '1' } } });
 }
 
 function refused(

@@ -14,6 +14,9 @@ export interface BackendReadiness {
   readonly state: string;
   /** Why it is down: a reason of the failure table. */
   readonly reason?: string;
+  /** The same for people: what clients are told, and what they are not. */
+  readonly message?: string;
+  readonly cause?: string;
 }
 
 /** The process lives. What it can do is asked at `/readyz`. */

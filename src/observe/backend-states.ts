@@ -1,9 +1,7 @@
 /** Changes of a backend's state, in the log: ready, down and why, refused and what a person can do. */
 import type { BackendState } from '../exchange/lane.ts';
+import { causeText } from './cause.ts';
 import type { Log } from './log.ts';
-
-/** The last words of a process that ended are in it. */
-const CAUSE_CHARACTERS = 2_000;
 
 export function logBackendState(log: Log, backend: string, state: BackendState): void {
   switch (state.state) {
@@ -26,9 +24,12 @@ export function logBackendState(log: Log, backend: string, state: BackendState):
       return;
     }
     case 'down': {
-      const { reason, message, cause } = state.failure;
-      const last = cause instanceof Error ? { cause: cause.message.slice(-CAUSE_CHARACTERS) } : {};
-      log.warn({ backend, reason, ...last }, `backend down: ${message}; it is tried again in the background`);
+      const { reason, message } = state.failure;
+      const cause = causeText(state.failure);
+      log.warn(
+        { backend, reason, ...(cause && { cause }) },
+        `backend down: ${message}; it is tried again in the background`,
+      );
     }
   }
 }

@@ -27,6 +27,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);
       if (kind === 'fault') log.error({ backend, cause: cause instanceof Error ? cause.stack : cause }, text);
+      else if (kind === 'slow') log.warn({ backend }, text);
       else log.debug({ backend, kind }, text);
     },
   };

@@ -62,7 +62,8 @@ export class BoundedPool implements CallPool {
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     if (this.#closed) throw wayClosed();
-    if (this.#inFlight >= this.most) throw new Failure('backend_busy', { message: 'Too many requests to the backend' });
+    if (this.#inFlight >= this.most)
+      throw new Failure('backend_busy', { message: `Backend busy: ${this.most} requests to it are under way` });
     this.#pool ??= this.#open();
     this.#inFlight++;
     this.#pool.dispatch(options, handler);

@@ -15,6 +15,7 @@ import { findAccount } from './account.ts';
 import { endInOrder } from './ending.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
+import { cannotStart } from './start-failure.ts';
 import { Stderr } from './stderr.ts';
 
 export interface ChildCommand {
@@ -60,6 +61,9 @@ export interface ChildSink {
   busy(): boolean;
 }
 
+/** The last lines that a process wrote: what it has to say about its end stands there. */
+const LAST_LINES = 3;
+
 /** How a process ended. The cause of a failure: for the log, never for a peer. */
 export class ChildExit extends Error {
   readonly code: number | null;
@@ -67,12 +71,27 @@ export class ChildExit extends Error {
   readonly stderr: string;
 
   constructor(code: number | null, signal: NodeJS.Signals | null, stderr: string) {
-    super(`process ended (code ${code}, signal ${signal})${stderr === '' ? '' : `:\n${stderr}`}`);
+    const last = stderr.trimEnd().split('\n').slice(-LAST_LINES).join('\n');
+    super(`${howEnded(code, signal)}${last === '' ? ', nothing on stderr' : `, last on stderr: ${last}`}`);
     this.name = 'ChildExit';
     this.code = code;
     this.signal = signal;
     this.stderr = stderr;
   }
+}
+
+/** Shorter values are words such as `true` and `debug`. */
+const SECRET_CHARACTERS = 8;
+
+/** What the config hands to the process may be a secret, whatever it looks like. */
+function withoutValues(text: string, env: Readonly<Record<string, string>>): string {
+  const values = Object.values(env).filter(({ length }) => length >= SECRET_CHARACTERS);
+  return values.reduce((shown, value) => shown.replaceAll(value, '***'), text);
+}
+
+function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal !== null) return `ended by ${signal}`;
+  return code === null ? 'closed its output' : `exit code ${code}`;
 }
 
 /** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
@@ -115,10 +134,7 @@ export class Child {
     const { command, args, env, cwd, user } = options.command;
     return new Promise((resolve, reject) => {
       const refuse = (cause: unknown): void =>
-        reject(
-          outOfDescriptors(cause, 'process') ??
-            new Failure('backend_unavailable', { message: 'Backend process cannot be started', cause }),
-        );
+        reject(outOfDescriptors(cause, 'process') ?? cannotStart(cause, options.command));
       try {
         const account = user === undefined ? undefined : findAccount(user);
         if (user !== undefined && account === undefined) throw new Error(`this machine has no user ${user}`);
@@ -234,7 +250,7 @@ export class Child {
     const { stdin } = this.#process;
     if (!this.alive || !stdin.writable) throw this.#failure ?? new Failure('backend_unavailable');
     if (stdin.writableLength + line.byteLength > this.#options.limits.stdinBytes) {
-      throw new Failure('backend_busy', { message: 'Backend does not read what it is sent' });
+      throw new Failure('backend_busy', { message: 'Backend busy: it does not read what it is sent' });
     }
     this.#used = true;
     this.#lastActive = this.#options.clock.now();
@@ -304,8 +320,9 @@ export class Child {
     this.#reported = true;
     this.#stderr.end();
     const { code, signal } = this.#exit ?? { code: null, signal: null };
-    const cause = new ChildExit(code, signal, this.#stderr.tail());
-    const failure = new Failure('backend_unavailable', { message: 'Backend process ended', cause });
+    const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
+    const message = `Backend process ended without an answer (${howEnded(code, signal)})`;
+    const failure = new Failure('backend_unavailable', { message, cause });
     this.#begin('by itself');
     this.#tell(failure);
     this.#resolveEnded(this.#ending === 'ordered' ? undefined : failure);

@@ -286,7 +286,8 @@ export class ChildPool<C extends PooledChild> {
   }
 
   #busy(): Failure {
-    return new Failure('backend_busy');
+    const message = `Backend busy: all its processes are in use (\`maxProcesses\`: ${this.#options.limits.maxProcesses})`;
+    return new Failure('backend_busy', { message });
   }
 
   /** The command failed a moment ago and is left alone. */

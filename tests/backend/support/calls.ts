@@ -19,6 +19,7 @@ export const limits = {
   probeMs: 5_000,
   probeAgeMs: 600_000,
   legacyHalfMs: 30_000,
+  slowStartMs: 10_000,
   asksPerSession: 3,
   downAfter: 3,
   restartMaxMs: 30_000,

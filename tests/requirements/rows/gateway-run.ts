@@ -122,4 +122,26 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: 'The Inspector on the command line works through the gateway.',
   }),
+  'gateway:run:cause-named': held({
+    spec: 'gateway',
+    behaviour:
+      'Clients are told the class of what is wrong with a backend; log, start-up lines and `/readyz` say it in full, without secrets.',
+  }),
+  'gateway:run:ready-when-something-is': held({
+    spec: 'gateway',
+    behaviour: '`/readyz` is 200 as soon as one backend can be used, and 503 when none can be reached.',
+  }),
+  'gateway:run:slow-start-logged': held({
+    spec: 'gateway',
+    behaviour: 'A backend that says nothing while it is looked for is named in the log after a named time.',
+  }),
+  'gateway:run:starting-503': held({
+    spec: 'gateway',
+    behaviour: 'Until the gateway lets requests in, endpoints answer 503 with `Retry-After`, and `/readyz` 503.',
+  }),
+  'gateway:run:not-its-own-backend': held({
+    spec: 'gateway',
+    behaviour:
+      'A backend with the address of the gateway itself is left out with a note; one that leads back to it otherwise is down, by name.',
+  }),
 } satisfies Record<string, Requirement>;
