@@ -40,6 +40,7 @@ import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
 import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
+import { watchDescriptors } from './observe/descriptors.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
@@ -50,6 +51,7 @@ import { State } from './state.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
 import type { EventLog, Records } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
+import { keyHashes } from './wire/keyed-hash.ts';
 
 export interface Assembled {
   readonly gateway: Spine;
@@ -123,6 +125,7 @@ const signInRefusals = {
 } as const;
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
+  keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
   const now = options.timeOfDay ?? Date.now;
@@ -226,6 +229,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     count: (name) => counters.count(name),
   });
+  const stopWatching = watchDescriptors(log, counters, (ms, action) => clock.after(ms, action));
   const state = new State(config, { now, warn, ...options });
   const renewing: Renewing = new Renewing(config, {
     ...{ gateway, door, backends, occupied, inForce, leaves, clock },
@@ -264,6 +268,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       await Promise.all([renewing.close(), ...[...backends, ...services.values()].map((backend) => backend.close())]);
       await leaves.close(AUDIT_CLOSE_MS);
       await state.close();
+      stopWatching();
     },
   };
 }

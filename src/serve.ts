@@ -10,6 +10,7 @@ import { Counters } from './observe/counters.ts';
 import { LineWriter } from './observe/line-writer.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
+import { connectionsWithin, openFilesLimit } from './open-files.ts';
 import { Reloader } from './reload/reloader.ts';
 import { reloadOnSignal } from './reload/signal.ts';
 import type { ConfigSource } from './reload/source.ts';
@@ -43,6 +44,9 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       else early.push(line);
     },
   });
+  const connectionsTotal = connectionsWithin(openFilesLimit(), config.limits.connectionsTotal);
+  if (connectionsTotal < config.limits.connectionsTotal)
+    log.info({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
   let server: HttpServer;
   try {
     server = await startHttp({
@@ -50,7 +54,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       endpoints: config.endpoints,
       gateway: assembled.gateway,
       door: assembled.door,
-      limits: config.limits,
+      limits: { ...config.limits, connectionsTotal },
       ready: () => readiness(assembled),
       notes: ingressNotes(log, counters),
       clock: systemClock,
