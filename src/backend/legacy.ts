@@ -4,7 +4,7 @@
  */
 import { Failure } from '../errors.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
-import type { Discovery, Lane, LaneSink } from '../exchange/lane.ts';
+import type { Discovery, Hearing, Lane, LaneSink } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
@@ -25,6 +25,7 @@ import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
 import type { BackendNotes } from './notes.ts';
 import type { CallHost, Ending, Ids, RunningCall } from './running.ts';
+import { Standalone } from './standalone.ts';
 
 export interface LegacyLimits {
   /** How long `initialize` may take: the process may have to be unpacked first. */
@@ -62,6 +63,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly #sink: LaneSink;
   readonly #calls = new Map<string, LegacyCall>();
   readonly #asks: AskBook;
+  readonly #standalone: Standalone;
   #agreement: Agreement | undefined;
   #initialized = false;
   /** While `initialized` is on its way, calls wait: over HTTP one could overtake it. */
@@ -105,6 +107,11 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       send: (answer) => this.post(answer, 'an answer'),
       orphaned: (ask) => sink.ask(ask),
     });
+    this.#standalone = new Standalone({
+      capabilities: () => this.discovery.capabilities,
+      notify: (notification) => this.stray(notification),
+      silenced: (failure) => this.#silenced(failure),
+    });
   }
 
   get discovery(): Discovery {
@@ -114,6 +121,14 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
 
   get attributesAsks(): boolean {
     return this.channel.streamPerRequest && !this.#asksElsewhere;
+  }
+
+  get hearing(): Hearing {
+    return this.#standalone.hearing;
+  }
+
+  whenHeard(): Promise<void> {
+    return this.#ready(true);
   }
 
   get headers(): Headers {
@@ -224,6 +239,10 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
   }
 
+  done(request: CallRequest): void {
+    this.#standalone.subscribed(request);
+  }
+
   gone(call: RunningCall, how: Ending): void {
     this.#calls.delete(call.key);
     this.#asks.callEnded(call, how);
@@ -241,6 +260,15 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       this.#sink.lost(failure);
     } catch (cause) {
       this.notes.odd('fault', 'a lost session', cause);
+    }
+  }
+
+  #silenced(failure: Failure): void {
+    if (this.#over !== undefined) return;
+    try {
+      this.#sink.silenced?.(failure);
+    } catch (cause) {
+      this.notes.odd('fault', 'a lost stream', cause);
     }
   }
 
@@ -369,7 +397,12 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   /** Until the standalone stream stands, or is not to be had. Servers that send no headers before their first event exist. */
   async #listen(): Promise<void> {
     try {
-      await within(this.#options.clock, LISTEN_MS, this.channel.listen(this.headers), () => undefined);
+      await within(
+        this.#options.clock,
+        LISTEN_MS,
+        this.channel.listen(this.headers, this.#standalone),
+        () => undefined,
+      );
     } catch (cause) {
       this.notes.odd('fault', 'a standing stream', cause);
     }

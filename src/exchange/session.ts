@@ -43,6 +43,8 @@ export class Session {
   logLevel: string | undefined;
   /** What to pass on of what a backend said, in the client's names: set where several stand behind the endpoint. */
   translate: ((backend: string, said: Notification) => Notification | undefined) | undefined;
+  /** What a backend says is not heard for now. */
+  silenced: ((backend: string) => void) | undefined;
   /** Why a backend may not ask the client something; undefined where it may. Absent where every backend may. */
   denyAsk: ((backend: string, ask: Ask) => Failure | undefined) | undefined;
   /** Whether the client may hear something. Absent where it may hear everything. */
@@ -98,6 +100,7 @@ export class Session {
         else this.asks.relay(ask, (message) => this.downstream.deliver(message, 'keep', questionKey));
       },
       lost,
+      silenced: () => this.silenced?.(backend),
     };
   }
 

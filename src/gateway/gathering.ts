@@ -201,12 +201,14 @@ export class Gathering implements Call {
     const watched = await this.#sources.watch(backend);
     const subscribed = new Set<string>();
     const mine = this.#open.get(backend);
-    const stop = watched.hear(
-      (notification) => this.#told(backend, notification),
-      () => this.#lost(backend, mine),
-    );
+    const stop = watched.hear({
+      heard: (notification) => this.#told(backend, notification),
+      lost: () => this.#lost(backend, mine),
+    });
     return {
       subscribe: async (uri) => {
+        if (watched.hearing !== 'heard')
+          throw new Failure('backend_unavailable', { message: 'The backend has no event stream at the moment' });
         await watched.subscribe(uri);
         subscribed.add(uri);
       },

@@ -31,6 +31,7 @@ export class SessionLinks {
       session.downstream.deliver(notificationBytes(method), 'keep', method),
     );
     session.translate = (backend, said) => this.translate(backend, said);
+    session.silenced = (backend) => this.outdated(backend);
     session.onEnd(() => this.#close());
   }
 
@@ -56,7 +57,7 @@ export class SessionLinks {
     return address !== undefined && this.#subscriptions.has(address) ? withUri(notification, address) : notification;
   }
 
-  /** A session upstream was lost, and with it what it would have told. */
+  /** A session upstream was lost, or is not heard, and so is what it would have told. */
   outdated(backend: string): void {
     this.#rooms.shelf.changed(backend, everyList, sessionOwner(this.#session));
   }

@@ -7,7 +7,22 @@ import type { Log } from './log.ts';
 
 export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
   let noisy = false;
+  let lostStreams = 0;
   return {
+    // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
+    streamLost: (why) => {
+      counters.count('backend.stream_lost');
+      lostStreams += 1;
+      if (lostStreams === 1)
+        log.warn(
+          { backend, why },
+          "the backend's event stream is lost: changes are not heard until it is back; the gateway keeps trying",
+        );
+      return (how) => {
+        lostStreams -= 1;
+        if (how === 'back' && lostStreams === 0) log.info({ backend }, "the backend's event stream is back");
+      };
+    },
     noise: (kind, text) => {
       counters.count(`backend.noise.${kind}`);
       if (kind === 'stderr') log.info({ backend }, text);

@@ -124,6 +124,10 @@ export class OddNotes implements BackendNotes {
     return;
   }
 
+  streamLost(): () => void {
+    return () => undefined;
+  }
+
   odd(kind: OddKind): void {
     this.odds.push(kind);
   }
