@@ -4,12 +4,15 @@
  */
 import { Failure } from '../errors.ts';
 import type { Principal } from '../identity/principal.ts';
+import { notificationBytes } from '../wire/compose.ts';
 import type { Id, Notification, Response } from '../wire/message.ts';
 import type { Endpoint } from './arrival.ts';
 import { type AskLimits, Asks } from './asks.ts';
 import type { Listening } from './bridge/listening.ts';
 import { knowsNotification } from './bridge/older.ts';
+import { changedList, type ListKind } from './bridge/subscriptions.ts';
 import type { Ask, ClientFacts } from './call.ts';
+import { Changes } from './changes.ts';
 import type { Clock } from './clock.ts';
 import { type Downstream, questionKey } from './downstream.ts';
 import { Inflight } from './exchange.ts';
@@ -22,6 +25,11 @@ export interface SessionFacts {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
   readonly client: ClientFacts;
+}
+
+export interface SessionLimits extends AskLimits {
+  /** Changes of a list that come within so long are told once. */
+  readonly changesMs: number;
 }
 
 export class Session {
@@ -50,17 +58,21 @@ export class Session {
   /** Whether the client may hear something. Absent where it may hear everything. */
   mayHear: ((backend: string, said: Notification) => boolean) | undefined;
   readonly #clock: Clock;
+  readonly #changes: Changes<string, Uint8Array>;
   readonly #endings: (() => void)[] = [];
   #lastSeen: number;
   #ended = false;
 
-  constructor(facts: SessionFacts, downstream: Downstream, limits: AskLimits, clock: Clock) {
+  constructor(facts: SessionFacts, downstream: Downstream, limits: SessionLimits, clock: Clock) {
     this.id = facts.id;
     this.principal = facts.principal;
     this.endpoint = facts.endpoint;
     this.client = facts.client;
     this.downstream = downstream;
     this.asks = new Asks(facts.client, limits, clock);
+    this.#changes = new Changes(clock, limits.changesMs, (method, message) =>
+      this.downstream.deliver(message, 'keep', method),
+    );
     this.#clock = clock;
     this.openedAt = clock.now();
     this.#lastSeen = this.openedAt;
@@ -92,7 +104,7 @@ export class Session {
         const notification = this.translate === undefined ? said : this.translate(backend, said);
         if (notification === undefined || this.#ended || !this.hears(notification)) return;
         if (this.mayHear?.(backend, notification) === false) return;
-        this.downstream.deliver(notification.bytes, urgencyOf(notification));
+        this.tell(notification.bytes, notification);
       },
       ask: (ask: Ask) => {
         const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);
@@ -102,6 +114,18 @@ export class Session {
       lost,
       silenced: () => this.silenced?.(backend),
     };
+  }
+
+  /** Delivers what belongs to no request of the client. A list that changes again and again is told of once in a while. */
+  tell(message: Uint8Array, notification: Notification): void {
+    if (this.#ended) return;
+    if (changedList(notification.method) === undefined) this.downstream.deliver(message, urgencyOf(notification));
+    else this.#changes.changed(notification.method, message);
+  }
+
+  /** A list is another than before. */
+  tellChanged({ method }: ListKind): void {
+    if (!this.#ended) this.#changes.changed(method, notificationBytes(method));
   }
 
   /** Whether the client wants it, and its revision has such a thing. */
@@ -131,6 +155,7 @@ export class Session {
       );
     }
     this.lanes.clear();
+    this.#changes.close();
     for (const listening of this.listenings.values()) listening.close();
     for (const action of this.#endings) action();
     this.downstream.close();

@@ -82,7 +82,7 @@ function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: 
     start: (request, sink) => (rooms.lanes.stateless(backend, session.principal) ?? lane).call(permit, request, sink),
     deliver: (message, said) => {
       const passed = session.translate === undefined ? said : session.translate(backend, said);
-      if (passed !== undefined) session.downstream.deliver(passed === said ? message : untagged(passed), 'keep');
+      if (passed !== undefined) session.tell(passed === said ? message : untagged(passed), passed);
     },
   });
   session.listenings.set(backend, listening);

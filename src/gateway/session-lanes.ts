@@ -13,7 +13,6 @@ import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
-import { notificationBytes } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { textMember } from '../wire/values.ts';
@@ -63,7 +62,7 @@ export class SessionLanes {
       session.onEnd(() => over.abort());
       void consenting.waitFor(String(elicitationId), limits.sessionIdleMs, over.signal).then((waited) => {
         if (waited !== 'done' || session.ended) return;
-        for (const { method } of listKinds) session.downstream.deliver(notificationBytes(method), 'keep', method);
+        for (const kind of listKinds) session.tellChanged(kind);
       });
       return discoverAll(this.#rooms, session.endpoint, session.principal);
     }
@@ -105,8 +104,7 @@ export class SessionLanes {
     }
     this.reshape(session);
     if (session.initialized === undefined || !wasAlone || isMerged(endpoint)) return true;
-    for (const { method } of lists.get(endpoint.path) ?? [])
-      session.downstream.deliver(notificationBytes(method), 'keep', method);
+    for (const kind of lists.get(endpoint.path) ?? []) session.tellChanged(kind);
     return true;
   }
 

@@ -6,11 +6,9 @@
 import type { Origin } from '../catalog/names.ts';
 import { distinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
-import { changedList, everyList, type ListKind, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
+import { changedList, everyList, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
 import { withUri } from '../exchange/bridge/updates.ts';
-import { Changes } from '../exchange/changes.ts';
 import type { Session } from '../exchange/session.ts';
-import { notificationBytes } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { textMember } from '../wire/values.ts';
 import { sessionOwner } from './reading.ts';
@@ -19,7 +17,6 @@ import type { Rooms } from './rooms.ts';
 export class SessionLinks {
   readonly #rooms: Rooms;
   readonly #session: Session;
-  readonly #changes: Changes<ListKind>;
   /** What was subscribed to, by the client's address of it. */
   readonly #subscriptions = new Map<string, Origin>();
   #stopHearing: (() => void) | undefined;
@@ -27,9 +24,6 @@ export class SessionLinks {
   constructor(rooms: Rooms, session: Session) {
     this.#rooms = rooms;
     this.#session = session;
-    this.#changes = new Changes(rooms.clock, rooms.limits.changesMs, ({ method }) =>
-      session.downstream.deliver(notificationBytes(method), 'keep', method),
-    );
     session.translate = (backend, said) => this.translate(backend, said);
     session.silenced = (backend) => this.outdated(backend);
     session.onEnd(() => this.#close());
@@ -39,7 +33,7 @@ export class SessionLinks {
   begin(back: (backend: string) => void): void {
     this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint, this.#session.principal, (backend, kind) => {
       if (backend !== undefined) back(backend);
-      this.#changes.changed(kind);
+      this.#session.tellChanged(kind);
     });
   }
 
@@ -48,7 +42,7 @@ export class SessionLinks {
     const kind = changedList(notification.method);
     if (kind !== undefined) {
       this.#rooms.shelf.changed(backend, kind.lists, sessionOwner(this.#session));
-      if (this.#stopHearing !== undefined) this.#changes.changed(kind);
+      if (this.#stopHearing !== undefined) this.#session.tellChanged(kind);
       return undefined;
     }
     if (notification.method !== 'notifications/resources/updated') return notification;
@@ -87,6 +81,5 @@ export class SessionLinks {
 
   #close(): void {
     this.#stopHearing?.();
-    this.#changes.close();
   }
 }
