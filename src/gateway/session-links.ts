@@ -11,7 +11,8 @@ import { withUri } from '../exchange/bridge/updates.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Notification } from '../wire/message.ts';
 import { textMember } from '../wire/values.ts';
-import { sessionOwner } from './reading.ts';
+import type { Reader } from './list-reading.ts';
+import { readerForSession, sessionOwner } from './reading.ts';
 import type { Rooms } from './rooms.ts';
 
 export class SessionLinks {
@@ -19,11 +20,16 @@ export class SessionLinks {
   readonly #session: Session;
   /** What was subscribed to, by the client's address of it. */
   readonly #subscriptions = new Map<string, Origin>();
+  readonly #reader: Reader;
   #stopHearing: (() => void) | undefined;
 
   constructor(rooms: Rooms, session: Session) {
     this.#rooms = rooms;
     this.#session = session;
+    // It looks at what is known, and reads nothing.
+    this.#reader = readerForSession(session, async () => {
+      throw new Failure('backend_unavailable');
+    });
     session.translate = (backend, said) => this.translate(backend, said);
     session.silenced = (backend) => this.outdated(backend);
     session.onEnd(() => this.#close());
@@ -47,8 +53,18 @@ export class SessionLinks {
     }
     if (notification.method !== 'notifications/resources/updated') return notification;
     const uri = textMember(notification.bytes, notification.params, 'uri');
-    const address = uri === undefined ? undefined : distinguished(backend, uri);
-    return address !== undefined && this.#subscriptions.has(address) ? withUri(notification, address) : notification;
+    if (uri === undefined) return notification;
+    const address = this.#addressOf({ backend, name: uri });
+    return address === uri ? notification : withUri(notification, address);
+  }
+
+  /** The address that the client subscribed under; otherwise the one that leads back to this backend and no other. */
+  #addressOf(origin: Origin): string {
+    const { backend, name } = origin;
+    const address = distinguished(backend, name);
+    if (this.#subscriptions.has(address)) return address;
+    if (this.#subscriptions.get(name)?.backend === backend) return name;
+    return this.#rooms.targets.addressOf(this.#session.endpoint, origin, this.#reader);
   }
 
   /** A session upstream was lost, or is not heard, and so is what it would have told. */
