@@ -15,7 +15,7 @@ import type { Ask, ClientFacts } from './call.ts';
 import { Changes } from './changes.ts';
 import type { Clock } from './clock.ts';
 import { type Downstream, questionKey } from './downstream.ts';
-import { Inflight } from './exchange.ts';
+import { type Exchange, Inflight } from './exchange.ts';
 import type { Lane, LaneSink } from './lane.ts';
 import { isWanted } from './log-level.ts';
 import { urgencyOf } from './urgency.ts';
@@ -109,11 +109,32 @@ export class Session {
       ask: (ask: Ask) => {
         const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);
         if (failure !== undefined) ask.answer({ failure });
-        else this.asks.relay(ask, (message) => this.downstream.deliver(message, 'keep', questionKey));
+        else this.asks.relay(ask, (message) => this.put(message));
       },
       lost,
       silenced: () => this.silenced?.(backend),
     };
+  }
+
+  /** Whether a question that belongs to no request in particular has a way to the client now. */
+  get isReachable(): boolean {
+    return this.downstream.listens || this.#carrier() !== undefined;
+  }
+
+  /**
+   * Puts a question, or its withdrawal, to the client. A client that has not opened a stream with GET is reading the answers
+   * to its requests: one of those streams carries it. Where there is none it waits for the client to open one.
+   */
+  put(message: Uint8Array): void {
+    const carrier = this.downstream.listens ? undefined : this.#carrier();
+    if (carrier === undefined) this.downstream.deliver(message, 'keep', questionKey);
+    else carrier.send(message, 'keep');
+  }
+
+  /** A request whose answer can carry more; rather one from which a backend may ask. */
+  #carrier(): Exchange | undefined {
+    const carrying = this.inflight.all().filter((exchange) => exchange.carries);
+    return carrying.find(({ row }) => row.mayAsk === true) ?? carrying[0];
   }
 
   /** Delivers what belongs to no request of the client. A list that changes again and again is told of once in a while. */
