@@ -15,6 +15,7 @@ import type { HealthLimits } from './health.ts';
 import { Keeper } from './keeper.ts';
 import { LegacyLane, type LegacyLimits } from './legacy.ts';
 import { type Line, openLine } from './line.ts';
+import { ListRelay } from './list-relay.ts';
 import { ModernLane } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
 import type { Pace } from './pace.ts';
@@ -26,6 +27,7 @@ export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimit
   readonly probeMs: number;
   readonly probeAgeMs: number;
   readonly restartMaxMs: number;
+  readonly changesMs: number;
 }
 
 export interface BackendOptions {
@@ -60,6 +62,7 @@ export class LiveBackend implements Backend {
   readonly #options: BackendOptions;
   readonly #deadlines: Deadlines;
   readonly #lanes = new Set<LegacyLane>();
+  readonly #relay: ListRelay;
   readonly #sharedLegacy: SharedLegacy | undefined;
   readonly #keeper: Keeper;
   readonly #listeners = new Set<(state: BackendState) => void>();
@@ -73,6 +76,7 @@ export class LiveBackend implements Backend {
     this.name = options.name;
     this.#options = options;
     this.#deadlines = new Deadlines(options.limits, options.clock);
+    this.#relay = new ListRelay(options.clock, options.limits.changesMs);
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
     this.#keeper = new Keeper({
       limits: options.limits,
@@ -144,6 +148,7 @@ export class LiveBackend implements Backend {
   async #close(): Promise<void> {
     const failure = new Failure('shutting_down');
     this.#keeper.close();
+    this.#relay.close();
     this.#modern?.lane.shut(failure);
     const lanes = [...this.#lanes].map((lane) => lane.end(failure));
     await Promise.all([...lanes, this.#modern?.channel.close()]);
@@ -169,6 +174,7 @@ export class LiveBackend implements Backend {
         self,
         revisions,
         health: this.#keeper,
+        relay: this.#relay,
         ended: (gone) => void this.#lanes.delete(gone),
       });
     } catch (cause) {

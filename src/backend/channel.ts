@@ -67,6 +67,8 @@ export interface Channel {
 /** How the backend's standalone stream fares. */
 export interface StandaloneListener {
   opened(): void;
+  /** It does not stand: it ended, or could not be opened. It is tried again. */
+  away(): void;
   /** It stands, and did not for a while: what the backend said meanwhile was not heard. */
   missed(): void;
   /** It was tried as often as a request would be, in vain. It is tried further, at longer pauses. Called again for each attempt. */

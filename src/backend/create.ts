@@ -8,7 +8,7 @@ import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
-import { type CallPools, HTTP_CONNECTIONS, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { type CallPools, HTTP_CONNECTIONS, HTTP_QUEUE, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
@@ -42,13 +42,12 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
     return live(config, options, pace, stdioConnector(config, options, pace));
   }
   const url = new URL(config.url);
-  const pools = new HttpPools(url.origin, {
-    connectMs: options.limits.connectMs,
-    headerBytes: options.limits.headerBytes,
-    connections: HTTP_CONNECTIONS,
-    queue: HTTP_QUEUE,
-    streams: HTTP_STREAMS,
-  });
+  const { connectMs, headerBytes, streamsPerBackend } = options.limits;
+  const pools = new HttpPools(
+    url.origin,
+    { connectMs, headerBytes, connections: HTTP_CONNECTIONS, queue: HTTP_QUEUE, streams: streamsPerBackend },
+    () => options.notes.streamsFull(streamsPerBackend),
+  );
   const { presented } = options;
   const over = (used: CallPools, close: () => Promise<void>) =>
     live(config, options, paceOf(options), httpConnector(config, options, used, close));

@@ -3,6 +3,7 @@
  * clients that are the same to the backend). The session's own traffic, asks and notifications outside any call, is heard here.
  */
 import { Failure } from '../errors.ts';
+import { changedList } from '../exchange/bridge/subscriptions.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import type { Discovery, Hearing, Lane, LaneSink } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
@@ -23,6 +24,7 @@ import { type Agreement, askInitialize, bearWitness, type Headers, readAgreement
 import type { Witness } from './health.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
+import type { ListRelay } from './list-relay.ts';
 import type { BackendNotes } from './notes.ts';
 import type { CallHost, Ending, Ids, RunningCall } from './running.ts';
 import { Standalone } from './standalone.ts';
@@ -43,6 +45,7 @@ export interface LegacyOptions {
   /** Which may be spoken; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
   readonly health: Witness;
+  readonly relay: ListRelay;
   /** The lane is closed or lost, and its channel is gone. */
   ended(lane: LegacyLane): void;
 }
@@ -109,8 +112,9 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     });
     this.#standalone = new Standalone({
       capabilities: () => this.discovery.capabilities,
-      notify: (notification) => this.stray(notification),
+      notify: (notification) => this.#unasked(notification),
       silenced: (failure) => this.#silenced(failure),
+      relay: options.relay,
     });
   }
 
@@ -217,6 +221,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   /** From here on nothing is sent, and nobody waits. */
   #finish(failure: Failure): void {
     this.#asks.close();
+    this.#standalone.close();
     for (const call of [...this.#calls.values()]) call.fail(failure);
     this.#over ??= failure;
   }
@@ -272,6 +277,16 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
   }
 
+  /** What the backend did not say in this session, and would have. */
+  #unasked(notification: Notification): void {
+    if (this.#over !== undefined) return;
+    try {
+      this.#sink.notify(notification);
+    } catch (cause) {
+      this.notes.odd('fault', notification.method, cause);
+    }
+  }
+
   stray(message: Notification | Request): void {
     if (this.#over !== undefined) return;
     try {
@@ -319,6 +334,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       return;
     }
     if (message.method !== 'notifications/progress') {
+      if (changedList(message.method) !== undefined) this.#options.relay.told(message);
       this.#sink.notify(message);
       return;
     }

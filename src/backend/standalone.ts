@@ -12,6 +12,7 @@ import type { Notification } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { textMember } from '../wire/values.ts';
 import type { StandaloneListener } from './channel.ts';
+import type { ListRelay, RelayListener } from './list-relay.ts';
 
 export interface StandaloneOptions {
   capabilities(): Readonly<Record<string, unknown>>;
@@ -19,13 +20,16 @@ export interface StandaloneOptions {
   notify(notification: Notification): void;
   /** Nothing is heard for now. */
   silenced(failure: Failure): void;
+  /** Shared by the sessions of the backend. */
+  readonly relay: ListRelay;
 }
 
-export class Standalone implements StandaloneListener {
+export class Standalone implements StandaloneListener, RelayListener {
   readonly #options: StandaloneOptions;
   /** Resources that were subscribed to in this session. */
   readonly #subscribed = new Set<string>();
   #hearing: Hearing = 'heard';
+  #isClosed = false;
 
   constructor(options: StandaloneOptions) {
     this.#options = options;
@@ -45,6 +49,21 @@ export class Standalone implements StandaloneListener {
 
   opened(): void {
     this.#hearing = 'heard';
+    this.#options.relay.leave(this);
+  }
+
+  away(): void {
+    if (!this.#isClosed) this.#options.relay.join(this);
+  }
+
+  /** A session of the same backend was told that a list changed. */
+  overheard(notification: Notification): void {
+    this.#options.notify(notification);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#options.relay.leave(this);
   }
 
   missed(): void {
@@ -62,6 +81,7 @@ export class Standalone implements StandaloneListener {
 
   none(): void {
     this.#hearing = 'never';
+    this.#options.relay.leave(this);
     this.#options.silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));
   }
 }

@@ -103,8 +103,10 @@ export const limitTable = {
   probeAgeMs: time(10 * min, 1 * s),
   /** Attempts in a row that did not reach a backend, until it counts as down and callers are refused at once. One may have been cut by a restart; after a few nobody should have to try. A probe counts for all of them: it is nobody's work, and has time of its own. */
   downAfter: count(3, 1, 1000),
-  /** Attempts to take up a cut stream again without any progress in between. */
+  /** Attempts to take up a cut stream again without any progress in between. A backend's standalone stream counts as lost then, and is tried further. */
   reconnects: count(5, 0, 1000),
+  /** Streams to one backend that stay open: one for each legacy session there, and for each upstream subscription. Each is a descriptor. Sessions beyond that hear of list changes through the others. */
+  streamsPerBackend: count(1024, 1, 100_000),
 
   // Many backends behind one endpoint
   /** How long `initialize` and `server/discover` wait for backends of which nothing is known yet. A local server is there by then; what comes later is told by a list change. */

@@ -9,13 +9,13 @@ interface Recent<News> {
 
 /** `News`: what is handed on with a change. */
 export class Changes<Kind, News = void> {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'after'>;
   readonly #quietMs: number;
   readonly #tell: (kind: Kind, news: News) => void;
   /** Kinds that were told a moment ago. */
   readonly #recent = new Map<Kind, Recent<News>>();
 
-  constructor(clock: Clock, quietMs: number, tell: (kind: Kind, news: News) => void) {
+  constructor(clock: Pick<Clock, 'after'>, quietMs: number, tell: (kind: Kind, news: News) => void) {
     this.#clock = clock;
     this.#quietMs = quietMs;
     this.#tell = tell;

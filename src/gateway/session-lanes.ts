@@ -16,7 +16,7 @@ import { type Permit, systemPermit } from '../policy/permit.ts';
 import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { textMember } from '../wire/values.ts';
-import { beginListening, rememberLevel } from './absorb.ts';
+import { rememberLevel } from './absorb.ts';
 import { discoverAll } from './many.ts';
 import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
@@ -26,6 +26,8 @@ import { isMerged, type Target } from './targets.ts';
 export class SessionLanes {
   readonly #rooms: Rooms;
   readonly #links = new WeakMap<Session, SessionLinks>();
+  /** Sessions of one modern backend that the hub tells of changes of its lists: how to stop that. */
+  readonly #hearing = new WeakMap<Session, () => void>();
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -80,7 +82,7 @@ export class SessionLanes {
       opening.then(
         (lane) => {
           lane.notify(permit, message);
-          if (isReady && !merged) beginListening(this.#rooms, session, { backend, lane, permit });
+          if (isReady && !merged && lane.era === 'modern') this.#hearLists(session);
         },
         () => undefined,
       );
@@ -103,7 +105,8 @@ export class SessionLanes {
       this.#links.get(session)?.gone(backend);
     }
     this.reshape(session);
-    if (session.initialized === undefined || !wasAlone || isMerged(endpoint)) return true;
+    const isHeard = this.#hearing.has(session);
+    if (session.initialized === undefined || !wasAlone || isHeard || isMerged(endpoint)) return true;
     for (const kind of lists.get(endpoint.path) ?? []) session.tellChanged(kind);
     return true;
   }
@@ -111,12 +114,29 @@ export class SessionLanes {
   /** Where one backend stood behind the endpoint there may be several now. */
   reshape(session: Session): void {
     if (!isMerged(session.endpoint)) return;
+    this.#stopHearing(session);
     this.#link(session);
     if (session.initialized !== undefined) this.#hearAll(session);
   }
 
   #link(session: Session): void {
     if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#rooms, session));
+  }
+
+  /** A modern backend tells of its lists on one stream for all who hear of it under the same credentials. */
+  #hearLists(session: Session): void {
+    if (session.ended || this.#hearing.has(session) || this.#links.has(session)) return;
+    const { endpoint, principal } = session;
+    this.#hearing.set(
+      session,
+      this.#rooms.hub.hear(endpoint, principal, (_backend, kind) => session.tellChanged(kind)),
+    );
+    session.onEnd(() => this.#stopHearing(session));
+  }
+
+  #stopHearing(session: Session): void {
+    this.#hearing.get(session)?.();
+    this.#hearing.delete(session);
   }
 
   #hearAll(session: Session): void {
@@ -192,9 +212,12 @@ export class SessionLanes {
       if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
         this.#openIfLegacy(session, backend);
     });
-    if (merged && isNew) {
+    if (isNew) {
       opening.then(
-        (lane) => this.#settleIn(session, backend, lane),
+        (lane) => {
+          if (merged) this.#settleIn(session, backend, lane);
+          else if (session.initialized !== undefined && lane.era === 'modern') this.#hearLists(session);
+        },
         () => undefined,
       );
     }

@@ -8,6 +8,7 @@ import type { Log } from './log.ts';
 export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
   let noisy = false;
   let lostStreams = 0;
+  let isFull = false;
   return {
     // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
     streamLost: (why) => {
@@ -34,6 +35,16 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
           'the backend writes on stdout what is no message: it is skipped, here and later',
         );
       }
+    },
+    streamsFull: (most) => {
+      counters.count('backend.streams_full');
+      if (isFull) return;
+      isFull = true;
+      log.warn(
+        { backend, limit: 'streamsPerBackend', most },
+        'as many streams to the backend are open as limits.streamsPerBackend allows: further sessions hear of list ' +
+          'changes through the others, and of nothing else outside their calls; the counter backend.streams_full goes on',
+      );
     },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);

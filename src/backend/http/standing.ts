@@ -168,6 +168,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     // Taken up again at the first attempt, it was away for a moment, as it is where a proxy ends idle streams.
     this.#missed ||= !wasOpen || this.#reconnects.attempts > 0;
     this.#failed = !wasOpen;
+    this.#listener.away();
     if (this.#reconnects.isExhausted) {
       this.#lost ??= notes.streamLost(cause instanceof Error ? cause.message : String(cause));
       this.#listener.lost(

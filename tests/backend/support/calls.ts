@@ -21,6 +21,7 @@ export const limits = {
   asksPerSession: 3,
   downAfter: 3,
   restartMaxMs: 30_000,
+  changesMs: 100,
 };
 
 /** For what is looked at without a backend that could be down. */
@@ -126,6 +127,10 @@ export class OddNotes implements BackendNotes {
 
   streamLost(): () => void {
     return () => undefined;
+  }
+
+  streamsFull(): void {
+    return;
   }
 
   odd(kind: OddKind): void {

@@ -95,6 +95,10 @@ export class StandaloneRecorder extends Watched implements StandaloneListener {
     this.#tell('missed');
   }
 
+  away(): void {
+    return;
+  }
+
   lost({ reason }: Failure): void {
     this.#tell(`lost ${reason}`);
   }
