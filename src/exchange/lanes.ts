@@ -156,9 +156,7 @@ export class Lanes {
     const [entry = this.#grow(permit, name, principal, client)] = pool;
     entry.users += 1;
     try {
-      const lane = await entry.opening;
-      await lane.whenHeard?.();
-      return entry.audience.watch(lane, permit);
+      return entry.audience.watch(await entry.opening, permit);
     } finally {
       entry.users -= 1;
     }

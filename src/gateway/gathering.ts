@@ -203,6 +203,7 @@ export class Gathering implements Call {
     });
     return {
       subscribe: async (uri) => {
+        await watched.whenHeard();
         if (watched.hearing !== 'heard')
           throw new Failure('backend_unavailable', { message: 'The backend has no event stream at the moment' });
         await watched.subscribe(uri);

@@ -42,6 +42,7 @@ export class Audience {
       get hearing() {
         return lane.hearing ?? 'heard';
       },
+      whenHeard: async () => lane.whenHeard?.(),
       subscribe: (uri) => this.#subscribe(lane, permit, uri),
       unsubscribe: (uri) => this.#unsubscribe(lane, permit, uri),
       hear: (given) => {

@@ -24,8 +24,10 @@ export interface Watched {
   readonly discovery: Discovery;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
-  /** What is not heard cannot be subscribed to. */
+  /** What is not heard cannot be subscribed to. Known after `whenHeard`. */
   readonly hearing: Hearing;
+  /** Listen first, then wait for it: what the backend says on opening its stream is not missed then. */
+  whenHeard(): Promise<void>;
   /** Returns how to stop hearing. */
   hear(listener: WatchListener): () => void;
 }
@@ -61,9 +63,6 @@ export class Watching implements Call {
     if (wanted === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
     // The client may have gone while the session was being opened.
     if (this.#exchange.settled) return;
-    const { hearing } = this.#watched;
-    if (hearing === 'lost')
-      throw new Failure('backend_unavailable', { message: 'The event stream of the backend was lost' });
     this.#exchange.drivenBy(this);
     // Heard from now on, told once it was acknowledged.
     const early: Notification[] = [];
@@ -77,8 +76,16 @@ export class Watching implements Call {
         else if (early.length < EARLY) early.push(notification);
       },
       lost,
-      silenced: lost,
+      silenced: (failure) => {
+        if (this.#granted !== undefined) lost(failure);
+      },
     });
+    await this.#watched.whenHeard();
+    const { hearing } = this.#watched;
+    if (this.#exchange.settled || hearing === 'lost') {
+      this.cancel();
+      throw new Failure('backend_unavailable', { message: 'The event stream of the backend was lost' });
+    }
     // A backend without an event stream can tell of nothing.
     const capabilities = hearing === 'never' ? {} : this.#watched.discovery.capabilities;
     const subscribed = offersSubscriptions(capabilities) ? await this.#subscribe(wanted.resourceSubscriptions) : [];
