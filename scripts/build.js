@@ -1,24 +1,4 @@
-// Bundles the command line and the demo server: one file each loads in half the time of the module tree (docs/decisions).
 // Usage: node scripts/build.js [folder]
-import { rmSync } from 'node:fs';
-import { build } from 'esbuild';
+import { bundle } from './bundle.js';
 
-const outdir = process.argv[2] ?? 'dist';
-rmSync(outdir, { recursive: true, force: true });
-await build({
-  entryPoints: { main: 'src/main.ts', demo: 'src/demo/main.ts' },
-  outdir,
-  bundle: true,
-  splitting: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  sourcemap: true,
-  logLevel: 'warning',
-  // Native code, loaded from node_modules by whoever has a file store.
-  external: ['lmdb'],
-  // Some dependencies are CommonJS and call require() for node's own modules.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
-  },
-});
+await bundle(process.argv[2] ?? 'dist');

@@ -1,17 +1,22 @@
 /** Policy, rates and the audit trail that a config describes. */
 
+import { createNames } from './catalog/names.ts';
 import type { View } from './catalog/view.ts';
 import type { Config } from './config/config.ts';
+import { digest } from './digest.ts';
 import type { Endpoint } from './exchange/arrival.ts';
 import type { Clock } from './exchange/clock.ts';
 import { Leave } from './gateway/leave/leave.ts';
 import { Records } from './gateway/leave/records.ts';
 import { UnmatchedNames } from './gateway/leave/unmatched.ts';
+import type { Principal } from './identity/principal.ts';
 import type { Audit, AuditTarget } from './observe/audit.ts';
 import { auditSink } from './observe/audit-sinks.ts';
 import { AuditWriter } from './observe/audit-writer.ts';
+import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
 import type { Log } from './observe/log.ts';
+import type { RefusalLog } from './observe/refusals.ts';
 import { compilePolicy } from './policy/compile.ts';
 import type { World } from './policy/match.ts';
 import { Rates } from './policy/rates.ts';
@@ -25,8 +30,14 @@ export interface LeaveOptions {
   readonly timeOfDay: () => number;
   /** The client reads our standard output: nothing else may be written there. */
   readonly stdoutIsProtocol: boolean;
+  readonly refusals: RefusalLog;
   /** Where records go, in the place of what the config says. */
   readonly audit?: Audit | undefined;
+}
+
+/** How the log names a principal. */
+export function shownPrincipal({ kind, subject, keyName }: Principal): string {
+  return subject ?? keyName ?? kind;
 }
 
 /** For the last records to reach their place: a disk that takes longer has failed. */
@@ -35,7 +46,16 @@ export const AUDIT_CLOSE_MS = 2_000;
 /** What rules can speak of. */
 export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'services'>): World {
   const { endpoints, backends, services } = config;
-  return { endpoints: endpoints.map(({ path }) => path), backends: [...backends, ...services].map(({ name }) => name) };
+  const names = createNames(
+    backends.map(({ name }) => name),
+    digest,
+  );
+  return {
+    endpoints: endpoints.map(({ path }) => path),
+    backends: [...backends, ...services].map(({ name }) => name),
+    encode: names.encode,
+    digest,
+  };
 }
 
 /** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */
@@ -48,8 +68,10 @@ export interface MadeLeave {
 }
 
 interface Moved {
-  readonly writer: Audit;
+  readonly writer: AuditWriter;
   readonly place: AuditTarget;
+  /** Whether requests wait for the proof that records can be written. */
+  readonly isDemanded: boolean;
 }
 
 /** One `Leave` after the other, and what they have in common: the measures of rates, and the place of the records. */
@@ -60,6 +82,7 @@ export class Leaves {
   #place: AuditTarget | undefined;
   readonly #closing = new Set<Promise<void>>();
   #names: UnmatchedNames | undefined;
+  #probing = Promise.resolve();
 
   constructor(options: LeaveOptions) {
     this.#options = options;
@@ -81,11 +104,25 @@ export class Leaves {
       policy: policy && compilePolicy(policy, world, generation),
       rates,
       records: hasTrail
-        ? new Records({ ...options, audit: this.#trail, arguments: config.audit?.arguments })
+        ? new Records({
+            ...options,
+            audit: this.#trail,
+            isDemanded: config.audit?.onFailure === 'deny',
+            arguments: config.audit?.arguments,
+          })
         : undefined,
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
       unmatched: names,
+      onDenied: (wish, failure) =>
+        options.refusals.tell({
+          failure,
+          endpoint: wish.endpoint.path,
+          principal: shownPrincipal(wish.principal),
+          action: wish.row.action,
+          backend: wish.backend === '' ? undefined : wish.backend,
+          name: wish.thing?.name,
+        }),
     });
     return { leave, rates, names, moved: this.#moved(config) };
   }
@@ -98,8 +135,14 @@ export class Leaves {
       this.#retire(this.#writer);
       this.#writer = moved.writer;
       this.#place = moved.place;
+      if (moved.isDemanded) this.#probing = moved.writer.probe();
     }
     return leave;
+  }
+
+  /** Resolves when it is known whether records can be written, where requests depend on that. */
+  probed(): Promise<void> {
+    return this.#probing;
   }
 
   /** A list was read of every backend behind the endpoint: rules may name what is not in it. */
@@ -114,13 +157,14 @@ export class Leaves {
 
   /** What was allowed under an earlier config is recorded when it is over, in the place that there is by then. */
   readonly #trail: Audit = {
-    write: (record) => this.#writer?.write(record),
+    write: (record, reserved) => this.#writer?.write(record, reserved),
+    reserve: () => this.#writer?.reserve?.() ?? true,
     close: (withinMs) => this.close(withinMs),
   };
 
   #moved({ audit }: Config): Moved | undefined {
     if (this.#options.audit !== undefined || audit === undefined || isSame(this.#place, audit.to)) return undefined;
-    return { writer: writerFor(audit.to, this.#options), place: audit.to };
+    return { writer: writerFor(audit.to, this.#options), place: audit.to, isDemanded: audit.onFailure === 'deny' };
   }
 
   #retire(writer: Audit | undefined): void {
@@ -130,15 +174,22 @@ export class Leaves {
   }
 }
 
-function writerFor(place: AuditTarget, options: LeaveOptions): Audit {
+const causes = {
+  full: 'the place where they go does not keep up',
+  failed: 'they could not be written',
+} as const;
+
+function writerFor(place: AuditTarget, options: LeaveOptions): AuditWriter {
   const { log, counters, clock, timeOfDay, stdoutIsProtocol } = options;
+  const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
   return new AuditWriter({
     sink: auditSink(place, process, stdoutIsProtocol),
     now: timeOfDay,
     after: (ms, action) => clock.after(ms, action),
     lost: (count, why, cause) => {
       counters.count('audit.lost', count);
-      log.warn({ count, why, ...(cause instanceof Error && { cause: cause.message }) }, 'audit records were lost');
+      const facts = { why, ...(cause instanceof Error && { cause: cause.message }) };
+      coalesced.tell('warn', why, facts, `audit records were lost: ${causes[why]}`, count);
     },
   });
 }

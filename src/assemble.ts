@@ -1,15 +1,17 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { about } from './about.ts';
-import { AUDIT_CLOSE_MS, Leaves } from './assemble-leave.ts';
+import { AUDIT_CLOSE_MS, Leaves, shownPrincipal } from './assemble-leave.ts';
 import { Authority } from './authority.ts';
 import { createBackend } from './backend/create.ts';
+import { ProbeSlots } from './backend/probe-slots.ts';
 import { HttpRpcService } from './backend/rpc/service.ts';
 import { createCursors } from './catalog/cursors.ts';
 import { Shelf } from './catalog/shelf.ts';
 import { systemClock } from './clock.ts';
 import type { BackendConfig, Config, ServiceConfig } from './config/config.ts';
 import { Connections } from './connections.ts';
+import { digest } from './digest.ts';
 import { Backends } from './exchange/backends.ts';
 import type { Warn } from './exchange/bridge/drive.ts';
 import { Parking } from './exchange/bridge/parking.ts';
@@ -23,7 +25,6 @@ import { Hub } from './gateway/hub.ts';
 import { InForce } from './gateway/in-force.ts';
 import { shownTo } from './gateway/leave/shown.ts';
 import { Lists, type ListsOptions } from './gateway/lists.ts';
-import type { Digest } from './gateway/merged.ts';
 import { Occupied } from './gateway/occupied.ts';
 import { outdating } from './gateway/reading.ts';
 import { Targets } from './gateway/targets.ts';
@@ -33,13 +34,16 @@ import { Spine } from './gateway.ts';
 import { createIdentity, type IdentityRoom } from './identity/create.ts';
 import { Door } from './identity/door.ts';
 import type { Fetch } from './identity/ports.ts';
+import { type Caller, Callers } from './ingress/callers.ts';
 import type { Pages } from './ingress/pages.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
+import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
+import { RefusalLog } from './observe/refusals.ts';
 import type { OutwardFetch } from './outward/fetch.ts';
 import { entrancesOf, generationOf, Renewing } from './reload/renewing.ts';
 import { State } from './state.ts';
@@ -99,11 +103,24 @@ function parkingRoom({ backends, limits }: Config, name: string): number {
   return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
 }
 
-const digest: Digest = (...parts) => {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest('hex');
-};
+/** The client's address, as the config of the moment says whom to believe about it. */
+function addresses(trustedProxies: () => readonly string[]): (caller: Caller) => string {
+  let trusted: readonly string[] | undefined;
+  let callers = new Callers([]);
+  return (caller) => {
+    const current = trustedProxies();
+    if (current !== trusted) {
+      trusted = current;
+      callers = new Callers(current);
+    }
+    return callers.of(caller);
+  };
+}
+
+const signInRefusals = {
+  wrong: 'sign-in refused: wrong name or password',
+  wait: 'sign-in refused: too many wrong passwords, by address or name; it is open again after a while',
+} as const;
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { limits } = config;
@@ -129,7 +146,15 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       keyFileAt,
       warn: (text, facts) => log.warn(facts, text),
     });
-  const door = new Door(makeRoom(config.identity));
+  const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
+  const refusals = new RefusalLog(coalesced);
+  const addressOf = addresses(() => renewing.config.listen.trustedProxies);
+  const door = new Door(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
+    const address = credentials === 'local' ? undefined : addressOf(credentials);
+    const who = principal && shownPrincipal(principal);
+    refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
+    inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, address });
+  });
   const seal = createSeal(config.seal.key);
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const authority = new Authority();
@@ -140,11 +165,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
   });
+  const slots = new ProbeSlots(limits.probesAtOnce, clock);
   const makeBackend = (settings: BackendConfig): Backend => {
     const notes = backendNotes(settings.name, log, counters);
     const presented = connections.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes },
+      ...{ limits, clock, version: about.version, notes, slots },
       ...(presented && { presented }),
     });
     backend.onChange((state) => options.onBackendState?.(backend.name, state));
@@ -152,17 +178,18 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   };
   const backends: Backends = new Backends(config.backends.map(makeBackend));
   const { stdoutIsProtocol = false } = options;
-  const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay: now, stdoutIsProtocol });
+  const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay: now, stdoutIsProtocol, refusals });
   const inForce = new InForce(generationOf(config, leaves.adopt(leaves.make(config))));
   const occupied = new Occupied();
   const shelf = new Shelf(limits, () => clock.now());
   const hub = new Hub(backends, shelf, clock);
   const watch = (backend: string) => hub.watch(backend);
+  const late: ListsOptions['late'] = (backend, row, principal) => hub.late(backend, row, principal);
   const shown: ListsOptions['shown'] = (endpoint, row, principal) =>
     shownTo(inForce.now.leave, endpoint, row, principal);
   const read: ListsOptions['read'] = (endpoint, list, view) => leaves.read(endpoint, list, view);
   const cursors = createCursors(seal);
-  const lists = new Lists({ backends, shelf, watch, cursors, clock, limits, digest, warn, shown, read });
+  const lists = new Lists({ backends, shelf, watch, late, cursors, clock, limits, digest, warn, shown, read });
   const gateway: Spine = new Spine({
     limits,
     backends,
@@ -173,7 +200,10 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     occupied,
     shelf,
     lists,
-    targets: new Targets(backends, lists),
+    targets: new Targets(backends, lists, ({ endpoint: { path }, row: { action }, name, principal, failure }) => {
+      refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
+      inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, action, name });
+    }),
     hub,
     lanes: new Lanes(backends, limits, clock, outdating(shelf)),
     sessions: new Sessions(limits, clock, new MemoryBus()),
@@ -213,9 +243,11 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
             time,
             warn,
             userFileAt: keyFileAt,
+            refused: (why, address) => coalesced.tell('warn', `${why} ${address}`, { address }, signInRefusals[why]),
           })
         : undefined;
       await connections.open(pagesAt, state);
+      await leaves.probed();
       renewing.open(url, own);
     },
     renew: (next) => renewing.renew(next),

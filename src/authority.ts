@@ -21,7 +21,7 @@ export class Authority {
 
   /** Once it is known where we listen. Comes back with what the door has to trust. */
   async open(
-    { authServer, identity }: Config,
+    { authServer, identity, listen }: Config,
     entrances: readonly Entrance[],
     url: string,
     outside: AuthServerOutside,
@@ -29,7 +29,12 @@ export class Authority {
     if (authServer === undefined) return undefined;
     const bases = basesOf(identity, url);
     const server = await createAuthServer(
-      { issuer: bases[0] ?? url, settings: authServer, resources: resourcesOf(entrances, bases, identity.implies) },
+      {
+        issuer: bases[0] ?? url,
+        settings: authServer,
+        resources: resourcesOf(entrances, bases, identity.implies),
+        trustedProxies: listen.trustedProxies,
+      },
       outside,
     );
     this.#server = server;

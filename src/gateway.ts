@@ -8,11 +8,11 @@
  */
 import { Failure } from './errors.ts';
 import { checkVersionHeader, eraOf } from './exchange/admit.ts';
-import type { Arrival, Endpoint, Gateway, Line, SessionRequest } from './exchange/arrival.ts';
+import type { Arrival, Authenticated, Endpoint, Gateway, Line, Sender, SessionRequest } from './exchange/arrival.ts';
+import { askedOf } from './exchange/asked.ts';
 import { StreamsDownstream } from './exchange/downstream.ts';
 import type { Connection } from './exchange/outlet.ts';
 import type { Session } from './exchange/session.ts';
-import { askedOf } from './gateway/entry.ts';
 import { RpcFront } from './gateway/json-rpc/front.ts';
 import { LegacyFront } from './gateway/legacy.ts';
 import { Lines } from './gateway/lines.ts';
@@ -20,9 +20,7 @@ import { ModernFront } from './gateway/modern.ts';
 import { forgetGone, type Renewal } from './gateway/renewal.ts';
 import type { Rooms } from './gateway/rooms.ts';
 import type { Turn } from './gateway/turn.ts';
-import type { Asked } from './identity/door.ts';
-import type { Credentials, Principal } from './identity/principal.ts';
-import type { Batch, Message } from './wire/message.ts';
+import type { Asked, Credentials, Principal } from './identity/principal.ts';
 import type { Era } from './wire/revisions.ts';
 
 export class Spine implements Gateway {
@@ -46,49 +44,53 @@ export class Spine implements Gateway {
     return this.#draining;
   }
 
+  authenticate(
+    { path }: Endpoint,
+    credentials: Credentials,
+  ): Authenticated | Failure | Promise<Authenticated | Failure> {
+    const asOf = this.#rooms.inForce.now;
+    const found = this.#rooms.door.identify(path, credentials);
+    if (found instanceof Promise)
+      return found.then((who) => (who instanceof Failure ? who : { principal: who, credentials, asOf }));
+    return found instanceof Failure ? found : { principal: found, credentials, asOf };
+  }
+
+  refusal({ path }: Endpoint, credentials: Credentials, failure: Failure, asked: Asked): Failure {
+    return this.#rooms.door.told(path, failure, credentials, asked);
+  }
+
   receive(arrival: Arrival): void {
-    const { credentials, header, paramHeaders, message, reply } = arrival;
-    const { inForce, door } = this.#rooms;
-    const { path } = arrival.endpoint;
-    const asOf = inForce.now;
-    const { leave } = asOf;
-    const endpoint = asOf.endpoints.get(path);
+    const { sender, header, paramHeaders, message, reply } = arrival;
+    const asOf = this.#rooms.inForce.now;
+    // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
+    if (sender.asOf !== asOf) {
+      void this.#again(arrival);
+      return;
+    }
+    const endpoint = asOf.endpoints.get(arrival.endpoint.path);
     const era = eraOf(message, header('mcp-protocol-version'));
     if (endpoint === undefined || endpoint.protocol !== undefined) {
       reply.refuse(new Failure('path_not_found'), era);
       return;
     }
-    const enter = (who: Principal | Failure) => {
-      if (who instanceof Failure) reply.refuse(who, era);
-      else
-        this.#take(era, {
-          endpoint,
-          leave,
-          principal: who,
-          credentials,
-          message,
-          reply,
-          header,
-          paramHeaders,
-          line: undefined,
-        });
-    };
-    const who = door.identify(path, credentials, () => askedOf(message));
-    // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
-    if (who instanceof Promise) void who.then((found) => (inForce.now === asOf ? enter(found) : this.receive(arrival)));
-    else enter(who);
+    const { principal, credentials } = sender;
+    const { leave } = asOf;
+    this.#take(era, { endpoint, leave, principal, credentials, message, reply, header, paramHeaders, line: undefined });
   }
 
-  unread(request: SessionRequest, failure: Failure, message?: Message | Batch): Failure | Promise<Failure> {
-    const { endpoint, credentials } = request;
-    const asked = (): Asked => (message === undefined ? { kind: 'unreadable' } : askedOf(message));
-    const who = this.#rooms.door.identify(endpoint.path, credentials, asked);
-    const told = (found: Principal | Failure) => {
-      if (found instanceof Failure) return found;
-      this.#rooms.inForce.now.leave.refused({ principal: found, endpoint }, failure);
-      return failure;
-    };
-    return who instanceof Promise ? who.then(told) : told(who);
+  async #again(arrival: Arrival): Promise<void> {
+    const { endpoint, message, header, reply } = arrival;
+    const { credentials } = arrival.sender;
+    const sender = await this.authenticate(endpoint, credentials);
+    if (!(sender instanceof Failure)) this.receive({ ...arrival, sender });
+    else {
+      const told = this.refusal(endpoint, credentials, sender, askedOf(message));
+      reply.refuse(told, eraOf(message, header('mcp-protocol-version')));
+    }
+  }
+
+  unread({ endpoint, sender: { principal } }: Omit<SessionRequest, 'header'>, failure: Failure): void {
+    this.#rooms.inForce.now.leave.refused({ principal, endpoint }, failure);
   }
 
   async listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined> {
@@ -111,13 +113,14 @@ export class Spine implements Gateway {
 
   async connect(
     endpoint: Endpoint,
-    credentials: Credentials,
+    sender: Sender,
     via: 'sse' | 'stdio',
     connection: Connection,
   ): Promise<Line | Failure> {
-    const principal = await this.#enter({ endpoint, credentials });
-    if (principal instanceof Failure) return principal;
+    const lacking = this.#lacking(endpoint, sender);
+    if (lacking !== undefined) return lacking;
     if (this.#draining) return new Failure('shutting_down');
+    const { principal, credentials } = sender;
     return this.#lines.open({ endpoint, principal, credentials, via, connection });
   }
 
@@ -174,12 +177,9 @@ export class Spine implements Gateway {
   }
 
   /** For what expects no JSON-RPC answer: what the endpoint needs is all that it needs. */
-  async #enter({ endpoint, credentials }: Omit<SessionRequest, 'header'>): Promise<Principal | Failure> {
-    const { door } = this.#rooms;
-    const who = await door.identify(endpoint.path, credentials, () => ({ kind: 'other' }));
+  #lacking({ path }: Endpoint, { principal, credentials }: Sender): Failure | undefined {
     // Over stdio there is nothing but messages in which it could be told.
-    if (who instanceof Failure || credentials === 'local') return who;
-    return door.check(endpoint.path, who, credentials, {}) ?? who;
+    return credentials === 'local' ? undefined : this.#rooms.door.check(path, principal, credentials, {});
   }
 
   async #onSession(
@@ -187,9 +187,10 @@ export class Spine implements Gateway {
     action: (session: Session, principal: Principal) => Promise<void>,
   ): Promise<Failure | undefined> {
     try {
-      const { endpoint, header } = request;
-      const principal = await this.#enter(request);
-      if (principal instanceof Failure) return principal;
+      const { endpoint, sender, header } = request;
+      const lacking = this.#lacking(endpoint, sender);
+      if (lacking !== undefined) return lacking;
+      const { principal } = sender;
       const session = this.#legacy.session({ endpoint, principal, header, line: undefined });
       checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
       await action(session, principal);

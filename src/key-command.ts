@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { readQuantity } from './config/quantity.ts';
 import { addKey, describeKeys, removeKeys } from './identity/key-book.ts';
 import { KeyFileError, readKeyFile, writeKeyFile } from './identity/key-file.ts';
-import { readIfThere, replaceFile } from './key-files.ts';
+import { replaceFile } from './key-files.ts';
+import { readTrustedFile } from './trusted-file.ts';
 
 export interface KeyCommand {
   /** Absolute. */
@@ -36,7 +37,7 @@ export function newKey(name: string, flags: NewKeyFlags, { file, say, remark, no
 }
 
 export function listKeys({ file, say, remark, now = Date.now }: KeyCommand): void {
-  const text = readIfThere(file);
+  const text = readTrustedFile(file);
   const lines = text === undefined ? [] : describeKeys(readKeyFile(text), now());
   if (lines.length === 0) remark(`there are no keys in ${file}`);
   for (const line of lines) say(line);

@@ -1,7 +1,8 @@
 /** Key files on disk. A change replaces the file in one step, and only its owner can read it. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { KeyFileError } from './identity/key-file.ts';
 import type { KeyFilePort } from './identity/ports.ts';
+import { readTrustedFile } from './trusted-file.ts';
 
 const OWNER_ONLY = 0o600;
 
@@ -12,12 +13,8 @@ export function keyFileAt(path: string): KeyFilePort {
       // The inode too: two changes within one tick of the file system's clock can have the same size.
       return stat === undefined ? undefined : [stat.ino, stat.mtimeMs, stat.size].join('-');
     },
-    read: () => readFileSync(path, 'utf8'),
+    read: () => readTrustedFile(path) ?? '',
   };
-}
-
-export function readIfThere(path: string): string | undefined {
-  return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : readFileSync(path, 'utf8');
 }
 
 /**
@@ -35,7 +32,7 @@ export function replaceFile(path: string, change: (text: string | undefined) => 
   }
   let isOpen = true;
   try {
-    writeSync(handle, change(readIfThere(path)));
+    writeSync(handle, change(readTrustedFile(path)));
     fsyncSync(handle);
     closeSync(handle);
     isOpen = false;

@@ -1,6 +1,5 @@
 /** The command line: read the config, start, stop. */
 import './heap.ts';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
@@ -9,13 +8,15 @@ import { askTwice, fromPipe } from './ask-password.ts';
 import { UserFileError } from './authserver/user-file.ts';
 import { describeConfig } from './config/describe.ts';
 import type { Loaded } from './config/load.ts';
-import { ConfigError } from './config/problems.ts';
+import { ConfigError, printable } from './config/problems.ts';
 import { KeyFileError } from './identity/key-file.ts';
 import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
 import { ConfigSource } from './reload/source.ts';
 import { serve } from './serve.ts';
 import { serveOverStdio } from './stdio.ts';
+import { missingHere } from './surroundings.ts';
+import { readTrustedFile } from './trusted-file.ts';
 import { dropUser, listUsers, newPassword, newUser, type UserCommand } from './user-command.ts';
 
 interface Flags {
@@ -64,6 +65,7 @@ configCommand
   .action((path: string | undefined) =>
     withConfig(path, {}, async ({ config, notices }) => {
       for (const notice of notices) process.stdout.write(`note: ${notice}\n`);
+      for (const problem of missingHere(config)) process.stdout.write(`warning: ${printable(problem)}\n`);
       process.stdout.write(`${describeConfig(config)}\n`);
     }),
   );
@@ -79,7 +81,7 @@ policyCommand
   .option(...configOption)
   .action((cases: string, flags: { readonly config?: string }) =>
     withPolicy(flags.config, (command) => {
-      const text = readFile(resolve(cases));
+      const text = readTrustedFile(resolve(cases));
       if (text !== undefined) return testPolicy(command, { name: cases, text });
       process.stderr.write(`${cases}: there is no such file\n`);
       return 1;
@@ -207,7 +209,7 @@ async function withConfig(
     path,
     cwd: process.cwd(),
     env: process.env,
-    readFile,
+    readFile: readTrustedFile,
     overrides: flags,
     demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
   });
@@ -221,13 +223,4 @@ async function withConfig(
     return;
   }
   await action(loaded, source);
-}
-
-function readFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -1,10 +1,15 @@
 /** `bascule policy check` and `bascule policy test`: what a policy means, before it is in force. */
+import { createNames, type Origin } from './catalog/names.ts';
+import { readDistinguished } from './catalog/uris.ts';
 import { ConfigDocument } from './config/document.ts';
 import { type PolicyCase, readCases } from './config/policy-cases.ts';
 import { ConfigError } from './config/problems.ts';
+import { digest } from './digest.ts';
+import type { ThingKind } from './policy/actions.ts';
 import { compilePolicy } from './policy/compile.ts';
 import { explain } from './policy/explain.ts';
 import type { Policy } from './policy/policy.ts';
+import type { Question } from './policy/question.ts';
 import { type Places, review } from './policy/review.ts';
 import type { PolicySettings } from './policy/rules.ts';
 import { Denial } from './policy/ruling.ts';
@@ -40,7 +45,9 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
     say(nothing);
     return 1;
   }
-  const world = { endpoints: Object.keys(places), backends: [...new Set(Object.values(places).flat())] };
+  const backends = [...new Set(Object.values(places).flat())];
+  const { encode } = createNames(backends, digest);
+  const world = { endpoints: Object.keys(places), backends, encode };
   let cases: readonly PolicyCase[];
   try {
     const document = new ConfigDocument(file.name, file.text, 'yaml');
@@ -52,10 +59,26 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
     return 1;
   }
   const compiled = compilePolicy(policy, world, 0);
-  const failed = cases.flatMap((one) => unexpected(compiled, one));
+  const failed = cases.flatMap((one) => unexpected(compiled, { ...one, question: located(one.question, places) }));
   for (const line of failed) say(line);
   say(`${cases.length - failed.length} of ${cases.length} cases as expected`);
   return failed.length === 0 ? 0 : 1;
+}
+
+/** A name that tells its backend stands for what that backend has, as it does where clients use it. */
+function located(question: Question, places: Places): Question {
+  const { thing, endpoint, backend } = question;
+  const behind = places[endpoint] ?? [];
+  if (thing?.name === undefined || behind.length < 2) return question;
+  const origin = originOf(thing.kind, thing.name, behind);
+  if (origin === undefined || (backend !== '' && backend !== origin.backend)) return question;
+  return { ...question, backend: origin.backend, thing: { ...thing, own: origin.name } };
+}
+
+function originOf(kind: ThingKind, name: string, behind: readonly string[]): Origin | undefined {
+  if (kind === 'tool' || kind === 'prompt') return createNames(behind, digest).decode(name);
+  const owned = kind === 'resource' ? readDistinguished(name, behind) : undefined;
+  return owned && { backend: owned.backend, name: owned.uri };
 }
 
 function unexpected(policy: Policy, { name, question, expect, rule }: PolicyCase): string[] {

@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts';
 import type { Loaded } from './config/load.ts';
 import { type HttpServer, startHttp } from './ingress/listener.ts';
 import { Counters } from './observe/counters.ts';
+import { LineWriter } from './observe/line-writer.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
 import { Reloader } from './reload/reloader.ts';
@@ -18,11 +19,16 @@ import { StoreError } from './store/errors.ts';
 const FLUSH_MS = 1_000;
 
 export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
-  const log = createLog(config.log.level);
   const counters = new Counters();
-  // Whoever started us may stop reading what we say; that is no reason to stop serving.
-  process.stdout.on('error', () => undefined);
-  const say = (text: string) => process.stdout.write(`${text}\n`);
+  const queueBytes = config.limits.logQueueBytes;
+  const log = createLog({ level: config.log.level, queueBytes, counters });
+  // A reader of stdout that stalls or goes away is no reason to stop serving, either.
+  const stdout = new LineWriter({
+    stream: process.stdout,
+    queueBytes,
+    droppedLine: (count) => `(${count} lines were dropped: the reader did not keep up)\n`,
+  });
+  const say = (text: string) => stdout.write(`${text}\n`);
   let greeted = false;
   const early: string[] = [];
   const assembled = assemble(config, {
@@ -83,6 +89,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     await assembled.close(config.limits.drainMs);
     await server.close({ drainMs: FLUSH_MS });
     log.info({ counts: counters.snapshot() }, 'stopped');
+    await log.flush();
   });
 }
 

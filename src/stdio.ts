@@ -16,8 +16,8 @@ import { stopOnSignal } from './stop.ts';
 import { StoreError } from './store/errors.ts';
 
 export async function serveOverStdio({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
-  const log = createLog(config.log.level);
   const counters = new Counters();
+  const log = createLog({ level: config.log.level, queueBytes: config.limits.logQueueBytes, counters });
   for (const notice of notices) log.info({}, notice);
   const endpoint = config.endpoints.find(({ protocol }) => protocol === undefined);
   if (endpoint === undefined) {
@@ -44,6 +44,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
     if (!(error instanceof StoreError)) throw error;
     log.error({}, error.message);
     await assembled.close(0);
+    await log.flush();
     process.exit(1);
   }
   const stop = new AbortController();
@@ -70,9 +71,10 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
   reloader.watch();
   reloadOnSignal(() => reloader.reload());
   // When the client is gone, nobody is left to finish anything for; children are ended in order all the same.
-  const ended = served.finally(() => {
+  const ended = served.finally(async () => {
     reloader.close();
-    return Promise.all([assembled.close(0), pages?.close({ drainMs: 0 })]);
+    await Promise.all([assembled.close(0), pages?.close({ drainMs: 0 })]);
+    await log.flush();
   });
   stopOnSignal(config.limits, async () => {
     await assembled.gateway.drain(0);

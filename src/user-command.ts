@@ -3,7 +3,8 @@ import { hashPassword } from './authserver/passwords.ts';
 import { addUser, changePassword, checkPassword, describeUsers, removeUser } from './authserver/user-book.ts';
 import { readUserFile, type UserFile, UserFileError, writeUserFile } from './authserver/user-file.ts';
 import { KeyFileError } from './identity/key-file.ts';
-import { readIfThere, replaceFile } from './key-files.ts';
+import { replaceFile } from './key-files.ts';
+import { readTrustedFile } from './trusted-file.ts';
 
 export interface UserCommand {
   /** Absolute. */
@@ -56,7 +57,7 @@ async function hashed({ askPassword }: UserCommand) {
 }
 
 function fileAt(path: string): UserFile | undefined {
-  const text = readIfThere(path);
+  const text = readTrustedFile(path);
   return text === undefined ? undefined : readUserFile(text);
 }
 

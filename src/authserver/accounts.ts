@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider, Session } from 'oidc-provider';
-import type { Callers } from './callers.ts';
+import type { Callers } from '../ingress/callers.ts';
 import { formCookie } from './cookies.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';

@@ -1,9 +1,9 @@
 /** Who may still begin to ask for a token: anybody, but what is kept of the question until a person answers is bounded. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Callers } from '../ingress/callers.ts';
 import type { Records } from '../store/ports.ts';
 import { interactionCollection } from './adapter.ts';
 import { ByAddress } from './by-address.ts';
-import type { Callers } from './callers.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, show } from './pages/answers.ts';
 import { troublePage } from './pages/others.ts';

@@ -1,7 +1,7 @@
 /** How often one address may ask for something; also what is refused counts. */
 import type { IncomingMessage } from 'node:http';
+import type { Callers } from '../ingress/callers.ts';
 import { type AttemptLimits, Attempts } from '../pages/attempts.ts';
-import type { Callers } from './callers.ts';
 
 export class ByAddress {
   readonly #attempts: Attempts;

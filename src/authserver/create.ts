@@ -5,11 +5,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONWebKeySet } from 'jose';
 import type { KoaContext, Provider } from 'oidc-provider';
+import { Callers } from '../ingress/callers.ts';
 import { Attempts } from '../pages/attempts.ts';
 import { page } from '../pages/frame.ts';
 import { Accounts } from './accounts.ts';
 import { Authorizations } from './authorizations.ts';
-import { Callers } from './callers.ts';
 import { FormTokens } from './form-token.ts';
 import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
@@ -33,6 +33,8 @@ export interface AuthServerOptions {
   readonly settings: AuthServerSettings;
   /** The endpoints that take tokens; the first is for clients that do not say which. */
   readonly resources: readonly Resource[];
+  /** Addresses or CIDR ranges of proxies whose word counts about who has called them. */
+  readonly trustedProxies: readonly string[];
 }
 
 export interface AuthServer {
@@ -53,7 +55,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const users = new Users({ file: outside.userFileAt(settings.userFile), time, warn });
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
-  const callers = new Callers(settings.trustedProxies);
+  const callers = new Callers(options.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
   const documents = new Attempts({ most, withinMs, names }, () => time.now());
   const provider = await createProvider({
@@ -82,7 +84,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     provider,
     registrations,
     authorizations: new Authorizations(records, time, callers),
-    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers }),
+    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers, refused: outside.refused }),
     accounts: new Accounts({ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
     warn,

@@ -1,7 +1,7 @@
 /** The two questions that a person is asked on the way to a token: who are you, and may this client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
-import type { Callers } from './callers.ts';
+import type { Callers } from '../ingress/callers.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';
 import { leadTo, retryAfter, show } from './pages/answers.ts';
@@ -9,6 +9,7 @@ import { consentPage } from './pages/consent.ts';
 import { loginPage } from './pages/login.ts';
 import { ended } from './pages/others.ts';
 import { paths } from './paths.ts';
+import type { AuthServerOutside } from './ports.ts';
 import { isOnThisComputer } from './redirects.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeBook } from './scopes.ts';
@@ -21,6 +22,7 @@ export interface InteractionParts {
   readonly resources: Resources;
   readonly signIn: SignIn;
   readonly callers: Callers;
+  readonly refused: AuthServerOutside['refused'];
 }
 
 interface Turn {
@@ -80,11 +82,13 @@ export class Interactions {
   async #signIn(turn: Turn): Promise<void> {
     const { req, res, form } = turn;
     const name = form?.get('name') ?? '';
+    const address = this.#parts.callers.of(req);
     const signedIn = await this.#parts.signIn.try({
       name,
       password: form?.get('password') ?? '',
-      address: this.#parts.callers.of(req),
+      address,
     });
+    if (signedIn.kind !== 'user') this.#parts.refused(signedIn.kind, address);
     if (signedIn.kind === 'wait') {
       const page = this.#login(turn, { name, trouble: { waitMs: signedIn.ms } });
       return show(res, { ...page, headers: retryAfter(signedIn.ms) });

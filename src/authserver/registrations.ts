@@ -1,9 +1,9 @@
 /** Who may still register: anybody, but not any number of times, and not more than there is room for. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Callers } from '../ingress/callers.ts';
 import type { Records } from '../store/ports.ts';
 import { clientCollection, keyOf } from './adapter.ts';
 import { ByAddress } from './by-address.ts';
-import type { Callers } from './callers.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, tell } from './pages/answers.ts';
 import type { Time } from './ports.ts';

@@ -13,8 +13,6 @@ export interface AuthServerSettings {
   readonly metadataDocuments: boolean;
   /** Addresses that metadata documents may be fetched from although they lead inside: host names or CIDR ranges. */
   readonly allowAddresses: readonly string[];
-  /** Addresses or CIDR ranges of proxies whose word counts about who has called them. */
-  readonly trustedProxies: readonly string[];
 }
 
 /** An endpoint that tokens can be for. */

@@ -13,19 +13,32 @@ import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
 import type { HealthLimits } from './health.ts';
 import { Keeper } from './keeper.ts';
-import { LegacyLane, type LegacyLimits } from './legacy.ts';
+import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
+import { LegacyHalf } from './legacy-half.ts';
 import { type Line, openLine } from './line.ts';
+import { LiveListProcesses } from './list-processes.ts';
 import { ListRelay } from './list-relay.ts';
 import { ModernLane } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
 import type { Pace } from './pace.ts';
-import { type Probed, type ProbeOptions, probe, probeAgain } from './probe.ts';
+import {
+  type LegacySession,
+  type Probed,
+  type ProbeOptions,
+  probe,
+  probeAgain,
+  probeLegacyHalf,
+  withLegacy,
+} from './probe.ts';
+import type { ProbeSlots } from './probe-slots.ts';
 import { SharedChannel } from './shared.ts';
 import { SharedLegacy } from './shared-legacy.ts';
+import type { Slots } from './slots.ts';
 
 export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimits {
   readonly probeMs: number;
   readonly probeAgeMs: number;
+  readonly legacyHalfMs: number;
   readonly restartMaxMs: number;
   readonly changesMs: number;
 }
@@ -42,8 +55,16 @@ export interface BackendOptions {
   readonly self: Raw;
   /** One legacy session for everybody. */
   readonly share: boolean;
+  /** Its owner says that it keeps nothing between calls. */
+  readonly isStateless?: boolean;
+  /** What it is given at once by all who share a way to it. */
+  readonly callSlots?: Slots | undefined;
   /** Which may be spoken to it; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
+  /** There is room for one process alone: a modern backend has no second one for its legacy half. */
+  readonly single?: boolean;
+  /** Shared by the backends of a gateway; absent: the first probe begins at once. */
+  readonly slots?: Pick<ProbeSlots, 'run'> | undefined;
 }
 
 /** Doubts about what was found out a moment ago are not followed: whoever provokes errors must not provoke probes. */
@@ -64,7 +85,10 @@ export class LiveBackend implements Backend {
   readonly #lanes = new Set<LegacyLane>();
   readonly #relay: ListRelay;
   readonly #sharedLegacy: SharedLegacy | undefined;
+  /** Where every session has a process of its own. */
+  readonly lists: LiveListProcesses | undefined;
   readonly #keeper: Keeper;
+  readonly #half: LegacyHalf;
   readonly #listeners = new Set<(state: BackendState) => void>();
   #state: BackendState = { state: 'starting' };
   #known: Knowledge | undefined;
@@ -78,6 +102,8 @@ export class LiveBackend implements Backend {
     this.#deadlines = new Deadlines(options.limits, options.clock);
     this.#relay = new ListRelay(options.clock, options.limits.changesMs);
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
+    const hasProcesses = options.connector.transport === 'stdio' && !options.share;
+    this.lists = hasProcesses ? this.#listProcesses() : undefined;
     this.#keeper = new Keeper({
       limits: options.limits,
       pace: options.pace,
@@ -89,6 +115,16 @@ export class LiveBackend implements Backend {
         ),
       turned: (down) => this.#turned(down),
     });
+    this.#half = new LegacyHalf({
+      ask: () => probeLegacyHalf(this.#probeOptions()),
+      found: () => this.#foundHalf(),
+      clock: options.clock,
+      pauseMs: options.limits.restartMaxMs,
+    });
+  }
+
+  get isStateless(): boolean {
+    return this.#options.isStateless === true;
   }
 
   get state(): BackendState {
@@ -101,7 +137,8 @@ export class LiveBackend implements Backend {
 
   /** Nothing is under way: it can be closed and opened again without anybody noticing. */
   get isIdle(): boolean {
-    return this.#lanes.size === 0 && this.#probing === undefined && (this.#modern?.lane.isIdle ?? true);
+    if (this.#probing !== undefined || this.#half.isAsking) return false;
+    return this.#lanes.size === 0 && (this.#modern?.lane.isIdle ?? true);
   }
 
   get hearers(): number {
@@ -119,20 +156,31 @@ export class LiveBackend implements Backend {
     return () => void this.#listeners.delete(own);
   }
 
-  discover(): Promise<Discovery> {
+  discover(wanted: Era = 'modern'): Promise<Discovery> {
+    return wanted === 'modern' ? this.#discover() : this.#discoverHalf();
+  }
+
+  #discover(): Promise<Discovery> {
     if (this.#closed !== undefined) return Promise.reject(new Failure('shutting_down'));
     const refusal = this.#keeper.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
   }
 
-  async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane> {
-    const { eras } = await this.discover();
+  async #discoverHalf(): Promise<Discovery> {
+    const discovery = await this.#discover();
+    if (discovery.eras.includes('legacy')) return discovery;
+    await this.#half.seek();
+    return this.lastDiscovery ?? discovery;
+  }
+
+  async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane> {
+    const { eras } = await this.discover(era);
     if (!eras.includes(era)) {
       throw new Failure('backend_invalid', { message: `The backend speaks no ${era} revision` });
     }
     if (era === 'modern') return this.#modernLane();
-    if (this.#sharedLegacy === undefined) return this.#openLegacy(client, sink);
+    if (this.#sharedLegacy === undefined) return this.#openLegacy(client, sink, owner);
     return this.#sharedLegacy.join(sink, (audience) => this.#openLegacy(client, audience));
   }
 
@@ -149,11 +197,13 @@ export class LiveBackend implements Backend {
     const failure = new Failure('shutting_down');
     this.#keeper.close();
     this.#relay.close();
+    this.lists?.close();
     this.#modern?.lane.shut(failure);
     const lanes = [...this.#lanes].map((lane) => lane.end(failure));
     await Promise.all([...lanes, this.#modern?.channel.close()]);
     await this.#options.connector.close();
     this.#deadlines.close();
+    this.#options.callSlots?.close();
   }
 
   #modernLane(): ModernLane {
@@ -161,22 +211,25 @@ export class LiveBackend implements Backend {
     return this.#modern.lane;
   }
 
-  async #openLegacy(client: ClientFacts, sink: LaneSink): Promise<LegacyLane> {
-    const { clock, limits, notes, self, revisions } = this.#options;
-    const line = await this.#legacyLine();
+  #listProcesses(): LiveListProcesses {
+    const { clock, notes, revisions } = this.#options;
+    return new LiveListProcesses({
+      ...{ clock, notes, revisions },
+      newest: () => (this.#known?.discovery.eras.includes('modern') ? undefined : this.#known?.discovery.revision),
+      open: async (client, sink) => {
+        await this.discover('legacy');
+        const lane = await this.#openLegacy(client, sink);
+        lane.begin();
+        return lane;
+      },
+    });
+  }
+
+  async #openLegacy(client: ClientFacts, sink: LaneSink, owner?: string): Promise<LegacyLane> {
+    const line = await this.#legacyLine(owner);
     let lane: LegacyLane;
     try {
-      lane = await LegacyLane.open(line, client, sink, {
-        deadlines: this.#deadlines,
-        clock,
-        limits,
-        notes,
-        self,
-        revisions,
-        health: this.#keeper,
-        relay: this.#relay,
-        ended: (gone) => void this.#lanes.delete(gone),
-      });
+      lane = await LegacyLane.open(line, client, sink, this.#laneOptions());
     } catch (cause) {
       this.#doubt();
       throw cause;
@@ -191,11 +244,22 @@ export class LiveBackend implements Backend {
     return lane;
   }
 
-  async #legacyLine(): Promise<Line> {
+  #laneOptions(): LegacyOptions {
+    const { clock, limits, notes, self, revisions } = this.#options;
+    return {
+      ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, health: this.#keeper },
+      relay: this.#relay,
+      // A process that is one session's own is shared with nobody.
+      slots: this.lists === undefined ? this.#options.callSlots : undefined,
+      ended: (gone) => void this.#lanes.delete(gone),
+    };
+  }
+
+  async #legacyLine(owner?: string): Promise<Line> {
     const { way } = this.#known ?? { way: this.#options.connector };
     const began = this.#options.clock.now();
     try {
-      return await openLine((sink) => way.connect('legacy', sink));
+      return await openLine((sink) => way.connect('legacy', sink, undefined, owner));
     } catch (cause) {
       const failure = asFailure(cause);
       this.#keeper.unreached(failure, began);
@@ -206,10 +270,16 @@ export class LiveBackend implements Backend {
   }
 
   #look(): Promise<Discovery> {
-    this.#probing ??= this.#probe().finally(() => {
+    this.#probing ??= this.#paced(() => this.#probe()).finally(() => {
       this.#probing = undefined;
     });
     return this.#probing;
+  }
+
+  /** The first time, when others are being started, too. Afterwards a caller waits, and pauses keep backends apart. */
+  #paced(probe: () => Promise<Discovery>): Promise<Discovery> {
+    const { slots } = this.#options;
+    return slots === undefined || this.#state.state !== 'starting' ? probe() : slots.run(probe);
   }
 
   async #probe(): Promise<Discovery> {
@@ -217,6 +287,7 @@ export class LiveBackend implements Backend {
       const { discovery, way } = (await this.#probeModern()) ?? (await this.#probeAfresh());
       if (this.#closed !== undefined) throw new Failure('shutting_down');
       this.#learn(discovery, way);
+      this.#seekHalf();
       return discovery;
     } catch (cause) {
       const failure = asFailure(cause);
@@ -256,11 +327,42 @@ export class LiveBackend implements Backend {
   async #probeAfresh(): Promise<Found> {
     const probed = await probe(this.#probeOptions());
     if (probed.discovery.eras.includes('modern')) await this.#goModern(probed);
+    const { half = 'absent' } = probed;
+    this.#half.probed(half === 'unknown' && this.#options.single === true ? 'absent' : half);
+    if (probed.session !== undefined) this.#keepWarm(probed.session, probed.discovery);
     return probed;
   }
 
+  /** The process goes on serving lists. */
+  #keepWarm({ line, agreement }: LegacySession, { revision }: Discovery): void {
+    if (this.lists === undefined || this.#closed !== undefined) {
+      line.channel.close().catch(() => undefined);
+      return;
+    }
+    this.lists.adopt(revision, (sink) => {
+      const lane = LegacyLane.adopt(line, agreement, sink, this.#laneOptions());
+      this.#lanes.add(lane);
+      lane.begin();
+      return lane;
+    });
+  }
+
+  /** Over HTTP another question costs little, and a slow start must not be taken for a refusal. */
+  #seekHalf(): void {
+    if (this.#options.connector.transport === 'http') void this.#half.seek();
+  }
+
+  #foundHalf(): void {
+    const known = this.#known;
+    if (known === undefined || this.#modern === undefined) return;
+    const discovery = withLegacy(known.discovery);
+    this.#modern.lane.rediscovered(discovery);
+    this.#known = { ...known, discovery, promise: Promise.resolve(discovery) };
+    if (this.#state.state === 'ready') this.#become({ state: 'ready', discovery });
+  }
+
   async #goModern({ discovery, line }: Probed): Promise<void> {
-    const { connector, notes } = this.#options;
+    const { connector, notes, callSlots } = this.#options;
     const connect = (sink: Parameters<Connector['connect']>[1]) => connector.connect('modern', sink);
     const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#keeper);
     const lane = new ModernLane({
@@ -269,6 +371,7 @@ export class LiveBackend implements Backend {
       discovery,
       deadlines: this.#deadlines,
       notes,
+      slots: callSlots,
       health: this.#keeper,
       doubt: () => this.#doubt(),
     });

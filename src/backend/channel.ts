@@ -61,6 +61,8 @@ export interface Channel {
   listen(headers: Readonly<Record<string, string>>, listener: StandaloneListener): Promise<void>;
   /** Ends a legacy HTTP session (DELETE) where one was named; ends nothing else. */
   forget(headers: Readonly<Record<string, string>>): Promise<void>;
+  /** While it is wanted, what carries it is not ended for being idle. Absent where nothing is. */
+  keepWhile?(wanted: () => boolean): void;
   close(): Promise<void>;
 }
 

@@ -11,16 +11,21 @@ export class Waiting implements Pending {
   readonly id: string;
   readonly sink: AnswerSink;
   readonly #all: Map<string, Waiting>;
+  readonly #emptied: (() => void) | undefined;
 
-  constructor(all: Map<string, Waiting>, id: string, sink: AnswerSink) {
+  constructor(all: Map<string, Waiting>, id: string, sink: AnswerSink, emptied: (() => void) | undefined) {
     this.#all = all;
+    this.#emptied = emptied;
     this.id = id;
     this.sink = sink;
   }
 
   /** Whether it was still waited for. */
   take(): boolean {
-    return this.#all.get(this.id) === this && this.#all.delete(this.id);
+    if (this.#all.get(this.id) !== this) return false;
+    this.#all.delete(this.id);
+    if (this.#all.size === 0) this.#emptied?.();
+    return true;
   }
 
   fail(failure: Failure, http?: HttpFacts): void {
@@ -36,8 +41,12 @@ export class Correlation {
   readonly #notes: ChannelNotes;
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(notes: ChannelNotes) {
+  readonly #emptied: (() => void) | undefined;
+
+  /** `emptied`: nobody waits any more. */
+  constructor(notes: ChannelNotes, emptied?: () => void) {
     this.#notes = notes;
+    this.#emptied = emptied;
   }
 
   get size(): number {
@@ -47,7 +56,7 @@ export class Correlation {
   /** Throws a Failure where the id is in flight already. */
   add(id: string, sink: AnswerSink): Waiting {
     if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
-    const waiting = new Waiting(this.#waiting, id, sink);
+    const waiting = new Waiting(this.#waiting, id, sink, this.#emptied);
     this.#waiting.set(id, waiting);
     return waiting;
   }

@@ -8,12 +8,14 @@ import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
-import { type CallPools, HTTP_CONNECTIONS, HTTP_QUEUE, HttpPools } from './http/pool.ts';
+import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
 import { Pace } from './pace.ts';
 import { PersonalBackend } from './personal.ts';
+import type { ProbeSlots } from './probe-slots.ts';
+import { Slots } from './slots.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
 import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
@@ -28,6 +30,8 @@ export interface CreateOptions {
   random?(): number;
   /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
   readonly presented?: Presented;
+  /** Paces the first probes of all backends. */
+  readonly slots?: ProbeSlots;
 }
 
 /** `shared`: the same for all. `personal`: each principal has something of their own. */
@@ -37,23 +41,26 @@ export type Presented =
 
 export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
+  const calls = new Slots(options.limits, options.clock);
   if (config.kind === 'stdio') {
     const pace = paceOf(options);
-    return live(config, options, pace, stdioConnector(config, options, pace));
+    return live(config, options, { probes: options.slots, calls }, pace, stdioConnector(config, options, pace));
   }
   const url = new URL(config.url);
-  const { connectMs, headerBytes, streamsPerBackend } = options.limits;
+  const { connectMs, headerBytes, callsPerBackend, streamsPerBackend } = options.limits;
+  const connections = callsPerBackend + HTTP_HANDSHAKES;
   const pools = new HttpPools(
     url.origin,
-    { connectMs, headerBytes, connections: HTTP_CONNECTIONS, queue: HTTP_QUEUE, streams: streamsPerBackend },
+    { connectMs, headerBytes, connections, queue: HTTP_QUEUE, streams: streamsPerBackend },
     () => options.notes.streamsFull(streamsPerBackend),
   );
   const { presented } = options;
-  const over = (used: CallPools, close: () => Promise<void>) =>
-    live(config, options, paceOf(options), httpConnector(config, options, used, close));
+  // One principal's probe waits for no other's: the slots are for backends that start together.
+  const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) =>
+    live(config, options, { probes, calls }, paceOf(options), httpConnector(config, options, used, close));
   if (presented?.kind !== 'personal') {
     const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
-    return over(used, () => pools.close());
+    return over(used, () => pools.close(), options.slots);
   }
   return new PersonalBackend({
     name: config.name,
@@ -69,7 +76,13 @@ function paceOf({ limits, random = Math.random }: CreateOptions): Pace {
   return new Pace(limits, random);
 }
 
-function live(config: BackendConfig, options: CreateOptions, pace: Pace, connector: Connector): LiveBackend {
+function live(
+  config: BackendConfig,
+  options: CreateOptions,
+  slots: { readonly probes: ProbeSlots | undefined; readonly calls: Slots },
+  pace: Pace,
+  connector: Connector,
+): LiveBackend {
   const { limits, clock, notes, version } = options;
   return new LiveBackend({
     name: config.name,
@@ -80,8 +93,17 @@ function live(config: BackendConfig, options: CreateOptions, pace: Pace, connect
     notes,
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
+    isStateless: config.kind === 'stdio' && config.state === 'none',
     revisions: config.profile?.revisions,
+    single: config.kind === 'stdio' && processesOf(config) === 1,
+    slots: slots.probes,
+    callSlots: slots.calls,
   });
+}
+
+/** A shared process is one for each of the two eras that the backend may speak. */
+function processesOf({ share, maxProcesses }: StdioBackendConfig): number {
+  return share ? 2 : maxProcesses;
 }
 
 function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: CreateOptions, pace: Pace): Connector {
@@ -90,12 +112,14 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
     args: config.args,
     env: config.env,
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
+    ...(config.user === undefined ? {} : { user: config.user }),
   };
   const pool = new ChildPool({
     start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, clock, notes }),
     limits: {
-      maxProcesses: config.maxProcesses,
+      maxProcesses: processesOf(config),
       idleMs: config.idleMs,
+      isStateless: config.state === 'none',
       queue: POOL_QUEUE,
       waitMs: POOL_WAIT_MS,
     },
@@ -104,7 +128,8 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
   });
   return {
     transport: 'stdio',
-    connect: async (_era, sink, patienceMs) => new StdioChannel({ child: await pool.acquire(patienceMs), sink, notes }),
+    connect: async (_era, sink, patienceMs, owner) =>
+      new StdioChannel({ child: await pool.acquire(patienceMs, owner), sink, notes }),
     close: () => pool.close(),
   };
 }

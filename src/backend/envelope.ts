@@ -1,12 +1,12 @@
 /**
- * Writes the envelope of the backend's era around what a client wants. The client's bytes stay; what changes is the id, the
- * progress token and the core `_meta` keys, which each hop writes itself.
+ * Writes the envelope of the backend's era around what a client wants. The bytes of the client's `params` stay; what changes
+ * is the progress token and the core `_meta` keys, which each hop writes itself.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta
  */
 import type { CallRequest } from '../exchange/call.ts';
 import { forUpstream } from '../wire/capabilities.ts';
-import { concat, type Raw, rewrite, spliceMessage, withId } from '../wire/compose.ts';
-import type { Request, Span } from '../wire/message.ts';
+import { concat, type Raw, rewrite, withBody, withId } from '../wire/compose.ts';
+import type { ObjectSpan, Request, Span } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { member } from '../wire/values.ts';
@@ -24,7 +24,7 @@ export function ownMeta(revision: Revision, info: Raw): Buffer {
   return concat(parts);
 }
 
-/** `id` is our request id and our progress token: an integer, so that no backend meets a type it does not expect. */
+/** `id` is our request id and our progress token. */
 export function modernRequest(request: CallRequest, id: string, revision: Revision): Buffer {
   const { message, client, round } = request;
   const meta: Raw[] = ['{'];
@@ -32,24 +32,32 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
   const token = request.progress ? id : undefined;
   addModern(meta, revision, client.info, capabilitiesMember(client.capabilities.raw), request.logLevel, token);
   meta.push('}');
-  if (round === undefined) return withMeta(message, id, meta);
+  if (round === undefined && member(message.params, 'task') === undefined) return withMeta(message, id, meta);
   const set: Record<string, Raw> = { _meta: concat(meta) };
-  if (round.inputResponses !== undefined) set.inputResponses = round.inputResponses;
-  if (round.requestState !== undefined) set.requestState = round.requestState;
-  return withMembers(message, id, set);
+  if (round?.inputResponses !== undefined) set.inputResponses = round.inputResponses;
+  if (round?.requestState !== undefined) set.requestState = round.requestState;
+  return withMembers(message, id, set, round === undefined ? isTask : ofRoundsOrTask);
 }
 
 /** Rounds are a modern thing: towards a legacy backend the answers travel as responses, and never as parameters. */
 export function legacyRequest(request: CallRequest, id: string): Buffer {
   const { message } = request;
   const meta = legacyMeta(request, id);
-  const rounds = message.params?.members.some(({ key }) => ofRounds(key)) === true;
-  if (rounds) return withMembers(message, id, meta === undefined ? {} : { _meta: meta });
+  const stripped = message.params?.members.some(({ key }) => ofRoundsOrTask(key)) === true;
+  if (stripped) return withMembers(message, id, meta === undefined ? {} : { _meta: meta }, ofRoundsOrTask);
   return meta === undefined ? withId(message, id) : withMeta(message, id, [meta]);
 }
 
-function ofRounds(key: string): boolean {
-  return key === 'inputResponses' || key === 'requestState';
+/**
+ * Tasks are not carried, and no backend was told of a client that has them. A request that wants one is then an ordinary one:
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-support-and-handling
+ */
+function isTask(key: string): boolean {
+  return key === 'task';
+}
+
+function ofRoundsOrTask(key: string): boolean {
+  return key === 'inputResponses' || key === 'requestState' || isTask(key);
 }
 
 /** Undefined where the message can keep what it has. */
@@ -117,54 +125,39 @@ export function capabilitiesText(raw: Readonly<Record<string, unknown>>): string
   return JSON.stringify(forUpstream(raw));
 }
 
-/** The whole message under another id and with another `_meta`: one copy, since every call to a modern backend comes through here. */
+/** The message under another id and with another `_meta`: one copy, since every call to a modern backend comes through here. */
 function withMeta(message: Request, id: string, meta: readonly Raw[]): Buffer {
-  const { bytes } = message;
-  const { start, end, before, after } = metaPlace(message);
-  const own = idSpan(message);
-  const parts: Raw[] = [];
-  if (own.start < start) {
-    parts.push(bytes.subarray(0, own.start), id, bytes.subarray(own.end, start), before, ...meta, after);
-    parts.push(bytes.subarray(end));
-  } else {
-    parts.push(bytes.subarray(0, start), before, ...meta, after);
-    parts.push(bytes.subarray(end, own.start), id, bytes.subarray(own.end));
-  }
-  return concat(parts);
+  const { bytes, params } = message;
+  if (params === undefined) return withBody(message, id, ['{"_meta":', ...meta, '}']);
+  const { start, end, before } = metaPlace(params, message.meta);
+  const head = bytes.subarray(params.start, start);
+  const tail = bytes.subarray(end, params.end);
+  return withBody(message, id, before === '' ? [head, ...meta, tail] : [head, before, ...meta, tail]);
 }
 
 interface Place extends Span {
-  /** What must stand around a `_meta` that was not there. */
+  /** What must stand before a `_meta` that was not there. */
   readonly before: string;
-  readonly after: string;
 }
 
-function metaPlace({ top, params, meta }: Request): Place {
-  if (meta !== undefined) return { start: meta.start, end: meta.end, before: '', after: '' };
-  if (params === undefined) {
-    const at = top.at(-1)?.end ?? 0;
-    return { start: at, end: at, before: ',"params":{"_meta":', after: '}' };
-  }
+function metaPlace(params: ObjectSpan, meta: ObjectSpan | undefined): Place {
+  if (meta !== undefined) return { start: meta.start, end: meta.end, before: '' };
   // A `_meta` that is no object says nothing, and would hide ours.
   const odd = member(params, '_meta');
-  if (odd !== undefined) return { start: odd.start, end: odd.end, before: '', after: '' };
+  if (odd !== undefined) return { start: odd.start, end: odd.end, before: '' };
   const last = params.members.at(-1);
   const at = last === undefined ? params.start + 1 : last.end;
-  return { start: at, end: at, before: last === undefined ? '"_meta":' : ',"_meta":', after: '' };
+  return { start: at, end: at, before: last === undefined ? '"_meta":' : ',"_meta":' };
 }
 
-function withMembers(message: Request, id: string, set: Readonly<Record<string, Raw>>): Buffer {
-  const { bytes, params, top } = message;
-  const own = { span: idSpan(message), with: id };
-  if (params !== undefined) {
-    return spliceMessage(message, [own, { span: params, with: rewrite(bytes, params, { drop: ofRounds, set }) }]);
-  }
-  const end = top.at(-1)?.end ?? 0;
-  const all = rewrite(new Uint8Array(0), { start: 0, end: 0, members: [] }, { set });
-  return spliceMessage(message, [own, { span: { start: end, end }, with: concat([',"params":', all]) }]);
-}
+const noParams: ObjectSpan = { start: 0, end: 0, members: [] };
 
-function idSpan({ top }: Request): Span {
-  for (const one of top) if (one.key === 'id') return one;
-  throw new TypeError('a request has an id');
+function withMembers(
+  message: Request,
+  id: string,
+  set: Readonly<Record<string, Raw>>,
+  drop: (key: string) => boolean,
+): Buffer {
+  const { bytes, params = noParams } = message;
+  return withBody(message, id, [rewrite(bytes, params, { drop, set })]);
 }

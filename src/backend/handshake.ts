@@ -8,8 +8,8 @@ import { member, stringAt } from '../wire/values.ts';
 import type { Channel } from './channel.ts';
 import { readInitialize } from './discovery.ts';
 import type { Witness } from './health.ts';
+import { type Ids, keyOf } from './ids.ts';
 import { type Answer, Question } from './question.ts';
-import { type Ids, keyOf } from './running.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 

@@ -4,7 +4,7 @@
  *
  *   closed      Nothing speaks against it. Callers go to it, and nobody looks.
  *   doubtful    Something does. Callers go to it still; after the shortest pause it is looked at.
- *   open        It is down. Callers are refused at once; it is looked at after pauses that grow.
+ *   open        It is down. Callers are refused at once; it is looked at after the shortest pause, then after pauses that grow.
  *   half-open   It is being looked at. Callers are refused still: what a look costs is nobody's to pay.
  *
  *   from        reached    an attempt failed                   suspected   a look failed
@@ -86,9 +86,9 @@ export class Health {
     return leftAlone(failure, (this.#dueAt ?? now + this.#pace.leastMs) - now);
   }
 
-  reached(now: number): void {
+  reached(): void {
     if (this.#phase === 'closed') return;
-    if (this.down !== undefined) this.#pace.worked(now);
+    if (this.down !== undefined) this.#pace.worked();
     this.#phase = 'closed';
     this.#failures = 0;
     this.#failedAt = undefined;
@@ -102,8 +102,13 @@ export class Health {
     if (this.#failedAt !== undefined && began < this.#failedAt) return;
     this.#failures++;
     this.#failedAt = now;
-    if (this.#failures >= this.#limits.downAfter) this.#open(failure, now);
-    else this.suspected(now);
+    if (this.#failures < this.#limits.downAfter) this.suspected(now);
+    else {
+      // Several calls may have failed by their own doing: whether they did is found out soon.
+      this.#failure = failure;
+      this.#phase = 'open';
+      this.#dueAt = now + this.#pace.leastMs;
+    }
   }
 
   suspected(now: number): void {
@@ -119,9 +124,9 @@ export class Health {
   }
 
   /** Whatever died of being looked at, it is well: there are servers that take it amiss to be asked before `initialize`. */
-  found(now: number): void {
-    this.#pace.worked(now);
-    this.reached(now);
+  found(): void {
+    this.#pace.worked();
+    this.reached();
   }
 
   lookFailed(failure: Failure, now: number): void {

@@ -42,7 +42,7 @@ export class Keeper implements Witness {
   /** Of every answer to every call: all is well, ordinarily, and there is nothing to do. */
   reached(): void {
     if (this.#health.phase === 'closed') return;
-    this.#health.reached(this.#options.clock.now());
+    this.#health.reached();
     this.#follow();
   }
 
@@ -63,7 +63,7 @@ export class Keeper implements Witness {
   }
 
   found(): void {
-    this.#health.found(this.#options.clock.now());
+    this.#health.found();
     this.#follow();
   }
 

@@ -21,8 +21,8 @@ export interface LegacySession extends CallHost {
 export class LegacyCall extends RunningCall {
   readonly #session: LegacySession;
 
-  constructor(session: LegacySession, request: CallRequest, sink: CallSink, id: string) {
-    super(session, request, sink, id);
+  constructor(session: LegacySession, request: CallRequest, sink: CallSink, id: string, holder: string) {
+    super(session, request, sink, id, holder);
     this.#session = session;
   }
 

@@ -9,7 +9,7 @@ import type { Discovery, Hearing, Lane, LaneSink } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
-import { errorBytes, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
+import { errorBytes, forwarded, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
 import type { Id, Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era, type Revision } from '../wire/revisions.ts';
@@ -22,11 +22,13 @@ import type { Clock, Deadlines } from './deadlines.ts';
 import { capabilitiesText, legacyRequest } from './envelope.ts';
 import { type Agreement, askInitialize, bearWitness, type Headers, readAgreement, revisionFor } from './handshake.ts';
 import type { Witness } from './health.ts';
+import type { Ids } from './ids.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
 import type { ListRelay } from './list-relay.ts';
 import type { BackendNotes } from './notes.ts';
-import type { CallHost, Ending, Ids, RunningCall } from './running.ts';
+import type { CallHost, Ending, RunningCall } from './running.ts';
+import type { Slots } from './slots.ts';
 import { Standalone } from './standalone.ts';
 
 export interface LegacyLimits {
@@ -46,6 +48,7 @@ export interface LegacyOptions {
   readonly revisions?: readonly Revision[] | undefined;
   readonly health: Witness;
   readonly relay: ListRelay;
+  readonly slots?: Slots | undefined;
   /** The lane is closed or lost, and its channel is gone. */
   ended(lane: LegacyLane): void;
 }
@@ -61,6 +64,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly notes: BackendNotes;
   readonly health: Witness;
   readonly channel: Channel;
+  readonly slots: Slots | undefined;
   readonly #ids: Ids;
   readonly #options: LegacyOptions;
   readonly #sink: LaneSink;
@@ -96,6 +100,14 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
   }
 
+  /** Goes on with a session that was opened already. */
+  static adopt(line: Line, agreement: Agreement, sink: LaneSink, options: LegacyOptions): LegacyLane {
+    const lane = new LegacyLane(line, sink, options);
+    lane.#agreement = agreement;
+    line.attach(lane);
+    return lane;
+  }
+
   private constructor(line: Line, sink: LaneSink, options: LegacyOptions) {
     this.channel = line.channel;
     this.#ids = line.ids;
@@ -104,6 +116,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     this.deadlines = options.deadlines;
     this.notes = options.notes;
     this.health = options.health;
+    this.slots = options.slots;
     this.#asks = new AskBook({
       asksPerSession: options.limits.asksPerSession,
       notes: options.notes,
@@ -135,6 +148,19 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     return this.#ready(true);
   }
 
+  get isIdle(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.channel.keepWhile?.(wanted);
+  }
+
+  /** The gateway is itself the client, and is ready. */
+  begin(): void {
+    this.#sendInitialized(ownInitialized);
+  }
+
   get headers(): Headers {
     return this.#agreement?.headers ?? {};
   }
@@ -144,9 +170,9 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     return this.#agreement?.sessionId !== undefined || !this.channel.streamPerRequest;
   }
 
-  call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
+  call({ holder }: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
-    const call = new LegacyCall(this, request, sink, id);
+    const call = new LegacyCall(this, request, sink, id, holder);
     const refusal = this.#over ?? this.#refusal();
     if (refusal !== undefined) {
       call.refuse(refusal);
@@ -186,13 +212,13 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   notify(_permit: Permit, notification: Notification): void {
     switch (notification.method) {
       case 'notifications/initialized':
-        this.#sendInitialized(notification.bytes);
+        this.#sendInitialized(forwarded(notification));
         return;
       // Ids differ on the two sides: a cancellation comes through `Call.cancel`.
       case 'notifications/cancelled':
         return;
       default:
-        this.post(notification.bytes, notification.method);
+        this.post(forwarded(notification), notification.method);
     }
   }
 

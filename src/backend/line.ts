@@ -2,7 +2,7 @@
 import type { Failure } from '../errors.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import type { Channel, ChannelSink } from './channel.ts';
-import { Ids } from './running.ts';
+import { Ids } from './ids.ts';
 
 export type Connect = (sink: ChannelSink) => Promise<Channel>;
 

@@ -17,8 +17,10 @@ import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
 import type { Witness } from './health.ts';
+import type { Ids } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
-import { type CallHost, type Ending, type Ids, RunningCall } from './running.ts';
+import { type CallHost, type Ending, RunningCall } from './running.ts';
+import type { Slots } from './slots.ts';
 
 /**
  * A server that tears a subscription down says so and then answers the request; one that says it and does not answer is not
@@ -36,6 +38,7 @@ export interface ModernOptions {
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
   readonly health: Witness;
+  readonly slots?: Slots | undefined;
   /** The backend no longer behaves like what was discovered. */
   doubt(): void;
 }
@@ -48,6 +51,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
   readonly notes: BackendNotes;
   readonly health: Witness;
   readonly channel: Channel;
+  readonly slots: Slots | undefined;
   readonly #ids: Ids;
   readonly #calls = new Map<string, ModernCall>();
   readonly #doubt: () => void;
@@ -59,6 +63,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
     this.deadlines = options.deadlines;
     this.notes = options.notes;
     this.health = options.health;
+    this.slots = options.slots;
     this.#ids = options.ids;
     this.#discovery = options.discovery;
     this.#doubt = options.doubt;
@@ -77,9 +82,9 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
     this.#discovery = discovery;
   }
 
-  call(_permit: Permit, request: CallRequest, sink: CallSink): Call {
+  call({ holder }: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
-    const call = new ModernCall(this, request, sink, id);
+    const call = new ModernCall(this, request, sink, id, holder);
     const refusal = this.#closed ?? this.health.refusal();
     if (refusal !== undefined) {
       call.refuse(refusal);
@@ -180,8 +185,8 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
 class ModernCall extends RunningCall {
   readonly #lane: ModernLane;
 
-  constructor(lane: ModernLane, request: CallRequest, sink: CallSink, id: string) {
-    super(lane, request, sink, id);
+  constructor(lane: ModernLane, request: CallRequest, sink: CallSink, id: string, holder: string) {
+    super(lane, request, sink, id, holder);
     this.#lane = lane;
   }
 

@@ -7,7 +7,7 @@ export interface PaceLimits {
   readonly restartMaxMs: number;
 }
 
-/** What fails again sooner than this did not work in between: the pauses go on growing. */
+/** A process that ended sooner, and answered nothing, did not work. */
 export const STEADY_MS = 10_000;
 /** Beyond so many doublings every bound is reached, and the number stays a number. */
 const DOUBLINGS = 30;
@@ -17,7 +17,6 @@ export class Pace {
   readonly #random: () => number;
   #failures = 0;
   #until = 0;
-  #workedSince: number | undefined;
 
   /** `random`: from 0 up to 1. */
   constructor(limits: PaceLimits, random: () => number) {
@@ -33,8 +32,6 @@ export class Pace {
   failed(now: number): void {
     // Several may notice the same failure; only the first begins a pause.
     if (now < this.#until) return;
-    if (this.#workedSince !== undefined && now - this.#workedSince >= STEADY_MS) this.#failures = 0;
-    this.#workedSince = undefined;
     const { restartMinMs, restartMaxMs } = this.#limits;
     const most = Math.min(restartMaxMs, restartMinMs * 2 ** Math.min(this.#failures, DOUBLINGS));
     const least = Math.max(restartMinMs, most / 2);
@@ -42,15 +39,15 @@ export class Pace {
     this.#until = now + least + this.#random() * (most - least);
   }
 
-  /** The pause is over. Whether the next one is short depends on how long it goes on working. */
-  worked(since: number): void {
-    this.#workedSince ??= since;
+  /** It answered: the pause is over, and the next one is short. */
+  worked(): void {
+    this.#failures = 0;
     this.#until = 0;
   }
 
   /** Whether the last attempt that is known of failed. */
   get isDoubtful(): boolean {
-    return this.#failures > 0 && this.#workedSince === undefined;
+    return this.#failures > 0;
   }
 
   /** Time until the next attempt is allowed; 0: now. */

@@ -15,9 +15,10 @@ import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { ownMeta } from './envelope.ts';
 import { type Agreement, askInitialize, type Headers, newestLegacy, readAgreement } from './handshake.ts';
+import { keyOf } from './ids.ts';
+import { type Half, halfAfter } from './legacy-half.ts';
 import { type Line, openLine } from './line.ts';
 import { type Answer, Question } from './question.ts';
-import { keyOf } from './running.ts';
 import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
 
 export interface ProbeOptions {
@@ -27,6 +28,8 @@ export interface ProbeOptions {
     readonly probeMs: number;
     /** How long `initialize` may take: a process that is slow to start is silent until it runs. */
     readonly firstByteMs: number;
+    /** How long a modern backend may think about `initialize` when a legacy client has come. */
+    readonly legacyHalfMs: number;
     /** The longest pause before a process that ended is started again. */
     readonly restartMaxMs: number;
   };
@@ -42,6 +45,15 @@ export interface Probed {
   readonly way: Way;
   /** Goes on with the backend, where it is modern and nothing was said to it that would bind it to the other era. */
   readonly line: Line | undefined;
+  /** A process that was initialized: whoever gets it ends it. */
+  readonly session?: LegacySession | undefined;
+  /** Whether a modern backend speaks the legacy era too; absent where it is no modern one. */
+  readonly half?: Half;
+}
+
+export interface LegacySession {
+  readonly line: Line;
+  readonly agreement: Agreement;
 }
 
 /** A server that refuses a revision and names another is asked once more, in that one. */
@@ -69,14 +81,20 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
     switch (verdict.kind) {
       case 'modern':
         kept = true;
-        return { discovery: await withLegacyHalf(verdict.discovery, visit, options), way, line: visit.line };
+        return { ...(await withLegacyHalf(verdict.discovery, visit, options)), way, line: visit.line };
       case 'legacy': {
+        const afresh = async () => initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
         // There are servers that exit when they are asked anything before `initialize`.
-        if (way.transport === 'stdio' && answer.kind === 'failed') {
-          return await initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
-        }
+        if (way.transport === 'stdio' && answer.kind === 'failed') return await afresh();
         const initialized = await initialize(visit, options, question);
-        if ('discovery' in initialized) return { discovery: initialized.discovery, way, line: undefined };
+        if ('discovery' in initialized) {
+          const { discovery } = initialized;
+          const session = visit.handOver(way);
+          kept = session !== undefined;
+          return { discovery, half: halfSaid(discovery, options), way, line: undefined, session };
+        }
+        // Others say nothing and exit with the next line that they read: those on the Python SDK 1.3 to 1.6.
+        if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
         const failure = understoodNothing(initialized.failure);
         const { older } = options.connector;
         if (older === undefined || !takesNoPosts(answer) || !takesNoPosts(initialized.answer)) throw failure;
@@ -90,18 +108,49 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
   }
 }
 
-/**
- * A server that speaks both eras need not say so in `supportedVersions`, and the official SDK's does not. Over HTTP it costs
- * one request to find out; a process would be bound to the era of its `initialize`, so there only what it says counts.
- */
-async function withLegacyHalf(discovery: Discovery, visit: Visit, options: ProbeOptions): Promise<Discovery> {
+type Halves = Required<Pick<Probed, 'discovery' | 'half'>>;
+
+/** Over HTTP it costs one request to find out; over stdio a process, which is not started before a legacy client comes. */
+async function withLegacyHalf(discovery: Discovery, visit: Visit, options: ProbeOptions): Promise<Halves> {
   const { connector, limits } = options;
-  const mayBoth = newest(options.revisions ?? revisions, 'legacy') !== undefined;
-  if (!mayBoth || connector.transport !== 'http' || discovery.eras.includes('legacy')) return discovery;
-  const hurried = { ...options, limits: { ...limits, firstByteMs: limits.probeMs } };
-  if ('failure' in (await initialize(visit, hurried, undefined, asModernServersWant))) return discovery;
+  const said = halfSaid(discovery, options);
+  if (said !== 'unknown' || connector.transport !== 'http') return { discovery, half: said };
+  const half = await askHalf(visit, options, limits.probeMs);
+  return half === 'present' ? { discovery: withLegacy(discovery), half } : { discovery, half };
+}
+
+/** What follows from the versions that the backend named. */
+function halfSaid(discovery: Discovery, { revisions: spoken = revisions }: ProbeOptions): Half {
+  if (discovery.eras.includes('legacy')) return 'present';
+  return newest(spoken, 'legacy') === undefined ? 'absent' : 'unknown';
+}
+
+async function askHalf(visit: Visit, options: ProbeOptions, patienceMs: number): Promise<Half> {
+  const patient = { ...options, limits: { ...options.limits, firstByteMs: patienceMs } };
+  const initialized = await initialize(visit, patient, undefined, asModernServersWant);
+  if ('failure' in initialized) return halfAfter(initialized.answer, options.connector.transport);
   visit.endSession();
-  return { ...discovery, eras: [...discovery.eras, 'legacy'] };
+  return 'present';
+}
+
+export function withLegacy(discovery: Discovery): Discovery {
+  return { ...discovery, eras: [...new Set([...discovery.eras, 'legacy' as const])] };
+}
+
+/** Asks a modern backend whether it speaks the legacy era too, apart from what goes on with it. Never rejects. */
+export async function probeLegacyHalf(options: ProbeOptions): Promise<Half> {
+  const { connector, limits } = options;
+  try {
+    const visit = new Visit(await openWay(connector, limits.probeMs));
+    try {
+      return await askHalf(visit, options, limits.legacyHalfMs);
+    } finally {
+      visit.leave();
+    }
+  } catch {
+    // It could not be asked: there is no process to be had, or it is being closed.
+    return 'unknown';
+  }
 }
 
 function newestModern({ revisions: spoken = revisions }: ProbeOptions): Revision | undefined {
@@ -142,6 +191,14 @@ class Visit {
 
   agreed(agreement: Agreement): void {
     this.#session = agreement;
+  }
+
+  /** The process and what was agreed with it. Undefined where there is no process, or nothing was agreed. */
+  handOver({ transport }: Way): LegacySession | undefined {
+    const agreement = this.#session;
+    if (transport !== 'stdio' || agreement === undefined) return undefined;
+    this.#session = undefined;
+    return { line: this.line, agreement };
   }
 
   /** Politely: the backend may count its sessions. */
@@ -206,14 +263,16 @@ function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
 
 async function initializeAfresh(way: Way, line: Line, options: ProbeOptions): Promise<Probed> {
   const visit = new Visit(line);
+  let session: LegacySession | undefined;
   try {
     const initialized = await initialize(visit, options, undefined);
     if ('failure' in initialized) {
       throw way.transport === 'sse' ? initialized.failure : understoodNothing(initialized.failure);
     }
-    return { discovery: initialized.discovery, way, line: undefined };
+    session = visit.handOver(way);
+    return { discovery: initialized.discovery, way, line: undefined, session };
   } finally {
-    visit.leave();
+    if (session === undefined) visit.leave();
   }
 }
 
@@ -239,7 +298,13 @@ async function initialize(
     const answers: Promise<Answer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
     if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));
     const first = await Promise.race(answers);
-    return 'kind' in first ? readInitialized(visit, first, options.revisions) : { discovery: first };
+    if (!('kind' in first)) return { discovery: first };
+    const initialized = readInitialized(visit, first, options.revisions);
+    if ('discovery' in initialized || first.kind !== 'answered' || unanswered === undefined) return initialized;
+    // A modern server that was slow to start may refuse `initialize` before it answers what it was asked first.
+    const answer = await unanswered.within(limits.probeMs, clock);
+    const late = judge(answer, connector.transport, options.revisions);
+    return late.kind === 'modern' ? { discovery: late.discovery } : initialized;
   } finally {
     question.drop();
     unanswered?.drop();

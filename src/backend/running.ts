@@ -10,25 +10,9 @@ import { asFailure } from './as-failure.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
 import type { Witness } from './health.ts';
+import { keyOf } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
-
-/**
- * Request ids of one channel: integers from 1 up. Never 0, which some servers take for no id at all when it is to be
- * cancelled; never reused, so that an answer that comes late meets nobody.
- */
-export class Ids {
-  #last = 0;
-
-  next(): string {
-    this.#last += 1;
-    return String(this.#last);
-  }
-}
-
-/** `Id.key` of one of our ids. */
-export function keyOf(id: string): string {
-  return `n${id}`;
-}
+import type { Slots, SlotWaiter, Ticket } from './slots.ts';
 
 /** What a call needs of the lane that runs it. */
 export interface CallHost {
@@ -36,20 +20,31 @@ export interface CallHost {
   readonly notes: BackendNotes;
   readonly channel: Pick<Channel, 'streamPerRequest'>;
   readonly health: Witness;
+  /** What the backend is given at once. Absent where whoever calls has it alone. */
+  readonly slots: Slots | undefined;
   /** The call is over, one way or the other. */
   gone(call: RunningCall, how: Ending): void;
+}
+
+/** What is sent when its turn has come. */
+interface Queued {
+  readonly channel: Channel;
+  readonly outgoing: Outgoing;
+  readonly ticket: Ticket;
 }
 
 /** `settled`: the backend was done with it. `dropped`: nobody waits any more, or it failed. */
 export type Ending = 'settled' | 'dropped';
 
-export abstract class RunningCall implements Call, RequestSink, Watched {
+export abstract class RunningCall implements Call, RequestSink, Watched, SlotWaiter {
   readonly id: string;
   /** `Id.key` of the id. */
   readonly key: string;
   readonly request: CallRequest;
   readonly sink: CallSink;
-  readonly startedAt: number;
+  /** The principal that it counts for where several wait. */
+  readonly holder: string;
+  startedAt: number;
   readonly longLived: boolean;
   heardAt: number;
   heard = false;
@@ -63,9 +58,12 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   private pending: Pending | undefined = undefined;
   private starting = true;
   private over = false;
+  private hasSlot = false;
+  private queued: Queued | undefined = undefined;
 
-  constructor(host: CallHost, request: CallRequest, sink: CallSink, id: string) {
+  constructor(host: CallHost, request: CallRequest, sink: CallSink, id: string, holder: string) {
     this.host = host;
+    this.holder = holder;
     this.request = request;
     this.sink = sink;
     this.id = id;
@@ -85,6 +83,32 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   /** Not at once, perhaps: then it may be over already. */
   start(channel: Channel, outgoing: Outgoing): void {
     if (this.over) return;
+    const { slots } = this.host;
+    // What is open for as long as somebody listens has limits of its own.
+    if (slots === undefined || this.longLived) this.send(channel, outgoing);
+    else if (slots.enter()) {
+      this.hasSlot = true;
+      this.send(channel, outgoing);
+    } else this.queued = { channel, outgoing, ticket: slots.wait(this.holder, this) };
+    this.starting = false;
+  }
+
+  /** Its turn has come. */
+  admitted(): void {
+    const queued = this.queued;
+    this.queued = undefined;
+    this.hasSlot = true;
+    this.startedAt = this.host.deadlines.now();
+    this.heardAt = this.startedAt;
+    if (queued !== undefined) this.send(queued.channel, queued.outgoing);
+  }
+
+  /** Its turn did not come. */
+  refused(failure: Failure): void {
+    if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
+  }
+
+  private send(channel: Channel, outgoing: Outgoing): void {
     this.host.deadlines.watch(this);
     try {
       const pending = channel.request(outgoing, this);
@@ -92,7 +116,6 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
     } catch (cause) {
       this.settle({ kind: 'failure', failure: asFailure(cause) });
     }
-    this.starting = false;
   }
 
   /** Instead of `start`: it is not sent at all. */
@@ -214,6 +237,13 @@ export abstract class RunningCall implements Call, RequestSink, Watched {
   private leave(how: Ending): void {
     this.host.deadlines.forget(this);
     this.host.gone(this, how);
+    if (this.queued !== undefined) {
+      this.host.slots?.withdraw(this.queued.ticket);
+      this.queued = undefined;
+    }
+    if (!this.hasSlot) return;
+    this.hasSlot = false;
+    this.host.slots?.leave();
   }
 
   private tell(outcome: Outcome): void {

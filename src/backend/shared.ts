@@ -7,8 +7,8 @@ import type { Notification, Request } from '../wire/message.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel, ChannelSink, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { Witness } from './health.ts';
+import type { Ids } from './ids.ts';
 import { type Connect, type Line, openLine } from './line.ts';
-import type { Ids } from './running.ts';
 
 /** Requests that wait while a process is started: that takes milliseconds, so more is a stampede. */
 const WAITING = 256;

@@ -72,7 +72,7 @@ export function takesNoPosts(answer: Answer): boolean {
  * Refused credentials, rate limits and broken gateways are not the server's word. A JSON-RPC error with a plain 500 is: there
  * are legacy servers that answer so to a request before `initialize`.
  */
-function saysNothing(status: number | undefined, transport: Transport, jsonRpc: boolean): boolean {
+export function saysNothing(status: number | undefined, transport: Transport, jsonRpc: boolean): boolean {
   if (status === undefined) return transport === 'http' && !jsonRpc;
   if (status === 401 || status === 403 || status === 407 || status === 408 || status === 429) return true;
   return status >= 500 && !(jsonRpc && status === 500);

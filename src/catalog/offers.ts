@@ -1,10 +1,17 @@
 /** Whether a backend has such a thing at all. */
 import type { MethodRow } from '../wire/methods.ts';
+import { atLeast, type Revision } from '../wire/revisions.ts';
+
+interface Declared {
+  readonly revision: Revision;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
 
 /** A method exists where its capability does: `resources.subscribe` is a member of `resources`. */
-export function offers(capabilities: Readonly<Record<string, unknown>>, row: MethodRow): boolean {
-  const { capability } = row;
+export function offers({ revision, capabilities }: Declared, row: MethodRow): boolean {
+  const { capability, capabilitySince } = row;
   if (capability === undefined) return true;
+  if (capabilitySince !== undefined && !atLeast(revision, capabilitySince)) return true;
   // Asked of every backend at every call, and nearly always of a name without parts.
   if (!capability.includes('.')) return isDeclared(capabilities[capability]);
   let at: unknown = capabilities;

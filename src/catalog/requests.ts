@@ -57,7 +57,6 @@ export function renamed<M extends Request | Notification>(
   return {
     ...message,
     bytes,
-    top: moved(message.top, from, by),
     params: movedObject(message.params, from, by),
     meta: movedObject(message.meta, from, by),
   };

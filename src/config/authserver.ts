@@ -1,5 +1,4 @@
 /** `identity.authServer:` the bundled authorization server. One block turns it on, and makes its tokens accepted. */
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { routeOf } from '../authserver/paths.ts';
@@ -8,6 +7,7 @@ import { isSafeAddress } from '../identity/documents.ts';
 import { scopeToken } from '../identity/key-file.ts';
 import type { EndpointConfig } from './config.ts';
 import type { Complaint, ConfigDocument } from './document.ts';
+import { isRange } from './listen.ts';
 import * as shape from './shapes.ts';
 
 const MINUTE = 60_000;
@@ -20,18 +20,8 @@ const refreshTtl = { unit: 'ms', min: 10 * MINUTE, max: 365 * DAY } as const;
 const aScope = 'a scope: visible characters without spaces, quotes and backslashes';
 const anAddress = 'a host name or a CIDR range, such as clients.internal or 10.1.0.0/16';
 
-const aRange = 'an address or a CIDR range, such as 10.1.2.3 or 10.1.0.0/16';
-
 function isHostOrRange(text: string): boolean {
   return isRange(text) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text);
-}
-
-function isRange(text: string): boolean {
-  const [network = '', bits] = text.split('/', 2);
-  if (network.includes('%')) return false;
-  if (bits === undefined) return isIP(text) !== 0;
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(network)] ?? -1;
-  return /^\d{1,3}$/.test(bits) && Number(bits) <= most;
 }
 
 export const authServerShape = shape.closed('a map with `users`', {
@@ -50,9 +40,6 @@ export const authServerShape = shape.closed('a map with `users`', {
       error: 'a list of addresses',
     })
     .optional(),
-  trustedProxies: z
-    .array(z.string({ error: aRange }).refine(isRange, { error: aRange }), { error: 'a list of addresses' })
-    .optional(),
 });
 export type AuthServerDraft = z.infer<typeof authServerShape>;
 
@@ -70,7 +57,6 @@ export function authServerSettings(draft: AuthServerDraft, directory: string): A
     registration: draft.registration ?? 'open',
     metadataDocuments: draft.metadataDocuments ?? true,
     allowAddresses: draft.allowAddresses ?? [],
-    trustedProxies: draft.trustedProxies ?? [],
   };
 }
 

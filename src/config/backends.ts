@@ -1,7 +1,7 @@
 /** One entry of a config file -> one backend. What both dialects have in common; `foreign.ts` and `own.ts` have the rest. */
 import { resolve } from 'node:path';
 import type { BackendAuth } from '../credentials/settings.ts';
-import type { BackendConfig, HttpBackendConfig, HttpTransport, StdioBackendConfig } from './config.ts';
+import type { BackendConfig, HttpBackendConfig, HttpTransport, ProcessState, StdioBackendConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { type CallLimitsDraft, type Limits, ownLimits } from './limits.ts';
 import { nearest } from './nearest.ts';
@@ -14,9 +14,11 @@ export interface BackendDraft {
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
+  readonly user?: string | number | undefined;
   readonly share?: boolean | undefined;
   readonly maxProcesses?: number | undefined;
   readonly idleMs?: number | undefined;
+  readonly state?: ProcessState | undefined;
   readonly url?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly transport?: HttpTransport | undefined;
@@ -31,7 +33,7 @@ export interface Surroundings {
   readonly limits: Limits;
 }
 
-const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'share', 'maxProcesses', 'idleMs'];
+const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'state'];
 const httpOnly: readonly string[] = ['headers', 'auth'];
 
 /** Written by the gateway on every request, by the protocol's or by HTTP's rules: nobody else can know their values. */
@@ -91,7 +93,7 @@ function httpBackend(draft: BackendDraft): HttpBackendConfig {
 }
 
 function stdioBackend(draft: BackendDraft, command: string, directory: string, limits: Limits): StdioBackendConfig {
-  const { name, args = [], env = {}, cwd, share = false } = draft;
+  const { name, args = [], env = {}, cwd, user, share = false } = draft;
   return {
     kind: 'stdio',
     name,
@@ -99,9 +101,11 @@ function stdioBackend(draft: BackendDraft, command: string, directory: string, l
     args: [...args],
     env: { ...env },
     ...(cwd === undefined ? {} : { cwd: resolve(directory, cwd) }),
+    ...(user === undefined ? {} : { user: String(user) }),
     share,
     maxProcesses: share ? 1 : (draft.maxProcesses ?? limits.processesPerBackend),
     idleMs: draft.idleMs ?? limits.processIdleMs,
+    state: draft.state ?? 'session',
     ...ownLimits(draft),
     ...ownProfile(draft),
   };

@@ -46,6 +46,10 @@ export interface ListenConfig {
   readonly allowedOrigins: readonly string[];
   /** Lower-case host names, with or without a port, that `Host` may carry besides the address we listen on. */
   readonly allowedHosts: readonly string[];
+  /** The host of `identity.publicUrl`: a proxy in front passes it on in `Host`. */
+  readonly publicHost?: string;
+  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` counts, for every limit by address, the log and the audit. */
+  readonly trustedProxies: readonly string[];
   /** Explicit leave to bind an address that others can reach although nobody is asked who they are. */
   readonly openToNetwork: boolean;
 }
@@ -64,11 +68,18 @@ export interface StdioBackendConfig {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute. Absent: the gateway's own. */
   readonly cwd?: string;
+  /** Name or number of the user that its processes run as. Absent: the gateway's own. */
+  readonly user?: string;
   /** One process for everybody, instead of one for each client session. */
   readonly share: boolean;
   readonly maxProcesses: number;
   readonly idleMs: number;
+  /** What a process keeps between the calls of a session. `none`: it may be given up as soon as it is idle. */
+  readonly state: ProcessState;
 }
+
+export const processStates = ['session', 'none'] as const;
+export type ProcessState = (typeof processStates)[number];
 
 export interface HttpBackendConfig {
   readonly kind: 'http';

@@ -71,7 +71,7 @@ function backend(it: BackendConfig): string[] {
   }
   const processes = it.share ? 'one process for everybody' : `a process for each session, at most ${it.maxProcesses}`;
   const details = [...counted(it.args, 'argument'), ...counted(it.env, 'environment variable'), processes];
-  const where = it.cwd === undefined ? '' : ` in ${it.cwd}`;
+  const where = `${it.cwd === undefined ? '' : ` in ${it.cwd}`}${it.user === undefined ? '' : ` as user ${it.user}`}`;
   return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
 }
 

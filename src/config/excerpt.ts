@@ -9,8 +9,11 @@ import { type Excerpt, printable } from './problems.ts';
 
 /** Where the values stand that help a reader and give nothing away. `*` is any name. */
 const harmless: readonly { readonly at: readonly string[]; readonly keys: readonly string[] }[] = [
-  { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'openToNetwork'] },
-  { at: ['backends', '*'], keys: ['command', 'cwd', 'share', 'maxProcesses', 'idleMs', 'transport', 'disabled'] },
+  { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'trustedProxies', 'openToNetwork'] },
+  {
+    at: ['backends', '*'],
+    keys: ['command', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'transport', 'disabled'],
+  },
   { at: ['backends', '*', 'limits'], keys: ['*'] },
   { at: ['mcpServers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
   { at: ['servers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },

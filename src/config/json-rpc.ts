@@ -11,7 +11,7 @@ export const protocols = ['mcp', 'json-rpc'] as const;
 
 /** Settings that speak of processes, sessions, revisions or tools: there are none in JSON-RPC. */
 const onlyOfBackends: readonly string[] = [
-  ...['command', 'args', 'env', 'cwd', 'share', 'maxProcesses', 'idleMs', 'transport', 'profile'],
+  ...['command', 'args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'transport', 'profile'],
 ];
 const onlyOfEndpoints: readonly string[] = ['sessions', 'names'];
 const onlyOfProfiles: readonly string[] = ['revisions', 'accept', 'elicitation', 'toolNames'];

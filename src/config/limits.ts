@@ -37,6 +37,14 @@ export const limitTable = {
   // What comes in
   /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 20 ms to scan. */
   bodyBytes: bytes(4 * MiB, 1 * KiB),
+  /** Half-sent bodies of all clients: 64 of the largest. Those of senders without credentials are 64 KiB at most. */
+  bodyBytesTotal: bytes(256 * MiB, 1 * MiB),
+  /** Of one address: a quarter, so that one cannot take all. Behind a proxy that is not trusted, all clients are one address. */
+  bodyBytesPerAddress: bytes(64 * MiB, 64 * KiB, 'bodyBytesTotal'),
+  /** Each costs a descriptor and some 20 KB. Two for every session there may be: its stream, and a request. */
+  connectionsTotal: count(20_000, 1, 1_000_000),
+  /** Of one address: half, so that one cannot take all. Behind a proxy that is not trusted, all clients are one address. */
+  connectionsPerAddress: count(10_000, 1, 1_000_000, 'connectionsTotal'),
   /** Node's own default; a token, a session id and trace headers need a quarter of it. */
   headerBytes: bytes(16 * KiB, 1 * KiB),
   /** Real messages nest ten deep. Readers that recurse overflow at some thousands. */
@@ -47,8 +55,14 @@ export const limitTable = {
   headersMs: time(10 * s, 100),
   /** 4 MiB in 30 s is a slow mobile line. */
   bodyMs: time(30 * s, 100),
+  /** What is read of a body whose sender is not let in, only to echo its id. Every first request of a client fits. */
+  refusedBodyBytes: bytes(64 * KiB, 1 * KiB, 'bodyBytes'),
+  /** How long that may take: such a body comes with its headers. Then the answer goes out without an id. */
+  refusedBodyMs: time(2 * s, 10, 'bodyMs'),
   /** Requests that one session may have unanswered. An agent that fans out has dozens. */
   inFlightPerSession: count(256, 1, 100_000),
+  /** Requests of one connection whose answers are still due, one behind the other. Clients send the next one when they have the answer, or open another connection. */
+  requestsPerConnection: count(32, 1, 100_000),
   /** From the opening of a stream of HTTP+SSE until its client has a session. Clients initialize at once; who does not holds a socket that no limit of sessions counts. */
   initializeMs: time(30 * s, 100),
 
@@ -65,6 +79,8 @@ export const limitTable = {
   listenStreams: count(64, 1, 100_000),
   /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */
   streamsPerSession: count(16, 1, 100_000),
+  /** Log lines that wait for a reader of stderr that stalls: some 5,000. Later ones are dropped and counted. */
+  logQueueBytes: bytes(1 * MiB, 4 * KiB),
   /** How long answers may still go out after we were told to stop. Container runtimes kill after 10 to 30 s. */
   drainMs: time(10 * s, 0),
 
@@ -99,10 +115,20 @@ export const limitTable = {
   lineBytes: bytes(64 * MiB, 4 * KiB),
   /** How long a backend may think about what era it is of. Silence means legacy. */
   probeMs: time(5 * s, 10),
+  /** Backends that are probed for the first time at once. More of them, started together on two cores, do not answer within `probeMs`. */
+  probesAtOnce: count(8, 1, 1000),
+  /** How long a modern backend may think about `initialize`, where it is not known whether it speaks the legacy era too and a legacy client has come. Half of what clients give `initialize`. */
+  legacyHalfMs: time(30 * s, 10),
   /** A backend is upgraded seldom, but it is: what we know about its era gets old. */
   probeAgeMs: time(10 * min, 1 * s),
   /** Attempts in a row that did not reach a backend, until it counts as down and callers are refused at once. One may have been cut by a restart; after a few nobody should have to try. A probe counts for all of them: it is nobody's work, and has time of its own. */
   downAfter: count(3, 1, 1000),
+  /** Calls that one backend is given at once: as many as a node server serves without trouble, and over HTTP each has a connection. One principal alone may use all of them. */
+  callsPerBackend: count(256, 1, 10_000),
+  /** Calls that wait for one of these, principals in turn. Where that is full, whoever has most in it gives way to others. */
+  queuedPerBackend: count(1024, 0, 100_000),
+  /** How long a call waits for its turn. Clients give a call a minute. */
+  queueMs: time(30 * s, 10),
   /** Attempts to take up a cut stream again without any progress in between. A backend's standalone stream counts as lost then, and is tried further. */
   reconnects: count(5, 0, 1000),
   /** Streams to one backend that stay open: one for each legacy session there, and for each upstream subscription. Each is a descriptor. Sessions beyond that hear of list changes through the others. */
@@ -111,8 +137,8 @@ export const limitTable = {
   // Many backends behind one endpoint
   /** How long `initialize` and `server/discover` wait for backends of which nothing is known yet. A local server is there by then; what comes later is told by a list change. */
   discoverWaitMs: time(3 * s, 0),
-  /** How long a merged list waits for one backend; it is then without that one's entries, and says so. */
-  listWaitMs: time(10 * s, 10),
+  /** How long a merged list waits for one backend; it is then without that one's entries, says so, and the client is told when they are there. Clients that look whether a server works give it less than ten seconds. */
+  listWaitMs: time(5 * s, 10),
   /** A legacy backend does not say how long its list is good. One that tells of changes is believed for so long. */
   listGoodMs: time(5 * min, 0),
   /** One that does not is asked again after so long. */

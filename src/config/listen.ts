@@ -1,9 +1,19 @@
 /** Where the gateway listens, and who may reach it there. */
-import { isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import * as z from 'zod';
 import type { ListenConfig } from './config.ts';
 import type { Complaint } from './document.ts';
 import * as shape from './shapes.ts';
+
+const aRange = 'an address or a CIDR range, such as 10.1.2.3 or 10.1.0.0/16';
+
+export function isRange(text: string): boolean {
+  const [network = '', bits] = text.split('/', 2);
+  if (network.includes('%')) return false;
+  if (bits === undefined) return isIP(text) !== 0;
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(network)] ?? -1;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
 
 /** 0 lets the system choose. */
 export const portShape = shape.quantity({ unit: 'count', min: 0, max: 65_535 });
@@ -13,6 +23,9 @@ export const listenShape = shape.closed('a map of settings', {
   port: portShape.optional(),
   allowedOrigins: z.array(shape.webOrigin, { error: 'a list of origins' }).optional(),
   allowedHosts: z.array(shape.hostHeader, { error: 'a list of host names' }).optional(),
+  trustedProxies: z
+    .array(z.string({ error: aRange }).refine(isRange, { error: aRange }), { error: 'a list of addresses' })
+    .optional(),
   openToNetwork: shape.flag.optional(),
 });
 
@@ -22,12 +35,14 @@ const defaultHost = '127.0.0.1';
 const defaultPort = 8808;
 
 /** `over` is the command line. */
-export function buildListen(draft: ListenDraft = {}, over: ListenDraft = {}): ListenConfig {
+export function buildListen(draft: ListenDraft = {}, over: ListenDraft = {}, publicUrl?: string): ListenConfig {
   return {
     host: over.host ?? draft.host ?? defaultHost,
     port: over.port ?? draft.port ?? defaultPort,
     allowedOrigins: [...(draft.allowedOrigins ?? [])],
     allowedHosts: [...(draft.allowedHosts ?? [])],
+    ...(publicUrl === undefined ? {} : { publicHost: new URL(publicUrl).hostname }),
+    trustedProxies: [...(draft.trustedProxies ?? [])],
     openToNetwork: over.openToNetwork ?? draft.openToNetwork ?? false,
   };
 }

@@ -59,8 +59,8 @@ export function loadConfig(options: LoadOptions): Loaded {
 function settle(options: LoadOptions, source: string, reading: Reading, document: ConfigDocument | undefined): Loaded {
   const problems: Problem[] = [];
   const overrides = checkOverrides(options.overrides ?? {}, problems);
-  const listen = buildListen(reading.listen, overrides);
   const identity = reading.identity ?? withoutIdentity;
+  const listen = buildListen(reading.listen, overrides, identity.settings.publicUrl);
   const endpoints =
     reading.endpoints ??
     defaultEndpoints(

@@ -8,6 +8,7 @@ import {
   httpTransports,
   logLevels,
   namings,
+  processStates,
   type ServiceConfig,
 } from './config.ts';
 import { readBackendAuth } from './credentials.ts';
@@ -89,9 +90,11 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   args: shape.argumentList.optional(),
   env: shape.environment.optional(),
   cwd: shape.oneLine.optional(),
+  user: z.union([shape.oneLine, z.int().min(0)], { error: 'the name or number of a user of this machine' }).optional(),
   share: shape.flag.optional(),
   maxProcesses: shape.quantity(limitTable.processesPerBackend).optional(),
   idleMs: shape.quantity(limitTable.processIdleMs).optional(),
+  state: shape.choice(processStates).optional(),
   url: shape.httpAddress.optional(),
   headers: shape.headerMap.optional(),
   auth: z.unknown().optional(),

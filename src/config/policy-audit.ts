@@ -1,7 +1,7 @@
 /** `audit:` as it stands in a file. */
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import type { AuditSettings, AuditTarget } from '../observe/audit.ts';
+import { type AuditSettings, type AuditTarget, auditFailures } from '../observe/audit.ts';
 import { usualSecrets } from '../observe/audit-redact.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Variables } from './expand.ts';
@@ -24,6 +24,7 @@ const auditShape = shape.closed('a map with `to`', {
   to: shape.oneLine,
   maxBytes: shape.quantity({ unit: 'bytes', min: 4 * KiB, max: 1024 * 1024 * MiB }).optional(),
   keep: shape.quantity({ unit: 'count', min: 1, max: 1_000 }).optional(),
+  onFailure: shape.choice(auditFailures).optional(),
   arguments: shape
     .closed('a map with `of`', {
       of: listOf(patternOf('name'), 'names of tools and prompts'),
@@ -41,7 +42,7 @@ export function readAudit(
   const value = document.read(['audit'], variables);
   const draft = check(document, ['audit'], value, auditShape.optional());
   if (draft === undefined) return undefined;
-  const { to, maxBytes = FILE_BYTES, keep = KEEP, arguments: recorded } = draft;
+  const { to, maxBytes = FILE_BYTES, keep = KEEP, onFailure = 'allow', arguments: recorded } = draft;
   const isStream = to === 'stderr' || to === 'stdout';
   for (const key of ['maxBytes', 'keep'] as const) {
     if (!isStream || draft[key] === undefined) continue;
@@ -51,8 +52,8 @@ export function readAudit(
     });
   }
   const target: AuditTarget = isStream ? { kind: to } : { kind: 'file', path: resolve(directory, to), maxBytes, keep };
-  if (recorded === undefined) return { to: target };
+  if (recorded === undefined) return { to: target, onFailure };
   const { of, redact = [], maxBytes: most = ARGUMENT_BYTES } = recorded;
   // Whoever names a secret of their own does not mean that the usual ones are none.
-  return { to: target, arguments: { of, redact: [...usualSecrets, ...redact], maxBytes: most } };
+  return { to: target, onFailure, arguments: { of, redact: [...usualSecrets, ...redact], maxBytes: most } };
 }

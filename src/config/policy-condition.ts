@@ -6,6 +6,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { compileGlob } from '../policy/glob.ts';
 import { type Condition, type FactName, factNames } from '../policy/rules.ts';
+import { argumentsReadBy } from './policy-arguments.ts';
 import { needsOf } from './policy-needs.ts';
 
 /** What a person writes into a rule fits ten times; each bounds the work of one evaluation. */
@@ -62,6 +63,7 @@ export function compileCondition(text: string): Condition | NoCondition {
       text,
       reads,
       needs: needsOf(expression.ast),
+      arguments: argumentsReadBy(expression.ast),
       evaluate: (fact) => {
         try {
           const facts = new Map<string, unknown>();

@@ -1,5 +1,5 @@
 /** What was sent cannot be read, or HTTP refuses it before the protocol begins. */
-import { type FailureRow, INVALID_REQUEST, PARSE, row } from './row.ts';
+import { type FailureRow, INTERNAL, INVALID_REQUEST, PARSE, row } from './row.ts';
 
 export const incoming = {
   // What was sent cannot be read.
@@ -16,9 +16,16 @@ export const incoming = {
     400,
     INVALID_REQUEST,
     'Ambiguous JSON',
-    'Two members of one object have the same name (escaped twins count), or a string holds half a surrogate pair. Two readers could understand two things, so nobody reads it.',
+    'Two members of one object have the same name (escaped twins count), a member differs from a name of the protocol in case alone, or a string holds half a surrogate pair. Two readers could understand two things, so it is refused.',
   ),
   too_deep: row('client', 400, INVALID_REQUEST, 'Nested too deeply', 'Arrays and objects are nested beyond the limit.'),
+  too_many_members: row(
+    'client',
+    400,
+    INVALID_REQUEST,
+    'Too many members',
+    'The message itself, its `params` or its `_meta` has more than 1,024 members. What is in `arguments` is not counted.',
+  ),
   unsupported_mcp_batch: row(
     'client',
     400,
@@ -36,6 +43,20 @@ export const incoming = {
 
   // HTTP refuses before the protocol begins.
   body_too_large: row('client', 413, INVALID_REQUEST, 'Body too large', 'The body is over the limit.'),
+  bodies_busy: row(
+    'gateway',
+    503,
+    INTERNAL,
+    'Too many bodies are being sent at once',
+    'Bodies that have not come to their end fill `limits.bodyBytesTotal`, or those of one address `limits.bodyBytesPerAddress`. Try again; behind a proxy, name it in `listen.trustedProxies`.',
+  ),
+  too_many_connections: row(
+    'gateway',
+    503,
+    INTERNAL,
+    'Too many connections',
+    'More than `limits.connectionsTotal`, or more of one address than `limits.connectionsPerAddress`. Behind a proxy, name it in `listen.trustedProxies`. Health paths are served all the same.',
+  ),
   headers_too_large: row('client', 431, INVALID_REQUEST, 'Headers too large', 'The headers are over the limit.'),
   request_timeout: row(
     'client',
@@ -84,6 +105,6 @@ export const incoming = {
     403,
     INVALID_REQUEST,
     'Host not allowed',
-    'The `Host` header names none of our names: DNS rebinding looks like this. Allow it under `listen.allowedHosts`.',
+    'The `Host` header names none of our names: DNS rebinding looks like this. The host of `identity.publicUrl` is ours; allow others under `listen.allowedHosts`. The log names each refused host once. Health paths answer any host.',
   ),
 } as const satisfies Record<string, FailureRow>;

@@ -83,4 +83,11 @@ export const leave = {
     'Rate limited',
     'More requests a second, or more at the same time, than `rates` allows; `data.limit` names the limit, and `Retry-After` says when to come back.',
   ),
+  audit_unavailable: row(
+    'gateway',
+    503,
+    INTERNAL,
+    'The request cannot be recorded',
+    'The audit trail cannot be written, or its queue is full, and `audit.onFailure` is `deny`. The log says why; nothing was sent to a backend.',
+  ),
 } as const satisfies Record<string, FailureRow>;

@@ -1,6 +1,6 @@
 /** What a transport hands to the gateway, and what the gateway offers to transports. */
 import type { Failure } from '../errors.ts';
-import type { Credentials, Principal } from '../identity/principal.ts';
+import type { Asked, Credentials, Principal } from '../identity/principal.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';
@@ -26,7 +26,7 @@ export type HeaderReader = (name: string) => string | undefined;
 /** A body that came in over HTTP POST and was readable. */
 export interface Arrival {
   readonly endpoint: Endpoint;
-  readonly credentials: Credentials;
+  readonly sender: Authenticated;
   readonly header: HeaderReader;
   /** `Mcp-Param-*`, by lower-case name; absent where there are none. */
   readonly paramHeaders: Readonly<Record<string, string>> | undefined;
@@ -37,46 +37,54 @@ export interface Arrival {
 /** GET or DELETE of a legacy session. */
 export interface SessionRequest {
   readonly endpoint: Endpoint;
-  readonly credentials: Credentials;
+  readonly sender: Authenticated;
   readonly header: HeaderReader;
 }
 
-/**
- * A client with one stream for everything: HTTP+SSE and stdio. Its end is the end of the session, and what runs for it is cancelled.
- */
-/** Who sent one message on a line. */
+/** Who sent a message. */
 export interface Sender {
   readonly principal: Principal;
   readonly credentials: Credentials;
 }
 
+/** Who sent a request, by its headers. */
+export interface Authenticated extends Sender {
+  /** The generation that decided it. Under another one it is decided anew. */
+  readonly asOf: object;
+}
+
+/**
+ * A client with one stream for everything: HTTP+SSE and stdio. Its end is the end of the session, and what runs for it is cancelled.
+ */
 export interface Line {
-  /** Over HTTP+SSE every message comes with credentials of its own, and is decided by those. */
-  admits(credentials: Credentials, message: Message | Batch): Failure | Sender | Promise<Failure | Sender>;
+  /** Over HTTP+SSE every message comes with credentials of its own. Answers why they do not do for this message on this line. */
+  refusal(sender: Sender, message: Message | Batch): Failure | undefined;
   /** Answers come on the line's own stream; over HTTP+SSE the transport has answered the POST itself before. */
   receive(message: Message | Batch, sender?: Sender): void;
   close(): void;
 }
 
 export interface Gateway {
+  /**
+   * Who sends a request. Headers are enough for that, and no byte of the body is read before. A Failure says what is wrong with
+   * the credentials; `refusal` says how to tell it. Never throws or rejects.
+   */
+  authenticate(
+    endpoint: Endpoint,
+    credentials: Credentials,
+  ): Authenticated | Failure | Promise<Authenticated | Failure>;
+  /** How a failure of `authenticate` is told. `asked` is what was sent, as far as it could be read. */
+  refusal(endpoint: Endpoint, credentials: Credentials, failure: Failure, asked: Asked): Failure;
   /** Never throws or rejects: what goes wrong is told through `reply`. */
   receive(arrival: Arrival): void;
-  /**
-   * What cannot be served, because it could not be read or, where there is a `message`, because nobody is there for it: what
-   * to say of it, which to somebody unknown is that they are unknown.
-   */
-  unread(request: SessionRequest, failure: Failure, message?: Message | Batch): Failure | Promise<Failure>;
+  /** Records that what somebody sent cannot be served: it could not be read, or its session does not exist. */
+  unread(request: Omit<SessionRequest, 'header'>, failure: Failure): void;
   /** Opens or resumes a legacy stream. Answers why not, or undefined: then `open` was called and its connection is in use. */
   listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined>;
   /** Ends a legacy session. */
   end(request: SessionRequest): Promise<Failure | undefined>;
   /** A client that has a connection instead of a session id. `via` decides which revisions can come. */
-  connect(
-    endpoint: Endpoint,
-    credentials: Credentials,
-    via: 'sse' | 'stdio',
-    connection: Connection,
-  ): Promise<Line | Failure>;
+  connect(endpoint: Endpoint, sender: Sender, via: 'sse' | 'stdio', connection: Connection): Promise<Line | Failure>;
   readonly draining: boolean;
   /** For endpoints of JSON-RPC services that are not MCP. */
   readonly rpc: RpcGate;

@@ -3,15 +3,7 @@
  * says afterwards goes nowhere.
  */
 import type { Failure } from '../errors.ts';
-import {
-  notificationBytes,
-  piecesWithId,
-  type Raw,
-  resultBytes,
-  rewrite,
-  spliceMessage,
-  withResult,
-} from '../wire/compose.ts';
+import { notificationBytes, piecesWithId, type Raw, resultBytes, rewrite, spliceMessage } from '../wire/compose.ts';
 import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -155,12 +147,7 @@ export class Exchange {
     call?.cancel();
   }
 
-  /** A result of a backend in other words. */
-  respondTranslated(message: ResultResponse, result: Raw): void {
-    this.settle({ kind: 'response', bytes: withResult(message, this.request.id.raw, result) });
-  }
-
-  /** A result object of our own making. */
+  /** A result object of our own making, or that of a backend in other words. */
   respondResult(result: Raw, outcome?: 'asked'): void {
     this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) }, outcome);
   }
@@ -219,9 +206,7 @@ function tagged(message: Notification | ResultResponse, object: ObjectSpan, subs
 
 /** A change of a list needs no parameters, and then has none. */
 function taggedAlone(notification: Notification, subscription: string): Uint8Array {
-  const end = notification.top.at(-1)?.end ?? 0;
-  const params = `,"params":{"_meta":{${JSON.stringify(subscriptionId)}:${subscription}}}`;
-  return spliceMessage(notification, [{ span: { start: end, end }, with: params }]);
+  return notificationBytes(notification.method, `{"_meta":{${JSON.stringify(subscriptionId)}:${subscription}}}`);
 }
 
 /** Requests in flight by id. Two of them may share one: each has its own answer, and a cancellation that names both means neither. */

@@ -7,6 +7,7 @@ import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Notification } from '../wire/message.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
+import type { ListKind } from './bridge/subscriptions.ts';
 import type { Ask, Call, CallRequest, CallSink, ClientFacts } from './call.ts';
 
 /** What a backend says of itself, from `server/discover` or from `initialize`. Members that we do not know survive in the objects. */
@@ -53,6 +54,24 @@ export interface Lane {
   close(): void;
 }
 
+/**
+ * Processes of a stdio backend that serve lists and nothing else, for client sessions that have no process of their own yet. Each
+ * is shared by the sessions that the backend cannot tell apart: same credentials, same agreed revision, same declared
+ * capabilities. Nothing that a client does in a call can change what they show.
+ */
+export interface ListProcesses {
+  /** Equal for clients that share a process. */
+  keyOf(client: ClientFacts): string;
+  /** Started where there is none. Rejects with a Failure. */
+  open(client: ClientFacts): Promise<Lane>;
+  /** What such a process said of itself to clients like this one, where one runs. */
+  discoveryFor(client: ClientFacts): Discovery | undefined;
+  /** Hears which lists may be others than before, by key. Returns how to hear no more. */
+  onChange(listener: (key: string, lists: readonly ListKind[]) => void): () => void;
+  /** One session that wants to hear of changes: its process is not idle. Returns how to hear no more. */
+  hear(client: ClientFacts, listener: (kind: ListKind) => void): () => void;
+}
+
 /** Where a backend stands, for people and for `/readyz`. */
 export type BackendState =
   | { readonly state: 'starting' }
@@ -70,15 +89,23 @@ export interface Backend {
   readonly lastDiscovery: Discovery | undefined;
   /** Everybody's lane to a modern backend, for as long as what was found out is fresh and nothing speaks against it. */
   readonly modern: Lane | undefined;
+  /** Where each legacy session has a process of its own, and lists can be read without one. */
+  readonly lists?: ListProcesses | undefined;
+  /** Its owner says that it keeps nothing between calls: a session does not end with its process. */
+  readonly isStateless?: boolean;
   /** Hears every change of `state`, and nothing twice; what a listener throws harms nobody. Returns how to hear no more. */
   onChange(listener: (state: BackendState) => void): () => void;
   /**
    * What the backend is, from the cache while that is fresh; probes otherwise. Rejects with a Failure, and at once while the
-   * backend is down: it is looked after in the background then. Concurrent callers share one probe.
+   * backend is down: it is looked after in the background then. Concurrent callers share one probe. With `legacy` it is found
+   * out first whether a modern backend speaks that era, too, where that is not known.
    */
-  discover(): Promise<Discovery>;
-  /** Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. */
-  open(permit: Permit, era: Era, client: ClientFacts, sink: LaneSink): Promise<Lane>;
+  discover(wanted?: Era): Promise<Discovery>;
+  /**
+   * Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. `owner`:
+   * the principal that a process counts for, where it needs one.
+   */
+  open(permit: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane>;
   /**
    * Where each principal presents something of their own to it: the way of one of them, with a state, a discovery and lanes of
    * its own. What stands here is then what was found out last by anybody.

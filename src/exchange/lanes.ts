@@ -8,13 +8,14 @@ import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
 import type { Notification } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
 import type { Backends } from './backends.ts';
 import { Audience } from './bridge/audience.ts';
 import { canonical } from './bridge/canonical.ts';
 import type { Watched } from './bridge/watching.ts';
 import type { ClientFacts } from './call.ts';
 import type { Clock } from './clock.ts';
-import type { Backend, Discovery, Lane, LaneSink } from './lane.ts';
+import type { Backend, Discovery, Lane, LaneSink, ListProcesses } from './lane.ts';
 import { type OpenedLane, PooledCall } from './pooled-call.ts';
 import type { Session } from './session.ts';
 import { SessionLevel } from './session-level.ts';
@@ -90,8 +91,8 @@ export class Lanes {
     return this.#backends.of(name, principal)?.modern;
   }
 
-  async discover(name: string, principal: Principal): Promise<Discovery> {
-    return this.#backend(name, principal).discover();
+  async discover(name: string, principal: Principal, wanted?: Era): Promise<Discovery> {
+    return this.#backend(name, principal).discover(wanted);
   }
 
   async forModern(
@@ -122,6 +123,28 @@ export class Lanes {
   /** A modern backend that was taken for something else for a while has another lane since, and the old one is shut. */
   #current(name: string, principal: Principal, lane: Lane): Lane {
     return lane.era === 'modern' ? (this.stateless(name, principal) ?? lane) : lane;
+  }
+
+  /** Where lists are read for a session that has no process of its own; undefined where it needs none, or has one. */
+  listsFor(session: Session, name: string): ListProcesses | undefined {
+    if (session.lanes.has(name)) return undefined;
+    const backend = this.#backends.of(name, session.principal);
+    // Of a backend that is not known yet the first to ask finds out.
+    if (backend?.lists === undefined || backend.lastDiscovery?.eras.includes('legacy') === false) return undefined;
+    return backend.lists;
+  }
+
+  /** A process that serves lists to clients like this one. */
+  async forLists(lists: ListProcesses, client: ClientFacts): Promise<HeldLane> {
+    const lane = await lists.open(client);
+    const opened = (on: Lane) => ({ lane: on, level: undefined, release: () => undefined });
+    return {
+      era: lane.era,
+      discovery: lane.discovery,
+      // It may have made room for others meanwhile.
+      call: (permit, request, sink) =>
+        new PooledCall(request, sink, permit, async () => opened(await lists.open(client))).begin(opened(lane)),
+    };
   }
 
   async pooled(
@@ -190,7 +213,7 @@ export class Lanes {
     lost: (failure: Failure) => void,
   ): Promise<Lane> {
     const backend = this.#backend(name, session.principal);
-    const { eras } = await backend.discover();
+    const { eras } = await backend.discover('legacy');
     const mine = () => session.lanes.get(name);
     let opened: Promise<Lane> | undefined;
     const sink = session.laneSink(name, (failure) => {
@@ -199,7 +222,8 @@ export class Lanes {
       session.lanes.delete(name);
       lost(failure);
     });
-    const lane = await backend.open(permit, eras.includes('legacy') ? 'legacy' : 'modern', session.client, sink);
+    const era = eras.includes('legacy') ? 'legacy' : 'modern';
+    const lane = await backend.open(permit, era, session.client, sink, session.principal.key);
     opened = mine();
     if (session.ended) lane.close();
     else if (session.initialized !== undefined) lane.notify(permit, session.initialized);
@@ -264,7 +288,7 @@ export class Lanes {
     this.#makeRoom(owner);
     const pool = this.#pool(name, principal, client);
     const audience = new Audience();
-    const opening = this.#backend(name, principal).open(permit, 'legacy', client, {
+    const sink: LaneSink = {
       ...silent,
       notify: (notification) => {
         this.#hear(name, principal, client, notification);
@@ -279,7 +303,8 @@ export class Lanes {
         this.#hear(name, principal, client, undefined);
         audience.silenced(failure);
       },
-    });
+    };
+    const opening = this.#backend(name, principal).open(permit, 'legacy', client, sink, principal.key);
     const entry: Pooled = {
       owner,
       opening,

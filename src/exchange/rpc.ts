@@ -1,14 +1,13 @@
 /** The ports of JSON-RPC that is not MCP: what comes in, how it is answered, and the service that it goes to. */
 import type { Failure } from '../errors.ts';
-import type { Credentials } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Batch } from '../wire/message.ts';
 import type { RpcMessage } from '../wire/rpc.ts';
-import type { Endpoint } from './arrival.ts';
+import type { Authenticated, Endpoint } from './arrival.ts';
 
 export interface RpcArrival {
   readonly endpoint: Endpoint;
-  readonly credentials: Credentials;
+  readonly sender: Authenticated;
   readonly message: RpcMessage | Batch;
   readonly reply: RpcReply;
 }

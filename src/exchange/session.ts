@@ -4,7 +4,7 @@
  */
 import { Failure } from '../errors.ts';
 import type { Principal } from '../identity/principal.ts';
-import { notificationBytes } from '../wire/compose.ts';
+import { forwarded, notificationBytes } from '../wire/compose.ts';
 import type { Id, Notification, Response } from '../wire/message.ts';
 import type { Endpoint } from './arrival.ts';
 import { type AskLimits, Asks } from './asks.ts';
@@ -104,7 +104,7 @@ export class Session {
         const notification = this.translate === undefined ? said : this.translate(backend, said);
         if (notification === undefined || this.#ended || !this.hears(notification)) return;
         if (this.mayHear?.(backend, notification) === false) return;
-        this.tell(notification.bytes, notification);
+        this.tell(forwarded(notification), notification);
       },
       ask: (ask: Ask) => {
         const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);

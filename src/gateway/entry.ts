@@ -1,24 +1,10 @@
-/** Who sent a message, and whether their credentials cover what it asks for. */
+/** Whether the sender's credentials cover what a message asks for. */
 import { Failure } from '../errors.ts';
-import type { Asked } from '../identity/door.ts';
-import type { Operation } from '../identity/scopes.ts';
+import { operationOf } from '../exchange/asked.ts';
 import type { Batch, Message } from '../wire/message.ts';
-import { textMember } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
 import type { Target } from './targets.ts';
 import type { Turn } from './turn.ts';
-
-/** What a request is about to do. Everything else needs what its endpoint needs. */
-export function operationOf(message: Message | Batch): Operation | undefined {
-  if (message.kind !== 'request') return undefined;
-  const { method } = message;
-  return method === 'tools/call' ? { method, tool: textMember(message.bytes, message.params, 'name') } : { method };
-}
-
-export function askedOf(message: Message | Batch): Asked {
-  const operation = operationOf(message);
-  return operation === undefined ? { kind: 'other' } : { kind: 'request', operation };
-}
 
 /** Throws a Failure that names all that is lacking. On HTTP+SSE it was asked when the message came in. */
 export function demandScopes({ door }: Rooms, turn: Turn, messages: readonly (Message | Batch)[]): void {

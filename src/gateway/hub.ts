@@ -12,7 +12,8 @@ import type { Backend, BackendState, Discovery } from '../exchange/lane.ts';
 import { ourselves } from '../exchange/own-call.ts';
 import type { Principal } from '../identity/principal.ts';
 import { systemPermit } from '../policy/permit.ts';
-import { callStateless } from './reading.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { callStateless, listsOwner } from './reading.ts';
 
 /** `backend` is undefined where it is no single one: the endpoint, or what is shown of it, is another than before. */
 export type HearChange = (backend: string | undefined, kind: ListKind) => void;
@@ -74,6 +75,14 @@ export class Hub {
     watch.isKept = true;
   }
 
+  /** What a list of this principal lacked, because it took too long, is there now. */
+  late(backend: string, { method }: MethodRow, { key }: Principal): void {
+    const kind = listKinds.find(({ lists }) => (lists as readonly string[]).includes(method));
+    if (kind === undefined) return;
+    for (const { place, principal, hear } of [...this.#hearers])
+      if (principal.key === key && place.backends.includes(backend)) hear(backend, kind);
+  }
+
   #watchFor(hearer: Hearer): void {
     const { place, principal, watches } = hearer;
     for (const name of place.backends) {
@@ -97,11 +106,24 @@ export class Hub {
       isKept: false,
       listening: undefined,
       had: backend.lastDiscovery?.capabilities ?? {},
-      stop: backend.onChange((state) => this.#became(backend, watch, state)),
+      stop: this.#follow(backend, (state) => this.#became(backend, watch, state)),
     };
     this.#watches.set(key, watch);
     if (backend.state.state === 'ready') this.#listen(backend, watch, backend.state.discovery);
     return watch;
+  }
+
+  /** Also what is read in processes that serve lists is good until one of them tells of a change. */
+  #follow(backend: Backend, became: (state: BackendState) => void): () => void {
+    const stopState = backend.onChange(became);
+    const stopLists = backend.lists?.onChange((key, kinds) => {
+      const methods = kinds.flatMap(({ lists }) => [...lists]);
+      this.#shelf.changed(backend.name, methods, listsOwner(key));
+    });
+    return () => {
+      stopState();
+      stopLists?.();
+    };
   }
 
   #end(watch: Watch): void {

@@ -89,7 +89,7 @@ export class LegacyCalls {
 
   #reader(session: Session, principal: Principal): Reader {
     const hold: Reader['hold'] = (permit, backend, row) => this.#lanes.laneFor(session, backend, permit, row);
-    return readerForSession(session, hold, principal);
+    return readerForSession(session, this.#rooms.lanes, hold, principal);
   }
 
   async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
@@ -120,7 +120,7 @@ export class LegacyCalls {
       .laneFor(session, backend, permit, row)
       .catch((error: unknown) => this.#lacksLane(session, exchange, cleared, error));
     if (lane === undefined) return;
-    if (!offers(lane.discovery.capabilities, row)) exchange.fail(unknownMethod(message, 'legacy'));
+    if (!offers(lane.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
     this.#lanes.remember(session, exchange, target);
     if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit, message })) {
       lane.release?.();
@@ -177,7 +177,7 @@ export class LegacyCalls {
     const { target, grant } = cleared;
     const lane = await this.#lanes.laneFor(session, target.backend, grant.permit, row);
     try {
-      if (!offers(lane.discovery.capabilities, row)) throw unknownMethod(target.message, 'legacy');
+      if (!offers(lane.discovery, row)) throw unknownMethod(target.message, 'legacy');
       return { lane, paramHeaders: await this.#paramHeaders(cleared, lane, row)?.(false) };
     } catch (error) {
       lane.release?.();

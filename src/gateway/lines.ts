@@ -2,6 +2,7 @@
 import { Failure } from '../errors.ts';
 import { eraOf } from '../exchange/admit.ts';
 import type { Endpoint, Line, Sender } from '../exchange/arrival.ts';
+import { operationOf } from '../exchange/asked.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import { Inflight } from '../exchange/exchange.ts';
 import { LineReply } from '../exchange/line.ts';
@@ -11,7 +12,6 @@ import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
-import { operationOf } from './entry.ts';
 import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
 import type { LineState, Turn } from './turn.ts';
@@ -51,7 +51,7 @@ export class Lines {
     const overByItself = this.#rooms.tenure.hold(principal, () => connection.end());
     const stopWaiting = via === 'sse' ? this.#awaitSession(line) : undefined;
     return {
-      admits: (credentials, message) => this.#admits(opened, credentials, message),
+      refusal: (sender, message) => this.#refusal(opened, sender, message),
       receive: (message, sender = opened) => this.#receive(opened, line, message, sender),
       close: () => {
         overByItself();
@@ -121,18 +121,9 @@ export class Lines {
   }
 
   /** Whoever learns the id of somebody else's line is told that there is none. */
-  async #admits(
-    { endpoint, principal }: Opened,
-    credentials: Credentials,
-    message: Message | Batch,
-  ): Promise<Failure | Sender> {
-    const { door } = this.#rooms;
-    const kind = message.kind === 'request' ? 'request' : 'other';
-    const operation = operationOf(message);
-    const who = await door.identify(endpoint.path, credentials, () => ({ kind, ...(operation && { operation }) }));
-    if (who instanceof Failure) return who;
-    if (who.key !== principal.key) return new Failure('session_not_found');
-    return door.check(endpoint.path, who, credentials, operation ?? {}) ?? { principal: who, credentials };
+  #refusal({ endpoint, principal }: Opened, sender: Sender, message: Message | Batch): Failure | undefined {
+    if (sender.principal.key !== principal.key) return new Failure('session_not_found');
+    return this.#rooms.door.check(endpoint.path, sender.principal, sender.credentials, operationOf(message) ?? {});
   }
 
   #close(line: LineState): void {

@@ -26,8 +26,8 @@ export interface Reader {
   readonly principal: Principal;
   /** The era in which a backend that has both is spoken to. */
   readonly prefers: Era;
-  /** Equal for those who are shown the same by a backend of that era. */
-  owner(era: Era): string;
+  /** Equal for those who are shown the same by this backend, spoken to in that era. */
+  owner(era: Era, backend: string): string;
   hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane>;
 }
 
@@ -36,6 +36,8 @@ export interface ReadingOptions {
   readonly shelf: Shelf;
   /** Somebody wants to know what this backend has, and when that changes. */
   readonly watch: (backend: string) => void;
+  /** A list that somebody did without, because it took too long, is there now. */
+  readonly late: (backend: string, row: MethodRow, principal: Principal) => void;
   readonly clock: Clock;
   readonly limits: ReadingLimits;
   readonly warn: Warn;
@@ -56,6 +58,8 @@ const LONGEST_GOOD_MS = 60 * 60 * 1000;
 
 export class ListReading {
   readonly #options: ReadingOptions;
+  /** Readings that took longer than anybody waited: who is told when they are done. */
+  readonly #late = new Set<string>();
 
   constructor(options: ReadingOptions) {
     this.#options = options;
@@ -65,7 +69,7 @@ export class ListReading {
   known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
     const { shelf } = this.#options;
     return endpoint.backends.flatMap((backend) => {
-      const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
+      const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
       return shelf.last({ backend, method: row.method, owner }) ?? [];
     });
   }
@@ -75,7 +79,7 @@ export class ListReading {
     const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
     return endpoint.backends.every((name) => {
       const discovery = this.#options.backends.of(name, reader.principal)?.lastDiscovery;
-      return known.has(name) || (discovery !== undefined && !offers(discovery.capabilities, row));
+      return known.has(name) || (discovery !== undefined && !offers(discovery, row));
     });
   }
 
@@ -92,7 +96,7 @@ export class ListReading {
   }
 
   #missing(backend: string, row: MethodRow, reader: Reader, error: unknown): Missing {
-    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers);
+    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
     const last = this.#options.shelf.last({ backend, method: row.method, owner });
     return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
   }
@@ -106,8 +110,8 @@ export class ListReading {
     if (backend.state.state === 'down') return this.#missing(name, row, reader, backend.state.failure);
     let waitMs = limits.listWaitMs;
     if (discovery !== undefined && era !== undefined) {
-      if (!offers(discovery.capabilities, row)) return undefined;
-      const key = { backend: name, method: row.method, owner: reader.owner(era) };
+      if (!offers(discovery, row)) return undefined;
+      const key = { backend: name, method: row.method, owner: reader.owner(era, name) };
       const fresh = shelf.fresh(key);
       if (fresh !== undefined) return fresh;
       // Of a reading that others wait for already only the rest is waited for; of one that is overdue, nothing.
@@ -122,16 +126,30 @@ export class ListReading {
   async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
     const { clock, shelf } = this.#options;
     const list = async (): Promise<Part> => {
-      const { capabilities, eras } = await backend.discover();
-      if (!offers(capabilities, row)) return undefined;
+      const discovery = await backend.discover(reader.prefers);
+      const { eras } = discovery;
+      if (!offers(discovery, row)) return undefined;
       const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
-      const key = { backend: backend.name, method: row.method, owner: reader.owner(era) };
+      const key = { backend: backend.name, method: row.method, owner: reader.owner(era, backend.name) };
       return shelf.take(key, () => this.#read(backend.name, row, reader));
     };
-    // What it gives later is there for the next one.
-    return within(clock, waitMs, list(), () => {
+    // What it gives later is there for the next one, who is told.
+    const reading = list();
+    return within(clock, waitMs, reading, () => {
+      this.#tellWhenRead(reading, backend.name, row, reader);
       throw new Failure('backend_timeout');
     });
+  }
+
+  #tellWhenRead(reading: Promise<Part>, backend: string, row: MethodRow, { principal }: Reader): void {
+    const key = JSON.stringify([backend, row.method, principal.key]);
+    if (this.#late.has(key)) return;
+    this.#late.add(key);
+    const over = () => void this.#late.delete(key);
+    reading.then((part) => {
+      over();
+      if (part !== undefined) this.#options.late(backend, row, principal);
+    }, over);
   }
 
   /** A session upstream that was lost is opened anew, once: reading may be repeated. */

@@ -104,7 +104,7 @@ export class ModernCalls {
       request.row,
     );
     try {
-      if (!offers(lane.discovery.capabilities, request.row)) throw unknownMethod(request.message, 'modern');
+      if (!offers(lane.discovery, request.row)) throw unknownMethod(request.message, 'modern');
       const mismatch = await this.#paramMismatch(bound, lane);
       if (mismatch !== undefined) throw mismatch;
     } catch (error) {
@@ -146,7 +146,7 @@ export class ModernCalls {
   #drive(given: Bound, lane: HeldLane): void {
     const bound = this.#withOwnState(given, lane);
     const { exchange, request } = bound;
-    if (!offers(lane.discovery.capabilities, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
+    if (!offers(lane.discovery, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
     if (exchange.settled) {
       lane.release?.();
       return;

@@ -47,6 +47,7 @@ class ModernReader implements Reader {
 /** What a legacy backend shows belongs to the session that it is shown in. A client of one message has none of its own. */
 export function readerForSession(
   session: Session,
+  lanes: Lanes,
   hold: (permit: Permit, backend: string, row: MethodRow) => Promise<HeldLane>,
   principal: Principal = session.principal,
 ): Reader {
@@ -54,9 +55,18 @@ export function readerForSession(
   return {
     principal,
     prefers: 'legacy',
-    owner: (era) => (era === 'modern' ? principalOwner(session.principal) : own),
+    owner: (era, backend) => {
+      if (era === 'modern') return principalOwner(session.principal);
+      const lists = session.downstream === nowhere ? undefined : lanes.listsFor(session, backend);
+      return lists === undefined ? own : listsOwner(lists.keyOf(session.client));
+    },
     hold,
   };
+}
+
+/** Whoever shares a process that serves lists. */
+export function listsOwner(key: string): string {
+  return `lists ${key}`;
 }
 
 export function sessionOwner({ id }: Session): string {

@@ -7,7 +7,7 @@ import { listKinds } from '../exchange/bridge/subscriptions.ts';
 import { subscribeRequest } from '../exchange/bridge/watching.ts';
 import { nowhere, StreamsDownstream } from '../exchange/downstream.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { Discovery, Lane } from '../exchange/lane.ts';
+import type { Discovery, Lane, ListProcesses } from '../exchange/lane.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Session } from '../exchange/session.ts';
@@ -23,11 +23,18 @@ import type { Rooms } from './rooms.ts';
 import { SessionLinks } from './session-links.ts';
 import { isMerged, type Target } from './targets.ts';
 
+interface HeardLists {
+  readonly lists: ListProcesses;
+  readonly stop: () => void;
+}
+
 export class SessionLanes {
   readonly #rooms: Rooms;
   readonly #links = new WeakMap<Session, SessionLinks>();
   /** Sessions of one modern backend that the hub tells of changes of its lists: how to stop that. */
   readonly #hearing = new WeakMap<Session, () => void>();
+  /** By backend: whose changes of lists a session hears. */
+  readonly #heard = new WeakMap<Session, Map<string, HeardLists>>();
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -53,6 +60,10 @@ export class SessionLanes {
   /** A backend that wants consent first is there all the same: its client can be asked for it only in a session. */
   async #openOnly(session: Session, backend: string, permit: Permit): Promise<Discovery> {
     try {
+      const known = await this.#rooms.lanes.discover(backend, session.principal, 'legacy');
+      const lists = this.#rooms.lanes.listsFor(session, backend);
+      // Its process is started for its first call.
+      if (lists !== undefined) return lists.discoveryFor(session.client) ?? known;
       return (await this.#lane(session, backend, permit)).discovery;
     } catch (error) {
       const failure = this.#rooms.fault(error);
@@ -82,13 +93,14 @@ export class SessionLanes {
       opening.then(
         (lane) => {
           lane.notify(permit, message);
-          if (isReady && !merged && lane.era === 'modern') this.#hearLists(session);
+          if (isReady && !merged && lane.era === 'modern') this.#hearHub(session);
         },
         () => undefined,
       );
     }
-    if (!isReady || !merged) return;
-    this.#hearAll(session);
+    if (!isReady) return;
+    if (merged) this.#hearAll(session);
+    else for (const backend of session.endpoint.backends) this.#hearLists(session, backend);
   }
 
   /** The session goes on with what is in force now. False where it cannot: its other half is gone. */
@@ -97,7 +109,8 @@ export class SessionLanes {
     const wasAlone = !this.#links.has(session);
     const lost = [...lanes.keys()].filter((backend) => gone.has(backend));
     const isStream = session.downstream instanceof StreamsDownstream;
-    if (wasAlone && !isMerged(endpoint) && isStream && lost.length > 0) return false;
+    const heard = [...(this.#heard.get(session)?.keys() ?? [])].filter((backend) => gone.has(backend));
+    if (wasAlone && !isMerged(endpoint) && isStream && lost.length + heard.length > 0) return false;
     for (const backend of lost) {
       lanes.delete(backend);
       listenings.get(backend)?.close();
@@ -105,8 +118,9 @@ export class SessionLanes {
       this.#links.get(session)?.gone(backend);
     }
     this.reshape(session);
-    const isHeard = this.#hearing.has(session);
-    if (session.initialized === undefined || !wasAlone || isHeard || isMerged(endpoint)) return true;
+    if (session.initialized === undefined || isMerged(endpoint)) return true;
+    for (const backend of endpoint.backends) this.#hearLists(session, backend);
+    if (!wasAlone || this.#hearing.has(session)) return true;
     for (const kind of lists.get(endpoint.path) ?? []) session.tellChanged(kind);
     return true;
   }
@@ -124,7 +138,7 @@ export class SessionLanes {
   }
 
   /** A modern backend tells of its lists on one stream for all who hear of it under the same credentials. */
-  #hearLists(session: Session): void {
+  #hearHub(session: Session): void {
     if (session.ended || this.#hearing.has(session) || this.#links.has(session)) return;
     const { endpoint, principal } = session;
     this.#hearing.set(
@@ -186,19 +200,47 @@ export class SessionLanes {
     if (permit === undefined) return;
     this.#rooms.lanes.discover(backend, session.principal).then(
       ({ eras }) => {
-        if (eras.includes('legacy') && !session.ended) this.#lane(session, backend, permit).catch(() => undefined);
+        if (!eras.includes('legacy') || session.ended) return;
+        const hasSubscribed = (this.#links.get(session)?.subscriptionsAt(backend) ?? []).length > 0;
+        const lists = hasSubscribed ? undefined : this.#rooms.lanes.listsFor(session, backend);
+        if (lists === undefined) this.#lane(session, backend, permit).catch(() => undefined);
+        else this.#hearLists(session, backend);
       },
       () => undefined,
     );
   }
 
+  /** Until it has a process of its own a session hears of changes from the one that its lists come from. */
+  #hearLists(session: Session, backend: string): void {
+    const lists = this.#rooms.lanes.listsFor(session, backend);
+    const heard = this.#heard.get(session) ?? new Map<string, HeardLists>();
+    this.#heard.set(session, heard);
+    const before = heard.get(backend);
+    if (lists === undefined || session.ended || before?.lists === lists) return;
+    before?.stop();
+    // The lists are kept for all who share them: what is outdated there must be known before anybody asks again.
+    this.#rooms.hub.watch(backend);
+    const stop = lists.hear(session.client, (kind) => {
+      if (session.lanes.has(backend) || session.ended) return;
+      const links = this.#links.get(session);
+      if (links !== undefined) links.changed(kind);
+      else session.tellChanged(kind);
+    });
+    heard.set(backend, { lists, stop });
+    if (before === undefined) session.onEnd(() => heard.get(backend)?.stop());
+  }
+
   laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<HeldLane> {
-    if (session.downstream !== nowhere) return this.#lane(session, backend, permit);
+    if (session.downstream !== nowhere) {
+      const lists = row.list === undefined ? undefined : this.#rooms.lanes.listsFor(session, backend);
+      return lists === undefined
+        ? this.#lane(session, backend, permit)
+        : this.#rooms.lanes.forLists(lists, session.client);
+    }
     return this.#rooms.lanes.forModern(permit, backend, session.principal, session.client, row);
   }
 
   #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
-    const merged = isMerged(session.endpoint);
     const isMergedNow = () => isMerged(session.endpoint);
     const isNew = !session.lanes.has(backend);
     // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
@@ -207,17 +249,15 @@ export class SessionLanes {
     const openedAt = clock.now();
     const opening = lanes.forSession(permit, session, backend, () => {
       this.#links.get(session)?.outdated(backend);
-      if (!isMergedNow() && session.downstream instanceof StreamsDownstream)
+      const keepsState = this.#rooms.backends.of(backend, session.principal)?.isStateless !== true;
+      if (!isMergedNow() && keepsState && session.downstream instanceof StreamsDownstream)
         sessions.end(session, new Failure('session_not_found'));
       if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
         this.#openIfLegacy(session, backend);
     });
     if (isNew) {
       opening.then(
-        (lane) => {
-          if (merged) this.#settleIn(session, backend, lane);
-          else if (session.initialized !== undefined && lane.era === 'modern') this.#hearLists(session);
-        },
+        (lane) => this.#settleIn(session, backend, lane),
         () => undefined,
       );
     }
@@ -227,7 +267,10 @@ export class SessionLanes {
   /** A session that was opened later than the client's own, or opened anew, is told what the client said before. */
   #settleIn(session: Session, backend: string, lane: Lane): void {
     this.#tellLevel(session, backend, lane);
-    if (lane.era === 'modern') return;
+    if (lane.era === 'modern') {
+      if (!isMerged(session.endpoint) && session.initialized !== undefined) this.#hearHub(session);
+      return;
+    }
     // They were allowed when they were made.
     const permit = systemPermit('stream');
     for (const uri of this.#links.get(session)?.subscriptionsAt(backend) ?? []) {

@@ -6,7 +6,7 @@
 import type { Origin } from '../catalog/names.ts';
 import { distinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
-import { changedList, everyList, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
+import { changedList, everyList, type ListKind, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
 import { withUri } from '../exchange/bridge/updates.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Notification } from '../wire/message.ts';
@@ -27,7 +27,7 @@ export class SessionLinks {
     this.#rooms = rooms;
     this.#session = session;
     // It looks at what is known, and reads nothing.
-    this.#reader = readerForSession(session, async () => {
+    this.#reader = readerForSession(session, rooms.lanes, async () => {
       throw new Failure('backend_unavailable');
     });
     session.translate = (backend, said) => this.translate(backend, said);
@@ -48,7 +48,7 @@ export class SessionLinks {
     const kind = changedList(notification.method);
     if (kind !== undefined) {
       this.#rooms.shelf.changed(backend, kind.lists, sessionOwner(this.#session));
-      if (this.#stopHearing !== undefined) this.#session.tellChanged(kind);
+      this.changed(kind);
       return undefined;
     }
     if (notification.method !== 'notifications/resources/updated') return notification;
@@ -56,6 +56,11 @@ export class SessionLinks {
     if (uri === undefined) return notification;
     const address = this.#addressOf({ backend, name: uri });
     return address === uri ? notification : withUri(notification, address);
+  }
+
+  /** A list of one of its backends is another than before. */
+  changed(kind: ListKind): void {
+    if (this.#stopHearing !== undefined) this.#session.tellChanged(kind);
   }
 
   /** The address that the client subscribed under; otherwise the one that leads back to this backend and no other. */

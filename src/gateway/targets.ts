@@ -11,6 +11,7 @@ import { distinguished, readDistinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backends } from '../exchange/backends.ts';
+import type { Principal } from '../identity/principal.ts';
 import type { Thing } from '../policy/question.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
@@ -50,20 +51,31 @@ interface Subject {
   readonly named?: Named;
 }
 
+/** A name that no backend has, for the log and the audit trail. */
+export interface UnknownName {
+  readonly endpoint: Endpoint;
+  readonly row: MethodRow;
+  readonly name: string;
+  readonly principal: Principal;
+  readonly failure: Failure;
+}
+
 export class Targets {
   readonly #backends: Backends;
   readonly #lists: Lists;
+  readonly #onUnknown: (unknown: UnknownName) => void;
 
-  constructor(backends: Backends, lists: Lists) {
+  constructor(backends: Backends, lists: Lists, onUnknown: (unknown: UnknownName) => void = () => undefined) {
     this.#backends = backends;
     this.#lists = lists;
+    this.#onUnknown = onUnknown;
   }
 
   /** False where it is known of every backend behind the endpoint that it has no such method. */
   isOffered({ backends }: Endpoint, row: MethodRow): boolean {
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery === undefined || offers(discovery.capabilities, row)) return true;
+      if (discovery === undefined || offers(discovery, row)) return true;
     }
     return false;
   }
@@ -71,12 +83,26 @@ export class Targets {
   /** Throws, or rejects with, a Failure where nobody behind the endpoint has such a thing. */
   find(endpoint: Endpoint, row: MethodRow, message: Request, reader: Reader): Target | Promise<Target> {
     const subject = subjectOf(row, message);
-    const origin =
-      subject.list === 'tools' || subject.list === 'prompts'
-        ? this.#named(endpoint, subject, reader)
-        : this.#located(endpoint, subject, reader);
+    let origin: Origin | Promise<Origin>;
+    try {
+      origin =
+        subject.list === 'tools' || subject.list === 'prompts'
+          ? this.#named(endpoint, subject, reader)
+          : this.#located(endpoint, subject, reader);
+    } catch (error) {
+      return this.#refused(error, endpoint, row, subject, reader);
+    }
     if (!(origin instanceof Promise)) return this.#target(endpoint, row, message, subject, origin, reader);
-    return origin.then((found) => this.#target(endpoint, row, message, subject, found, reader));
+    return origin.then(
+      (found) => this.#target(endpoint, row, message, subject, found, reader),
+      (error: unknown) => this.#refused(error, endpoint, row, subject, reader),
+    );
+  }
+
+  #refused(error: unknown, endpoint: Endpoint, row: MethodRow, { name }: Subject, { principal }: Reader): never {
+    if (error instanceof Failure && error.row.blame === 'client')
+      this.#onUnknown({ endpoint, row, name, principal, failure: error });
+    throw error;
   }
 
   #named(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
@@ -109,18 +135,19 @@ export class Targets {
   }
 
   /**
-   * The thing as it is listed at the endpoint. Where that cannot be found out, because the backend does not list it or cannot
-   * be asked, it has both names: no spelling gets round a rule.
+   * The thing as it is listed at the endpoint, and as its backend calls it. Where the listed name cannot be found out, because
+   * the backend does not list it or cannot be asked, it has both names: no spelling gets round a rule.
    */
   thing(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Thing | Promise<Thing> {
     if (kind === 'tool' || kind === 'prompt') {
       const encoded = this.#lists.names(endpoint).encode(origin);
-      if (endpoint.names === 'always') return { kind, name: encoded };
+      const { name: own } = origin;
+      if (endpoint.names === 'always') return { kind, name: encoded, own };
       const row = kind === 'tool' ? rows.tools : rows.prompts;
       const known = this.#lists.knownView(endpoint, row, reader).nameOf(origin);
-      if (known !== undefined && this.#lists.parts.isKnown(endpoint, row, reader)) return { kind, name: known };
+      if (known !== undefined && this.#lists.parts.isKnown(endpoint, row, reader)) return { kind, name: known, own };
       return this.#namedThing(endpoint, row, origin, reader).then((name) =>
-        name === undefined ? { kind, name: encoded, also: origin.name } : { kind, name },
+        name === undefined ? { kind, name: encoded, also: own, own } : { kind, name, own },
       );
     }
     if (this.#withResources(endpoint).length === 1 && this.#allKnown(endpoint)) return { kind, name: origin.name };
@@ -144,13 +171,14 @@ export class Targets {
     };
     const [resources, templates] = await Promise.all([read(rows.resources), read(rows.templates)]);
     const listed = resources.view.nameOf(origin) ?? templates.view.nameOf(origin);
-    if (listed !== undefined) return { kind, name: listed };
+    const { name: own } = origin;
+    if (listed !== undefined) return { kind, name: listed, own };
     const lists = { resources: resources.lists, templates: templates.lists };
-    const owner = ownerOf(origin.name, lists, endpoint.backends);
-    const name = distinguished(origin.backend, origin.name);
-    if (owner === 'unknown') return { kind, name, also: origin.name };
-    const isPlain = 'backend' in owner && owner.backend === origin.backend && owner.uri === origin.name;
-    return { kind, name: isPlain ? origin.name : name };
+    const owner = ownerOf(own, lists, endpoint.backends);
+    const name = distinguished(origin.backend, own);
+    if (owner === 'unknown') return { kind, name, also: own, own };
+    const isPlain = 'backend' in owner && owner.backend === origin.backend && owner.uri === own;
+    return { kind, name: isPlain ? own : name, own };
   }
 
   /** Who has the resource, and what it is called there. */
@@ -257,7 +285,7 @@ export class Targets {
     const having: string[] = [];
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery === undefined || !offers(discovery.capabilities, rows.resources)) continue;
+      if (discovery === undefined || !offers(discovery, rows.resources)) continue;
       if (having.push(name) > 1) break;
     }
     return having;

@@ -6,7 +6,7 @@
 import type { Failure, Reason } from '../errors.ts';
 import type { Guarded } from './guard.ts';
 import { metadataUrl, type Place } from './metadata.ts';
-import type { Operation } from './scopes.ts';
+import type { Operation } from './principal.ts';
 
 /** RFC 6750, 3.1. Whoever presented nothing is told nothing about an error (3: SHOULD NOT). */
 type ErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope';

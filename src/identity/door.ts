@@ -6,15 +6,8 @@ import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
 import { basesOf, type Guard, type Guarded } from './guard.ts';
 import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
-import type { Credentials, Principal } from './principal.ts';
-import type { Operation } from './scopes.ts';
+import type { Asked, Credentials, Operation, Presented, Principal } from './principal.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
-
-/** What was asked, as far as it decides how a refusal is told. */
-export interface Asked {
-  readonly kind: 'request' | 'unreadable' | 'other';
-  readonly operation?: Operation;
-}
 
 export interface Entrance {
   /** All addresses that it is served at, its own first. */
@@ -22,13 +15,26 @@ export interface Entrance {
   readonly identity: GuardSettings;
 }
 
+/** Somebody was not let in, for the log and the audit trail. */
+export interface RefusedEntry {
+  /** Of the endpoint. */
+  readonly path: string;
+  readonly failure: Failure;
+  /** Where it is known who it is, and the scopes do not suffice. */
+  readonly principal?: Principal | undefined;
+  /** For the address. */
+  readonly credentials: Credentials;
+}
+
 export class Door {
   #room: IdentityRoom;
+  readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
 
-  constructor(room: IdentityRoom) {
+  constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
     this.#room = room;
+    this.#onRefused = onRefused;
   }
 
   /**
@@ -73,17 +79,25 @@ export class Door {
   }
 
   /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */
-  identify(
-    path: string,
-    credentials: Credentials,
-    asked: () => Asked,
-  ): Principal | Failure | Promise<Principal | Failure> {
+  identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
     if (guard === undefined) return new Failure('path_not_found');
     const found = this.#room.identity.identify(credentials, guard);
-    if (found instanceof Promise) return found.then((late) => told(late, guard, credentials, asked));
-    return told(found, guard, credentials, asked);
+    if (found instanceof Promise) return found.then((late) => this.#noted(late, path, guard, credentials));
+    return this.#noted(found, path, guard, credentials);
+  }
+
+  #noted(found: Principal | Failure, path: string, { kind }: Guard, credentials: Presented): Principal | Failure {
+    if (found instanceof Failure && kind !== 'open') this.#onRefused({ path, failure: found, credentials });
+    return found;
+  }
+
+  /** How a failure of `identify` is told to whoever asked for that. */
+  told(path: string, failure: Failure, credentials: Credentials, asked: Asked): Failure {
+    const guard = this.#guards.get(path);
+    if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
+    return refused(failure, guard, credentials, asked);
   }
 
   /** Nobody is asked anything there. */
@@ -91,18 +105,12 @@ export class Door {
     return this.#guards.get(path)?.kind === 'open';
   }
 
-  /** Why somebody who asks for nothing is not let in. Never rejects. */
-  refusal(path: string, credentials: Credentials): Failure | undefined | Promise<Failure | undefined> {
-    const only = (who: Principal | Failure) => (who instanceof Failure ? who : undefined);
-    const who = this.identify(path, credentials, () => ({ kind: 'other' }));
-    return who instanceof Promise ? who.then(only) : only(who);
-  }
-
   /** Whether the credentials cover the operation; the failure names all that it needs. */
   check(path: string, principal: Principal, credentials: Credentials, operation: Operation): Failure | undefined {
     const guard = this.#guards.get(path);
     if (guard === undefined || guard.kind === 'open') return undefined;
     const failure = guard.scopes.check(principal, operation);
+    if (failure !== undefined) this.#onRefused({ path, failure, principal, credentials });
     // Over stdio there is no HTTP to tell it in.
     if (credentials === 'local') return failure;
     const asked: Asked = { kind: operation.method === undefined ? 'other' : 'request', operation };
@@ -139,16 +147,6 @@ export class Door {
   close(): void {
     this.#room.close();
   }
-}
-
-function told(
-  found: Principal | Failure,
-  guard: Guard,
-  credentials: Exclude<Credentials, 'local'>,
-  asked: () => Asked,
-): Principal | Failure {
-  if (!(found instanceof Failure) || guard.kind === 'open') return found;
-  return refused(found, guard, credentials, asked());
 }
 
 function refused(

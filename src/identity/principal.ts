@@ -8,6 +8,9 @@ export interface Presented {
   readonly rawHeaders: readonly string[];
   /** As it stands in the request line. */
   readonly url?: string | undefined;
+  /** Whence it came, for the log and the audit trail. */
+  readonly socket?: { readonly remoteAddress?: string | undefined } | undefined;
+  readonly headersDistinct?: Readonly<Record<string, string[] | undefined>> | undefined;
 }
 
 /** `all` is whoever holds the config in hand: nobody could withhold a scope from them. */
@@ -97,4 +100,17 @@ function scopesIn(claims: Claims): ReadonlySet<string> {
   const said = claims.scope ?? claims.scp;
   const items = typeof said === 'string' ? said.split(' ') : Array.isArray(said) ? said : [];
   return new Set(items.filter((item): item is string => typeof item === 'string' && item !== ''));
+}
+
+/** What is to be done; nothing for a GET or a DELETE, which need what the endpoint needs. */
+export interface Operation {
+  readonly method?: string | undefined;
+  /** The name of the tool, as the client says it. */
+  readonly tool?: string | undefined;
+}
+
+/** What was asked, as far as it decides how a refusal is told. */
+export interface Asked {
+  readonly kind: 'request' | 'unreadable' | 'other';
+  readonly operation?: Operation;
 }

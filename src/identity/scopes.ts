@@ -4,15 +4,8 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#runtime-insufficient-scope-errors
  */
 import { Failure } from '../errors.ts';
-import type { Principal } from './principal.ts';
+import type { Operation, Principal } from './principal.ts';
 import type { ScopeSettings } from './settings.ts';
-
-/** What is to be done; nothing for a GET or a DELETE, which need what the endpoint needs. */
-export interface Operation {
-  readonly method?: string | undefined;
-  /** The name of the tool, as the client says it. */
-  readonly tool?: string | undefined;
-}
 
 export class ScopeRules {
   readonly #settings: ScopeSettings;

@@ -2,12 +2,22 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors.ts';
 import type { HttpAnswer, Reading } from './answer.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Sweep, Waiting } from './sweep.ts';
 
 export interface BodyLimits {
   readonly bodyBytes: number;
   /** Times the whole body, from the end of the headers on. */
   readonly sweep: Sweep;
+  readonly memory: BodyMemory;
+  /** What is taken off the wire of a body that nobody wants, and for how long. */
+  readonly rest: { readonly bytes: number; readonly sweep: Sweep };
+}
+
+/** Where bodies that have not come to their end are counted, and for whom. */
+export interface BodyMemory {
+  readonly budget: BodyBudget;
+  addressOf(req: IncomingMessage): string;
 }
 
 export interface BodySink {
@@ -17,12 +27,8 @@ export interface BodySink {
   unreadable(failure: Failure): void;
 }
 
-/**
- * How much of a refused body is thrown away before the connection is cut, in limits. A client that sends first and reads
- * afterwards gets its answer, and keeps its connection, if it was not absurdly over the limit.
- */
-const DISCARDED_LIMITS = 4;
-
+/** In seconds: half-sent bodies come to their end, or are cut, all the time. */
+const RETRY = { 'Retry-After': '1' };
 const nothing = Buffer.alloc(0);
 const jsonType = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
@@ -40,20 +46,20 @@ export function checkContentType(req: IncomingMessage): Failure | undefined {
   return new Failure('unsupported_media_type');
 }
 
+/** Where it is too large by its own account, nothing of it is read: the caller of `discardRest` takes it off the wire. */
 export function readBody(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits, sink: BodySink): void {
   const declared = req.headers['content-length'];
   if (declared !== undefined && Number(declared) > limits.bodyBytes) {
     sink.unreadable(tooLarge(limits));
-    discardBody(req, res, limits);
     return;
   }
   if (res.awaitsContinue) res.writeContinue();
   new BodyReader(req, res, limits, sink);
 }
 
-/** Takes what comes of a body that nobody wants off the wire, so that the next request can be read. */
-export function discardBody(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits): void {
-  if (!hasBody(req)) return;
+/** Takes a body that nobody reads off the wire, so that the next request can be read. */
+export function discardRest(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits): void {
+  if (res.reading !== undefined || !hasBody(req)) return;
   new BodyReader(req, res, limits, undefined);
 }
 
@@ -76,6 +82,9 @@ class BodyReader implements Reading, Waiting {
   #size = 0;
   #first: Buffer | undefined;
   #rest: Buffer[] | undefined;
+  /** Who is counted for it, and with how much. */
+  #address: string | undefined;
+  #counted = 0;
 
   constructor(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits, sink: BodySink | undefined) {
     this.#req = req;
@@ -83,7 +92,7 @@ class BodyReader implements Reading, Waiting {
     this.#limits = limits;
     this.#sink = sink;
     if (sink !== undefined) res.reading = this;
-    limits.sweep.add(this);
+    (sink === undefined ? limits.rest.sweep : limits.sweep).add(this);
     req.on('data', (chunk: Buffer) => this.#take(chunk));
     req.on('end', () => this.#end());
     // The end of the connection; after `end` it changes nothing.
@@ -93,11 +102,28 @@ class BodyReader implements Reading, Waiting {
   #take(chunk: Buffer): void {
     this.#size += chunk.byteLength;
     if (this.#sink === undefined) {
-      if (this.#size > this.#limits.bodyBytes * DISCARDED_LIMITS) this.#req.destroy();
-    } else if (this.#size > this.#limits.bodyBytes) this.#refuse(tooLarge(this.#limits));
+      if (this.#size > this.#limits.rest.bytes) this.#req.destroy();
+    } else if (this.#size > this.#limits.bodyBytes) this.#giveUp(tooLarge(this.#limits));
+    else if (!this.#hasRoom(chunk)) this.#giveUp(new Failure('bodies_busy', { http: { headers: RETRY } }));
     else if (this.#first === undefined) this.#first = chunk;
     else if (this.#rest === undefined) this.#rest = [chunk];
     else this.#rest.push(chunk);
+  }
+
+  /** What came whole in one piece is handed on at once, and needs no room. */
+  #hasRoom({ byteLength }: Buffer): boolean {
+    if (this.#first === undefined && this.#req.headers['content-length'] === String(byteLength)) return true;
+    const { budget, addressOf } = this.#limits.memory;
+    this.#address ??= addressOf(this.#req);
+    if (!budget.take(this.#address, byteLength)) return false;
+    this.#counted += byteLength;
+    return true;
+  }
+
+  #giveUp(failure: Failure): void {
+    this.#limits.sweep.remove(this);
+    this.#limits.rest.sweep.add(this);
+    this.#refuse(failure);
   }
 
   #end(): void {
@@ -128,11 +154,21 @@ class BodyReader implements Reading, Waiting {
     this.#first = undefined;
     this.#rest = undefined;
     this.#res.reading = undefined;
+    this.#release();
     sink?.unreadable(failure);
+  }
+
+  #release(): void {
+    if (this.#address === undefined) return;
+    this.#limits.memory.budget.give(this.#address, this.#counted);
+    this.#address = undefined;
+    this.#counted = 0;
   }
 
   #stop(): void {
     this.#limits.sweep.remove(this);
+    this.#limits.rest.sweep.remove(this);
     this.#res.reading = undefined;
+    this.#release();
   }
 }

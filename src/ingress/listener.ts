@@ -4,26 +4,28 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { Endpoint, Gateway } from '../exchange/arrival.ts';
-import type { Credentials } from '../identity/principal.ts';
+import { type Serving, serveEndpoint } from './admission.ts';
 import { HttpAnswer } from './answer.ts';
-import { discardBody } from './body.ts';
+import { discardRest } from './body.ts';
+import { BodyBudget, type BodyBudgetLimits } from './body-budget.ts';
 import { BrokenConnections } from './broken.ts';
+import { Callers } from './callers.ts';
+import { type ConnectionLimits, Connections, isBeyondLimit, RESERVED_CONNECTIONS } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
 import { faultFailure } from './fault.ts';
 import { type Readiness, respondHealth, respondReadiness } from './health.ts';
 import type { IngressNotes } from './notes.ts';
-import { type OriginRules, Origins } from './origin.ts';
+import { namesHostTwice, type OriginRules, Origins } from './origin.ts';
 import type { OutboxLimits } from './outbox.ts';
 import { type Pages, servePages } from './pages.ts';
 import { respondEmpty, respondFailure, respondState } from './respond.ts';
 import { documentRoute, type Route, type Routes, routesOf, type Target, targetOf } from './routes.ts';
-import { serveRpc } from './rpc.ts';
 import { HttpSse } from './sse.ts';
-import { credentialsOf, notAllowed, type Shared, serveMcp } from './streamable.ts';
+import { notAllowed, type Shared } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
 
 export interface HttpOptions {
-  readonly listen: OriginRules & { readonly port: number };
+  readonly listen: ListenRules;
   readonly endpoints: readonly Endpoint[];
   readonly gateway: Gateway;
   readonly door: Lobby;
@@ -35,23 +37,31 @@ export interface HttpOptions {
   readonly pages?: readonly Pages[];
 }
 
+export interface ListenRules extends OriginRules {
+  readonly port: number;
+  /** Addresses or CIDR ranges of proxies whose word counts about who has called them. */
+  readonly trustedProxies: readonly string[];
+}
+
 /** What has nothing to do with what somebody wants. */
 export interface Lobby {
   /** A document for everybody, by its path. */
   document(path: string, host: string | undefined): object | undefined;
   keyHeader(endpointPath: string): string | undefined;
-  /** Why somebody who asks for nothing is not let in. */
-  refusal(endpointPath: string, credentials: Credentials): Failure | undefined | Promise<Failure | undefined>;
 }
 
-export interface HttpLimits extends OutboxLimits {
+export interface HttpLimits extends OutboxLimits, BodyBudgetLimits, ConnectionLimits {
   readonly bodyBytes: number;
   readonly headerBytes: number;
   readonly jsonDepth: number;
   readonly headersMs: number;
   readonly bodyMs: number;
+  readonly refusedBodyBytes: number;
+  readonly refusedBodyMs: number;
   readonly sseAfterMs: number;
   readonly keepAliveMs: number;
+  /** Requests of one connection whose answers are still due. */
+  readonly requestsPerConnection: number;
 }
 
 export interface HttpServer {
@@ -63,8 +73,15 @@ export interface HttpServer {
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 
+/**
+ * How much of a refused body is thrown away before the connection is cut, in limits. A client that sends first and reads
+ * afterwards gets its answer, and keeps its connection, if it was not absurdly over the limit.
+ */
+const DISCARDED_LIMITS = 4;
 /** Longer than the 60 s after which the usual load balancers let go of an idle connection, so that they never meet a closed one. */
 const IDLE_CONNECTION_MS = 65_000;
+/** In seconds: connections come and go all the time. */
+const RETRY = { 'Retry-After': '1' };
 /** How exactly the time for headers is kept: so many looks within it. */
 const HEADER_CHECKS = 4;
 
@@ -75,14 +92,18 @@ export function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 /** The youngest answer on a connection. */
 const latest = Symbol('latest answer');
-type TrackedSocket = Duplex & { [latest]?: HttpAnswer };
+/** How many answers of a connection are still due. */
+const due = Symbol('answers due');
+type TrackedSocket = Duplex & { [latest]?: HttpAnswer; [due]?: number };
 
 class Listener {
   readonly #options: HttpOptions;
   #routes: Routes;
   #origins: Origins;
+  #callers: Callers;
+  readonly #connections: Connections;
   readonly #shared: Shared;
-  readonly #sse: HttpSse;
+  readonly #serving: Serving;
   readonly #server: Server<typeof IncomingMessage, typeof HttpAnswer>;
   readonly #broken = new BrokenConnections();
   readonly #sweeps: readonly Sweep[];
@@ -98,18 +119,24 @@ class Listener {
     const bodies = new Sweep(limits.bodyMs, clock);
     const keepAlive = new Sweep(limits.keepAliveMs, clock);
     const undecided = limits.sseAfterMs === 0 ? undefined : new Sweep(limits.sseAfterMs, clock);
-    this.#sweeps = [bodies, keepAlive, ...(undecided === undefined ? [] : [undecided])];
+    const refused = new Sweep(limits.refusedBodyMs, clock);
+    this.#callers = new Callers(options.listen.trustedProxies);
+    this.#connections = new Connections(limits, this.#callers);
+    const memory = { budget: new BodyBudget(limits), addressOf: (req: IncomingMessage) => this.#callers.of(req) };
+    const rest = { bytes: limits.bodyBytes * DISCARDED_LIMITS, sweep: bodies };
+    this.#sweeps = [bodies, refused, keepAlive, ...(undecided === undefined ? [] : [undecided])];
     this.#shared = {
       gateway,
       notes,
       limits,
       keepAlive,
       undecided,
-      body: { bodyBytes: limits.bodyBytes, sweep: bodies },
+      body: { bodyBytes: limits.bodyBytes, sweep: bodies, rest, memory },
+      refusedBody: { bodyBytes: limits.refusedBodyBytes, sweep: refused, rest, memory },
       depth: { depth: limits.jsonDepth },
       closing: () => this.#closing || gateway.draining,
     };
-    this.#sse = new HttpSse(this.#shared);
+    this.#serving = { shared: this.#shared, sse: new HttpSse(this.#shared) };
     this.#server = this.#makeServer(limits);
   }
 
@@ -125,6 +152,9 @@ class Listener {
       // Checked by ourselves, for the same reason.
       requireHostHeader: false,
     });
+    server.maxConnections = limits.connectionsTotal + RESERVED_CONNECTIONS;
+    server.on('connection', (socket) => this.#connections.opened(socket));
+    server.on('drop', () => this.#shared.notes.connectionRefused());
     const onRequest = (req: IncomingMessage, res: HttpAnswer): void => this.#enter(req, res);
     server.on('request', onRequest);
     // RFC 9110, 10.1.1: an expectation that we do not know may be ignored.
@@ -160,13 +190,16 @@ class Listener {
   #renew({ endpoints, listen }: Pick<HttpOptions, 'endpoints' | 'listen'>): void {
     this.#routes = routesOf(endpoints);
     this.#origins = new Origins(listen);
+    this.#callers = new Callers(listen.trustedProxies);
+    this.#connections.trust(this.#callers);
   }
 
   /** Nothing that a client sends may get past this, least of all as an exception. */
   #enter(req: IncomingMessage, res: HttpAnswer): void {
     this.#open.add(res);
-    res.whenGone(() => this.#left(res));
     const socket: TrackedSocket = req.socket;
+    socket[due] = (socket[due] ?? 0) + 1;
+    res.whenGone(() => this.#left(res, socket));
     socket[latest] = res;
     // Queued behind an earlier answer of the same connection (pipelining): such a one is not told when the connection ends.
     if (res.socket === null) socket.once('close', () => res.leave());
@@ -175,44 +208,50 @@ class Listener {
     } catch (error) {
       respondFailure(res, faultFailure(error, this.#shared.notes), { era: res.era });
     }
-    if (res.reading === undefined) discardBody(req, res, this.#shared.body);
+    discardRest(req, res, this.#shared.body);
   }
 
-  /** Path and method, then Origin and Host, then preflight; size, time and shape are checked by whoever reads the body. */
+  /** Path and method, Origin and Host, preflight, identity. Size, time and shape are checked by whoever reads the body. */
   #pass(req: IncomingMessage, res: HttpAnswer): void {
+    const { [due]: answersDue = 0 }: TrackedSocket = req.socket;
+    if (answersDue > this.#options.limits.requestsPerConnection) {
+      const message = 'Too many requests on one connection before their answers (requestsPerConnection)';
+      respondFailure(res, new Failure('too_many_requests', { message }), { era: res.era });
+      return;
+    }
     const { origin } = req.headers;
     const foreign = this.#origins.checkOrigin(origin);
     if (foreign === undefined) res.origin = origin;
+    else this.#shared.notes.originRefused(origin ?? '', foreign, this.#callers.of(req));
     const target = targetOf(req.url ?? '', req.headers.host);
+    const malformed = malformedHost(req, target.host);
+    if (malformed !== undefined) {
+      respondFailure(res, malformed, { era: res.era });
+      return;
+    }
     const route = this.#routes.get(target.path) ?? this.#documentAt(target);
+    if (isBeyondLimit(req.socket) && !isProbed(route)) {
+      res.isLast = true;
+      this.#shared.notes.connectionRefused();
+      respondFailure(res, new Failure('too_many_connections', { http: { headers: RETRY } }), { era: res.era });
+      return;
+    }
     const pages = route === undefined ? this.#options.pages?.find((some) => some.owns(target.path)) : undefined;
     if (pages !== undefined) {
-      const host = this.#checkHost(req, target.host);
+      const host = this.#checkHost(target.host);
       servePages(req, res, target.path, pages, { foreign, host, bodies: this.#shared.body.sweep });
       return;
     }
     if (route !== undefined && !route.methods.has(req.method)) {
       const isLook = req.method === 'HEAD' && 'endpoint' in route && foreign === undefined;
-      if (isLook && this.#checkHost(req, target.host) === undefined)
-        this.#lookedAt(req, res, route.endpoint, route.allow);
+      if (isLook && this.#checkHost(target.host) === undefined) serveEndpoint(req, res, route, this.#serving);
       else notAllowed(res, route.allow);
       return;
     }
     const unknown = route === undefined ? new Failure('path_not_found') : undefined;
-    const refusal = unknown ?? foreign ?? this.#checkHost(req, target.host);
+    const refusal = unknown ?? foreign ?? (isProbed(route) ? undefined : this.#checkHost(target.host));
     if (refusal !== undefined) respondFailure(res, refusal, { era: res.era });
     else if (route !== undefined) this.#serve(req, res, route);
-  }
-
-  /** HEAD is served nowhere; but whoever may not come in is told that, and nothing else. */
-  #lookedAt(req: IncomingMessage, res: HttpAnswer, { path }: Endpoint, allow: string): void {
-    const told = (refusal: Failure | undefined) => {
-      if (refusal === undefined) notAllowed(res, allow);
-      else respondFailure(res, refusal, { era: res.era });
-    };
-    const refusal = this.#options.door.refusal(path, credentialsOf(req));
-    if (refusal instanceof Promise) void refusal.then(told);
-    else told(refusal);
   }
 
   /** What the endpoints say of themselves to clients that look for a token. */
@@ -221,12 +260,10 @@ class Listener {
     return document && documentRoute(document);
   }
 
-  #checkHost(req: IncomingMessage, host: string | undefined): Failure | undefined {
-    // RFC 9112, 3.2: HTTP/1.1 without a Host is malformed, whatever we would think of the name.
-    if (host === undefined && req.httpVersion === '1.1') {
-      return new Failure('invalid_request', { message: 'The Host header is required' });
-    }
-    return this.#origins.checkHost(host);
+  #checkHost(host: string | undefined): Failure | undefined {
+    const failure = this.#origins.checkHost(host);
+    if (failure !== undefined) this.#shared.notes.hostRefused(host ?? '');
+    return failure;
   }
 
   #serve(req: IncomingMessage, res: HttpAnswer, route: Route): void {
@@ -235,19 +272,11 @@ class Listener {
       respondEmpty(res, 204, preflightHeaders(req, route.allow, keyHeader));
       return;
     }
+    if ('endpoint' in route) {
+      serveEndpoint(req, res, route, this.#serving);
+      return;
+    }
     switch (route.kind) {
-      case 'mcp':
-        serveMcp(req, res, route, this.#shared);
-        break;
-      case 'rpc':
-        serveRpc(req, res, route, this.#shared);
-        break;
-      case 'sse':
-        void this.#sse.open(req, res, route);
-        break;
-      case 'messages':
-        this.#sse.receive(req, res, route);
-        break;
       case 'document':
         respondState(res, 200, route.document);
         break;
@@ -260,8 +289,9 @@ class Listener {
     }
   }
 
-  #left(res: HttpAnswer): void {
+  #left(res: HttpAnswer, socket: TrackedSocket): void {
     this.#open.delete(res);
+    socket[due] = (socket[due] ?? 1) - 1;
     if (this.#open.size === 0) this.#onIdle?.();
   }
 
@@ -285,4 +315,16 @@ class Listener {
       };
     });
   }
+}
+
+/** RFC 9112, 3.2: HTTP/1.1 without a Host, or with two, is malformed, whatever we would think of the names. */
+function malformedHost(req: IncomingMessage, host: string | undefined): Failure | undefined {
+  if (namesHostTwice(req.rawHeaders)) return new Failure('invalid_request', { message: 'Host came more than once' });
+  if (host !== undefined || req.httpVersion !== '1.1') return undefined;
+  return new Failure('invalid_request', { message: 'The Host header is required' });
+}
+
+/** Load balancers and container runtimes ask by an address that nobody could list, and learn nothing that is private. */
+function isProbed(route: Route | undefined): boolean {
+  return route?.kind === 'health' || route?.kind === 'ready';
 }

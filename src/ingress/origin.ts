@@ -12,6 +12,8 @@ export interface OriginRules {
   readonly allowedOrigins: readonly string[];
   /** Host names, with or without a port. */
   readonly allowedHosts: readonly string[];
+  /** The host under which a proxy in front is reached. It is ours, but does not make us check hosts where nothing else does. */
+  readonly publicHost?: string;
 }
 
 const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
@@ -31,7 +33,8 @@ export class Origins {
     this.#loopback = loopbackBind.test(rules.host.toLowerCase());
     this.#origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
     this.#checksHost = this.#loopback || rules.allowedHosts.length > 0;
-    this.#hosts = new Set([...rules.allowedHosts, inHeader(rules.host)].map((host) => host.toLowerCase()));
+    const own = [inHeader(rules.host), ...(rules.publicHost === undefined ? [] : [rules.publicHost])];
+    this.#hosts = new Set([...rules.allowedHosts, ...own].map((host) => host.toLowerCase()));
   }
 
   /** No `Origin`, no browser page: every other client may leave it out. */
@@ -57,6 +60,18 @@ export class Origins {
   #isOurs(host: string): boolean {
     return loopbackHost.test(host) || this.#hosts.has(host) || this.#hosts.has(host.replace(port, ''));
   }
+}
+
+/** RFC 9112, 3.2: two readers would take two hosts for ours. Node's own parser keeps the first and says nothing. */
+export function namesHostTwice(rawHeaders: readonly string[]): boolean {
+  let found = false;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (found) return true;
+    found = true;
+  }
+  return false;
 }
 
 /** An address as `Host` spells it. */

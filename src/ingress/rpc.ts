@@ -1,6 +1,7 @@
 /** POST of a JSON-RPC endpoint: one document in, one document out, or a status where nobody waits for an answer. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors.ts';
+import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
 import type { RpcReply, TakenStatus } from '../exchange/rpc.ts';
 import { concat, failureBytes, type Raw } from '../wire/compose.ts';
 import { readRpc } from '../wire/rpc.ts';
@@ -10,18 +11,24 @@ import { type BodySink, checkContentType, readBody } from './body.ts';
 import { faultFailure } from './fault.ts';
 import { respondEmpty, respondFailure, respondJson } from './respond.ts';
 import type { Route } from './routes.ts';
-import { bodyLimits, credentialsOf, depthLimit, type Shared, sessionRequest } from './streamable.ts';
+import { bodyLimits, depthLimit, type Shared } from './streamable.ts';
 
 export type RpcRoute = Extract<Route, { kind: 'rpc' }>;
 
 /** Of the two vocabularies of codes the one without numbers that JSON-RPC reserves for servers. */
 const era = 'modern';
 
-export function serveRpc(req: IncomingMessage, res: HttpAnswer, route: RpcRoute, shared: Shared): void {
+export function serveRpc(
+  req: IncomingMessage,
+  res: HttpAnswer,
+  { endpoint }: RpcRoute,
+  sender: Authenticated,
+  shared: Shared,
+): void {
   const failure = checkContentType(req) ?? checkAccept(req);
   if (failure === undefined)
-    readBody(req, res, bodyLimits(shared, route.endpoint), new RpcPost(req, res, route, shared));
-  else refuse(res, failure);
+    readBody(req, res, bodyLimits(shared, endpoint), new RpcPost(res, endpoint, sender, shared));
+  else refuseRpc(res, failure);
 }
 
 function checkAccept(req: IncomingMessage): Failure | undefined {
@@ -30,43 +37,42 @@ function checkAccept(req: IncomingMessage): Failure | undefined {
 }
 
 /** JSON-RPC 2.0, 5: without an id to echo, the answer says null. */
-function refuse(res: HttpAnswer, failure: Failure, id?: string): void {
+export function refuseRpc(res: HttpAnswer, failure: Failure, id?: string): void {
   const { reason, message, data, cause, http, id: own } = failure;
   const detail = { message, cause, http: { ...http, nullId: true }, ...(data && { data }), ...(own && { id: own }) };
   respondFailure(res, new Failure(reason, detail), { era, id });
 }
 
 class RpcPost implements BodySink, RpcReply {
-  readonly #req: IncomingMessage;
   readonly #res: HttpAnswer;
-  readonly #route: RpcRoute;
+  readonly #endpoint: Endpoint;
+  readonly #sender: Authenticated;
   readonly #shared: Shared;
 
-  constructor(req: IncomingMessage, res: HttpAnswer, route: RpcRoute, shared: Shared) {
-    this.#req = req;
+  constructor(res: HttpAnswer, endpoint: Endpoint, sender: Authenticated, shared: Shared) {
     this.#res = res;
-    this.#route = route;
+    this.#endpoint = endpoint;
+    this.#sender = sender;
     this.#shared = shared;
   }
 
   body(bytes: Uint8Array): void {
     const { gateway, notes } = this.#shared;
-    const { endpoint } = this.#route;
+    const endpoint = this.#endpoint;
+    const sender = this.#sender;
     try {
       const message = readRpc(bytes, depthLimit(this.#shared, endpoint));
       this.#res.isLast = this.#shared.closing();
-      gateway.rpc.receive({ endpoint, credentials: credentialsOf(this.#req), message, reply: this });
+      gateway.rpc.receive({ endpoint, sender, message, reply: this });
     } catch (error) {
-      // What could not be read is told to those who may know.
-      const told = gateway.unread(sessionRequest(this.#req, this.#route), faultFailure(error, notes));
-      if (told instanceof Promise) void told.then((late) => refuse(this.#res, late));
-      else refuse(this.#res, told);
+      const failure = faultFailure(error, notes);
+      gateway.unread({ endpoint, sender }, failure);
+      refuseRpc(this.#res, failure);
     }
   }
 
-  /** Size and time come before the question of who it is. */
   unreadable(failure: Failure): void {
-    refuse(this.#res, failure);
+    refuseRpc(this.#res, failure);
   }
 
   answered(status: number, body: Uint8Array): void {
@@ -78,7 +84,7 @@ class RpcPost implements BodySink, RpcReply {
   }
 
   refuse(failure: Failure, id?: string): void {
-    refuse(this.#res, failure, id);
+    refuseRpc(this.#res, failure, id);
   }
 
   refuseEach(failure: Failure, ids: readonly string[]): void {

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors.ts';
-import type { Endpoint, Line, SessionRequest } from '../exchange/arrival.ts';
+import type { Authenticated, Endpoint, Line } from '../exchange/arrival.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import { readMessage } from '../wire/scan.ts';
 import { encodeEvent } from '../wire/sse.ts';
@@ -16,16 +16,7 @@ import { faultFailure } from './fault.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
 import type { Route } from './routes.ts';
 import { SseConnection } from './stream.ts';
-import {
-  bodyLimits,
-  credentialsOf,
-  depthLimit,
-  orFault,
-  refuseStream,
-  refuseUnread,
-  type Shared,
-  sessionRequest,
-} from './streamable.ts';
+import { bodyLimits, depthLimit, orFault, refuseStream, refuseUnread, type Shared } from './streamable.ts';
 
 export type SseRoute = Extract<Route, { kind: 'sse' }>;
 export type MessagesRoute = Extract<Route, { kind: 'messages' }>;
@@ -47,12 +38,12 @@ export class HttpSse {
   }
 
   /** GET: opens the stream. Its first event names the address for POSTs. */
-  async open(req: IncomingMessage, res: HttpAnswer, route: SseRoute): Promise<void> {
+  async open(req: IncomingMessage, res: HttpAnswer, route: SseRoute, sender: Authenticated): Promise<void> {
     const { endpoint, messages } = route;
     if (refuseStream(req, res, endpoint, this.#shared)) return;
     const connection = new SseConnection(res, this.#shared, { event: 'message', held: true });
     const line = await orFault<Line>(this.#shared, () =>
-      this.#shared.gateway.connect(endpoint, credentialsOf(req), 'sse', connection),
+      this.#shared.gateway.connect(endpoint, sender, 'sse', connection),
     );
     if (line instanceof Failure) {
       respondFailure(res, line, { era: 'legacy' });
@@ -68,65 +59,49 @@ export class HttpSse {
   }
 
   /** POST: one message. Its answer comes on the stream. */
-  receive(req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): void {
+  receive(req: IncomingMessage, res: HttpAnswer, { endpoint }: MessagesRoute, sender: Authenticated): void {
     const failure = checkContentType(req);
-    if (failure === undefined)
-      readBody(req, res, bodyLimits(this.#shared, route.endpoint), this.#sink(req, res, route));
-    else respondFailure(res, failure, { era: 'legacy' });
-  }
-
-  #sink(req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): BodySink {
-    const unread = (failure: Failure) => refuseUnread(this.#shared, res, messageRequest(req, route), failure, 'legacy');
-    return {
-      // Size and time come before the question of who it is.
-      unreadable: (failure) => respondFailure(res, failure, { era: 'legacy' }),
+    const sink: BodySink = {
+      unreadable: (unread) => respondFailure(res, unread, { era: 'legacy' }),
       body: (bytes) => {
         try {
-          const message = readMessage(bytes, depthLimit(this.#shared, route.endpoint));
-          this.#admit(message, req, res, route).catch((error: unknown) =>
-            unread(faultFailure(error, this.#shared.notes)),
-          );
+          this.#take(readMessage(bytes, depthLimit(this.#shared, endpoint)), req, res, endpoint, sender);
         } catch (error) {
-          unread(faultFailure(error, this.#shared.notes));
+          refuseUnread(this.#shared, res, endpoint, sender, faultFailure(error, this.#shared.notes), 'legacy');
         }
       },
     };
+    if (failure === undefined) readBody(req, res, bodyLimits(this.#shared, endpoint), sink);
+    else respondFailure(res, failure, { era: 'legacy' });
   }
 
-  /** Who sends it comes first; which session it is for after that. */
-  async #admit(message: Message | Batch, req: IncomingMessage, res: HttpAnswer, route: MessagesRoute): Promise<void> {
+  #take(
+    message: Message | Batch,
+    req: IncomingMessage,
+    res: HttpAnswer,
+    endpoint: Endpoint,
+    sender: Authenticated,
+  ): void {
     const sessionId = sessionIdOf(req.url ?? '');
     const open = sessionId === undefined ? undefined : this.#lines.get(sessionId);
-    const request = messageRequest(req, route);
     // Whether there is such a line is known to its owner alone: whatever else is wrong is told after that.
-    const line = open?.endpoint.path === route.endpoint.path ? open.line : undefined;
-    const sender =
-      line === undefined
-        ? await this.#shared.gateway.unread(request, unknownLine(sessionId), message)
-        : await line.admits(request.credentials, message);
-    const failure = sender instanceof Failure ? sender : await this.#refusal(request, message);
-    if (sender instanceof Failure || failure !== undefined) {
-      const id = message.kind === 'request' ? message.id.raw : undefined;
-      respondFailure(res, failure ?? unknownLine(sessionId), { era: 'legacy', id });
+    const line = open?.endpoint.path === endpoint.path ? open.line : undefined;
+    const failure =
+      line === undefined ? unknownLine(sessionId) : (line.refusal(sender, message) ?? this.#refusal(message));
+    if (line !== undefined && failure === undefined) {
+      respondEmpty(res, 202);
+      line.receive(message, sender);
       return;
     }
-    respondEmpty(res, 202);
-    line?.receive(message, sender);
+    const told = failure ?? unknownLine(sessionId);
+    if (line === undefined || message.kind === 'batch') this.#shared.gateway.unread({ endpoint, sender }, told);
+    respondFailure(res, told, { era: 'legacy', id: message.kind === 'request' ? message.id.raw : undefined });
   }
 
-  async #refusal(request: SessionRequest, message: Message | Batch): Promise<Failure | undefined> {
-    if (message.kind === 'batch')
-      return this.#shared.gateway.unread(request, new Failure('unsupported_mcp_batch'), message);
+  #refusal(message: Message | Batch): Failure | undefined {
+    if (message.kind === 'batch') return new Failure('unsupported_mcp_batch');
     return message.kind === 'request' && this.#shared.closing() ? new Failure('shutting_down') : undefined;
   }
-}
-
-/** A client on this transport knows the address of the stream: a token is for that one, and so is what it is told. */
-function messageRequest(req: IncomingMessage, route: MessagesRoute): SessionRequest {
-  const { url = '', rawHeaders } = req;
-  const query = url.indexOf('?');
-  const told = query === -1 ? route.stream : `${route.stream}${url.slice(query)}`;
-  return { ...sessionRequest(req, route), credentials: { rawHeaders, url: told } };
 }
 
 function unknownLine(sessionId: string | undefined): Failure {

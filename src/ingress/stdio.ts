@@ -29,7 +29,9 @@ export interface StdioOptions {
 export async function serveStdio(options: StdioOptions): Promise<void> {
   const { input, gateway, endpoint, limits, notes, signal } = options;
   const connection = new LineConnection(options.output, limits, notes);
-  const line = await gateway.connect(endpoint, 'local', 'stdio', connection);
+  const sender = await gateway.authenticate(endpoint, 'local');
+  if (sender instanceof Failure) throw sender;
+  const line = await gateway.connect(endpoint, sender, 'stdio', connection);
   if (line instanceof Failure) throw line;
   const lines = new LineReader({ lineBytes: endpoint.profile.bodyBytes ?? limits.bodyBytes });
   const take = (read: readonly (Uint8Array | Failure)[]): void => {

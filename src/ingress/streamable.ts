@@ -1,9 +1,8 @@
 /** Streamable HTTP: POST, GET and DELETE of one MCP address, for both eras. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors.ts';
-import type { Endpoint, Gateway, HeaderReader, SessionRequest } from '../exchange/arrival.ts';
+import type { Authenticated, Endpoint, Gateway, HeaderReader, SessionRequest } from '../exchange/arrival.ts';
 import type { Connection } from '../exchange/outlet.ts';
-import type { Credentials } from '../identity/principal.ts';
 import type { Era } from '../wire/revisions.ts';
 import { readMessage } from '../wire/scan.ts';
 import { type Accepted, checkPost, checkStream, readAccept } from './accept.ts';
@@ -20,6 +19,8 @@ import { SseConnection } from './stream.ts';
 export interface Shared extends Replies {
   readonly gateway: Gateway;
   readonly body: BodyLimits;
+  /** For bodies of senders that are not let in. */
+  readonly refusedBody: BodyLimits;
   readonly depth: { readonly depth: number };
   /** No new work is taken; what helps to finish the old still is. */
   readonly closing: () => boolean;
@@ -36,25 +37,26 @@ export function depthLimit({ depth }: Shared, { profile }: Endpoint): Shared['de
 
 export type McpRoute = Extract<Route, { kind: 'mcp' }>;
 
-export function serveMcp(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): void {
-  if (req.method === 'POST') {
-    post(req, res, route, shared);
-    return;
-  }
-  // The modern revision knows neither GET nor DELETE; a client that speaks it is told so even where others may.
-  const allow = route.hasLegacy && res.era === 'modern' ? MODERN_ALLOW : route.allow;
-  if (req.method === 'GET' && allow !== MODERN_ALLOW) void listen(req, res, route, shared);
-  else if (req.method === 'DELETE' && allow !== MODERN_ALLOW) void end(req, res, route, shared);
-  else notAllowed(res, allow);
+export function serveMcp(
+  req: IncomingMessage,
+  res: HttpAnswer,
+  route: McpRoute,
+  sender: Authenticated,
+  shared: Shared,
+): void {
+  if (req.method === 'POST') post(req, res, route, sender, shared);
+  else if (req.method === 'GET') void listen(req, res, route, sender, shared);
+  else void end(req, res, route, sender, shared);
+}
+
+/** What `Allow` says where the method is none of the revision that the client speaks; undefined where it is. */
+export function allowedFor(req: IncomingMessage, res: HttpAnswer, route: Route): string | undefined {
+  const isSession = req.method === 'GET' || req.method === 'DELETE';
+  return route.kind === 'mcp' && isSession && res.era === 'modern' ? MODERN_ALLOW : undefined;
 }
 
 export function notAllowed(res: HttpAnswer, allow: string): void {
   respondFailure(res, new Failure('method_not_allowed'), { era: res.era, headers: { Allow: allow } });
-}
-
-/** The request itself: nobody looks at it where nobody is asked who they are. */
-export function credentialsOf(req: IncomingMessage): Credentials {
-  return req;
 }
 
 function headersOf(req: IncomingMessage): HeaderReader {
@@ -77,11 +79,11 @@ function paramHeadersOf(req: IncomingMessage): Record<string, string> | undefine
   return found;
 }
 
-function post(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): void {
+function post(req: IncomingMessage, res: HttpAnswer, route: McpRoute, sender: Authenticated, shared: Shared): void {
   const accepted = readAccept(req.headers.accept);
   const failure = checkContentType(req) ?? checkPost(accepted, route.endpoint.profile);
   if (failure === undefined)
-    readBody(req, res, bodyLimits(shared, route.endpoint), new Post(req, res, route, accepted, shared));
+    readBody(req, res, bodyLimits(shared, route.endpoint), new Post(req, res, route, sender, accepted, shared));
   else respondFailure(res, failure, { era: res.era });
 }
 
@@ -89,13 +91,22 @@ class Post implements BodySink {
   readonly #req: IncomingMessage;
   readonly #res: HttpAnswer;
   readonly #route: McpRoute;
+  readonly #sender: Authenticated;
   readonly #accepted: Accepted;
   readonly #shared: Shared;
 
-  constructor(req: IncomingMessage, res: HttpAnswer, route: McpRoute, accepted: Accepted, shared: Shared) {
+  constructor(
+    req: IncomingMessage,
+    res: HttpAnswer,
+    route: McpRoute,
+    sender: Authenticated,
+    accepted: Accepted,
+    shared: Shared,
+  ) {
     this.#req = req;
     this.#res = res;
     this.#route = route;
+    this.#sender = sender;
     this.#accepted = accepted;
     this.#shared = shared;
   }
@@ -112,7 +123,7 @@ class Post implements BodySink {
       }
       this.#shared.gateway.receive({
         endpoint: this.#route.endpoint,
-        credentials: credentialsOf(this.#req),
+        sender: this.#sender,
         header: headersOf(this.#req),
         paramHeaders: paramHeadersOf(this.#req),
         message,
@@ -122,41 +133,46 @@ class Post implements BodySink {
       const failure = faultFailure(error, this.#shared.notes);
       const { era } = this.#res;
       if (reply !== undefined) reply.refuse(failure, era);
-      else refuseUnread(this.#shared, this.#res, sessionRequest(this.#req, this.#route), failure, era);
+      else refuseUnread(this.#shared, this.#res, this.#route.endpoint, this.#sender, failure, era);
     }
   }
 
-  /** Size and time come before the question of who it is. */
   unreadable(failure: Failure): void {
     respondFailure(this.#res, failure, { era: this.#res.era });
   }
 }
 
-/** What could not be read is told to those who may know. */
+/** Records what could not be read, and says so. */
 export function refuseUnread(
   { gateway }: Shared,
   res: HttpAnswer,
-  request: SessionRequest,
+  endpoint: Endpoint,
+  sender: Authenticated,
   failure: Failure,
   era: Era,
 ): void {
-  const told = gateway.unread(request, failure);
-  if (told instanceof Promise) void told.then((late) => respondFailure(res, late, { era }));
-  else respondFailure(res, told, { era });
+  gateway.unread({ endpoint, sender }, failure);
+  respondFailure(res, failure, { era });
 }
 
-export function sessionRequest(req: IncomingMessage, route: { readonly endpoint: Endpoint }): SessionRequest {
-  return { endpoint: route.endpoint, credentials: credentialsOf(req), header: headersOf(req) };
+function sessionRequest(req: IncomingMessage, { endpoint }: McpRoute, sender: Authenticated): SessionRequest {
+  return { endpoint, sender, header: headersOf(req) };
 }
 
-async function listen(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): Promise<void> {
+async function listen(
+  req: IncomingMessage,
+  res: HttpAnswer,
+  route: McpRoute,
+  sender: Authenticated,
+  shared: Shared,
+): Promise<void> {
   if (refuseStream(req, res, route.endpoint, shared)) return;
   let connection: SseConnection | undefined;
   const open = (): Connection => {
     connection ??= new SseConnection(res, shared);
     return connection;
   };
-  const failure = await orFault(shared, () => shared.gateway.listen(sessionRequest(req, route), open));
+  const failure = await orFault(shared, () => shared.gateway.listen(sessionRequest(req, route, sender), open));
   if (failure === undefined) connection?.flush();
   else if (connection === undefined) respondFailure(res, failure, { era: 'legacy' });
   else connection.end();
@@ -172,8 +188,14 @@ export function refuseStream(req: IncomingMessage, res: HttpAnswer, endpoint: En
   return failure !== undefined;
 }
 
-async function end(req: IncomingMessage, res: HttpAnswer, route: McpRoute, shared: Shared): Promise<void> {
-  const failure = await orFault(shared, () => shared.gateway.end(sessionRequest(req, route)));
+async function end(
+  req: IncomingMessage,
+  res: HttpAnswer,
+  route: McpRoute,
+  sender: Authenticated,
+  shared: Shared,
+): Promise<void> {
+  const failure = await orFault(shared, () => shared.gateway.end(sessionRequest(req, route, sender)));
   if (failure === undefined) respondEmpty(res, 204);
   else respondFailure(res, failure, { era: 'legacy' });
 }

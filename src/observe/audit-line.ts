@@ -23,6 +23,20 @@ function list(name: string, items: readonly string[] | undefined): string {
 /** A name is what the client says it is, of any length; no tool has a longer one, and resources hardly. */
 const NAME_CHARACTERS = 1024;
 
+/** Names of the parts of one request stand in lists; each of them is cut shorter. */
+const PART_CHARACTERS = 256;
+
+function partNames(name: string, items: readonly string[] | undefined): string {
+  return list(
+    name,
+    items?.map((item) => item.slice(0, PART_CHARACTERS)),
+  );
+}
+
+function number(name: string, value: number | undefined): string {
+  return value === undefined ? '' : `,"${name}":${value}`;
+}
+
 /** Of a longer one its beginning, and how long it was. */
 function nameText(name: string | undefined): string {
   if (name === undefined || name.length <= NAME_CHARACTERS) return member('name', name);
@@ -41,20 +55,24 @@ function principalText(principal: AuditedPrincipal): string {
 }
 
 export function auditLine(record: AuditRecord): string {
-  const { durationMs, generation } = record;
   return (
     `{"time":"${record.time}","decision":"${record.decision}"` +
     member('reason', record.reason) +
     list('rules', record.rules) +
     list('wouldDeny', record.wouldDeny) +
     list('wouldAllow', record.wouldAllow) +
-    `,"generation":${generation},"principal":${principalText(record.principal)}` +
+    `,"generation":${record.generation},"principal":${principalText(record.principal)}` +
     member('revision', record.revision) +
     member('endpoint', record.endpoint) +
+    member('address', record.address) +
     member('backend', record.backend) +
     member('action', record.action) +
     nameText(record.name) +
-    (durationMs === undefined ? '' : `,"durationMs":${durationMs}`) +
+    partNames('names', record.names) +
+    number('nameCount', record.nameCount) +
+    partNames('deniedNames', record.deniedNames) +
+    number('deniedCount', record.deniedCount) +
+    number('durationMs', record.durationMs) +
     member('outcome', record.outcome) +
     member('traceId', record.traceId) +
     (record.arguments === undefined ? '' : `,"arguments":${JSON.stringify(record.arguments)}`) +

@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { AuditTarget } from './audit.ts';
 import type { AuditSink } from './audit-writer.ts';
+import { surviveErrors } from './line-writer.ts';
 
 export interface Streams {
   readonly stdout: Writable;
@@ -15,18 +16,8 @@ export function auditSink(to: AuditTarget, streams: Streams, stdoutIsProtocol: b
   return streamSink(to.kind === 'stdout' && !stdoutIsProtocol ? streams.stdout : streams.stderr);
 }
 
-/** A stream outlives the sinks that a reload makes for it. */
-const guarded = new WeakSet<Writable>();
-
-/** A reader that went away (EPIPE) is told to each write, and counted there; untold, it would end the process. */
-function guard(stream: Writable): void {
-  if (guarded.has(stream)) return;
-  guarded.add(stream);
-  stream.on('error', () => undefined);
-}
-
 function streamSink(stream: Writable): AuditSink {
-  guard(stream);
+  surviveErrors(stream);
   return {
     write: (lines) =>
       new Promise((resolve, reject) => {

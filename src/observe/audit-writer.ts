@@ -4,6 +4,7 @@
  */
 import type { Audit, AuditRecord } from './audit.ts';
 import { auditLine } from './audit-line.ts';
+import { AuditRoom, type Waiting } from './audit-room.ts';
 
 /** Where lines go in the end. Rejects where they did not get there. */
 export interface AuditSink {
@@ -27,12 +28,19 @@ const QUEUE_BYTES = 8 * 1024 * 1024;
 const GATHER_MS = 100;
 /** By then a write is worth its cost. */
 const GATHER_BYTES = 64 * 1024;
+/** Room that is promised to a record that follows. Few are longer. */
+const RESERVED_BYTES = 1024;
 
 export class AuditWriter implements Audit {
   readonly #options: AuditWriterOptions;
   readonly #queueBytes: number;
-  #lines: string[] = [];
+  readonly #room: AuditRoom;
+  #waiting: Waiting[] = [];
   #bytes = 0;
+  /** Promised, and not written yet. */
+  #reserved = 0;
+  /** The last write did not get there. */
+  #hasFailed = false;
   /** Handed over, and not known to have got there. */
   #inFlight = 0;
   #unwritten = 0;
@@ -44,19 +52,42 @@ export class AuditWriter implements Audit {
   constructor(options: AuditWriterOptions) {
     this.#options = options;
     this.#queueBytes = options.queueBytes ?? QUEUE_BYTES;
+    this.#room = new AuditRoom(this.#queueBytes);
   }
 
-  write(record: AuditRecord): void {
+  write(record: AuditRecord, reserved = false): void {
     const line = auditLine(record);
+    if (reserved) this.#reserved = Math.max(0, this.#reserved - RESERVED_BYTES);
     // Close enough: what is not ASCII is rare in a record.
-    if (this.#closed || this.#bytes + line.length > this.#queueBytes) {
+    const bytes = line.length;
+    if (this.#closed || !(reserved || this.#room.admits(record, bytes, this.#taken, this.#waiting))) {
       this.#lose(1, 'full');
       return;
     }
-    this.#lines.push(line);
-    this.#bytes += line.length;
+    this.#waiting.push({ line, principal: record.principal });
+    this.#bytes += bytes;
     this.#writing ??= this.#drain();
     if (this.#bytes >= GATHER_BYTES) this.#hurry();
+  }
+
+  /** After a failure only a record that got there proves that the place is well again; refusals are such records. */
+  reserve(): boolean {
+    if (this.#closed || this.#hasFailed || this.#taken + RESERVED_BYTES > this.#queueBytes) return false;
+    this.#reserved += RESERVED_BYTES;
+    return true;
+  }
+
+  /** Finds out whether records can be written at all, before the first one. */
+  async probe(): Promise<void> {
+    try {
+      await this.#options.sink.write('');
+    } catch {
+      this.#hasFailed = true;
+    }
+  }
+
+  get #taken(): number {
+    return this.#bytes + this.#reserved;
   }
 
   async close(withinMs: number): Promise<void> {
@@ -68,9 +99,9 @@ export class AuditWriter implements Audit {
     });
     await Promise.race([this.#finish(), late]);
     stop();
-    const left = this.#inFlight + this.#lines.length;
+    const left = this.#inFlight + this.#waiting.length;
     this.#inFlight = 0;
-    this.#lines = [];
+    this.#waiting = [];
     this.#lose(left, 'full');
   }
 
@@ -80,18 +111,21 @@ export class AuditWriter implements Audit {
   }
 
   async #drain(): Promise<void> {
-    while (this.#lines.length > 0) {
+    while (this.#waiting.length > 0) {
       await this.#gathered();
-      const lines = this.#lines;
+      const lines = this.#waiting.map(({ line }) => line);
       const told = this.#unwritten;
-      this.#lines = [];
+      this.#waiting = [];
       this.#bytes = 0;
+      this.#room.empty();
       const notice = told === 0 ? '' : `${JSON.stringify({ time: this.#time(), lost: told })}\n`;
       this.#inFlight = lines.length;
       try {
         await this.#options.sink.write(notice + lines.join(''));
         this.#unwritten -= told;
+        this.#hasFailed = false;
       } catch (cause) {
+        this.#hasFailed = true;
         this.#lose(this.#inFlight, 'failed', cause);
       }
       this.#inFlight = 0;

@@ -1,6 +1,6 @@
 /** One record for each decision. What a client sent is in it only where the config says so, and only redacted. */
 
-export interface AuditRecord {
+export interface AuditRecord extends RecordedParts {
   /** ISO 8601. */
   readonly time: string;
   readonly decision: 'allow' | 'deny';
@@ -14,6 +14,8 @@ export interface AuditRecord {
   readonly principal: AuditedPrincipal;
   readonly revision?: string | undefined;
   readonly endpoint: string;
+  /** Of the client, where it is not known who it is. */
+  readonly address?: string | undefined;
   readonly backend?: string | undefined;
   /** Absent where it was refused before anybody knew what it was. */
   readonly action?: string | undefined;
@@ -23,6 +25,15 @@ export interface AuditRecord {
   readonly outcome?: AuditOutcome | undefined;
   readonly traceId?: string | undefined;
   readonly arguments?: unknown;
+}
+
+/** Of a request that names many things, which is one record all the same. Lists are the first few. */
+export interface RecordedParts {
+  readonly names?: readonly string[] | undefined;
+  /** How many there were, where `names` is not all of them. */
+  readonly nameCount?: number | undefined;
+  readonly deniedNames?: readonly string[] | undefined;
+  readonly deniedCount?: number | undefined;
 }
 
 /** `asked`: it needs input, and another round follows. */
@@ -35,6 +46,9 @@ export interface AuditedPrincipal {
   readonly clientId?: string | undefined;
   readonly key?: string | undefined;
 }
+
+/** Credentials were refused. */
+export const unknownPrincipal: AuditedPrincipal = { kind: 'unknown' };
 
 /** Named one by one: claims may hold what nobody wants in a file. */
 export function auditedPrincipal(principal: {
@@ -50,13 +64,20 @@ export function auditedPrincipal(principal: {
 
 /** Where records go. Returns at once and never throws. */
 export interface Audit {
-  write(record: AuditRecord): void;
+  /** `reserved`: it has the room that `reserve` promised. */
+  write(record: AuditRecord, reserved?: boolean): void;
+  /** Promises room for one record that follows. False where it could not be written, as far as is known. */
+  reserve?(): boolean;
   /** After what was written is where it belongs, or the time is over. */
   close(withinMs: number): Promise<void>;
 }
 
+/** What becomes of requests that cannot be recorded. */
+export const auditFailures = ['allow', 'deny'] as const;
+
 export interface AuditSettings {
   readonly to: AuditTarget;
+  readonly onFailure: (typeof auditFailures)[number];
   readonly arguments?: AuditedArguments | undefined;
 }
 

@@ -1,9 +1,12 @@
 /** What the edges noticed and survived: counted always, logged where a person could do something about it. */
 import { randomUUID } from 'node:crypto';
 import type { BackendNotes } from '../backend/notes.ts';
+import { systemClock } from '../clock.ts';
 import type { IngressNotes } from '../ingress/notes.ts';
+import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
+import { RefusalLog } from './refusals.ts';
 
 export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
   let noisy = false;
@@ -54,12 +57,47 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   };
 }
 
+/** Refused hosts that the log names. More of them are somebody's scan, and are counted. */
+const HOSTS_LOGGED = 32;
+/** The longest DNS name is twice that; a prefix is enough to recognise it. */
+const HOST_CHARS = 128;
+
+/** Tells of each refused `Host` once, and of so many at most. */
+function refusedHosts(log: Log): (host: string) => void {
+  const known = new Set<string>();
+  return (host) => {
+    const shown = host.slice(0, HOST_CHARS);
+    if (known.size > HOSTS_LOGGED || known.has(shown)) return;
+    if (known.size === HOSTS_LOGGED)
+      log.warn({}, 'more hosts were refused (listen.allowedHosts); they are only counted');
+    else log.warn({ host: shown }, 'requests for a Host that is not ours are refused: allow it in listen.allowedHosts');
+    known.add(shown);
+  };
+}
+
 export function ingressNotes(log: Log, counters: Counters): IngressNotes {
+  const refusals = new RefusalLog(new CoalescedLog({ log, after: (ms, action) => systemClock.after(ms, action) }));
+  const logHost = refusedHosts(log);
+  let isFull = false;
   return {
     dropped: (urgency) => counters.count(`ingress.dropped.${urgency}`),
     cutOff: () => {
       counters.count('ingress.cut_off');
       log.warn({}, 'a client that read nothing was cut off');
+    },
+    hostRefused: (host) => {
+      counters.count('ingress.refused.host_not_allowed');
+      logHost(host);
+    },
+    originRefused: (origin, failure, address) => {
+      counters.count('ingress.refused.origin_not_allowed');
+      refusals.tell({ failure, origin, address });
+    },
+    connectionRefused: () => {
+      counters.count('ingress.refused.too_many_connections');
+      if (isFull) return;
+      isFull = true;
+      log.warn({}, 'connections are refused: limits.connectionsTotal or limits.connectionsPerAddress is reached');
     },
     fault: (error) => {
       const logId = randomUUID();

@@ -1,9 +1,14 @@
-/** Tests of single arguments. What cannot be judged fails, and a failure never opens anything. */
+/**
+ * Tests of single arguments. What is ambiguous (`failed`) never opens anything: a value of another type than the rule's, an
+ * address that two parsers read in two ways, a list of which some items pass.
+ */
+import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
+import { type Address, readAddress } from './addresses.ts';
 import { NameSet } from './names.ts';
 import { agreed, type Outcome } from './outcome.ts';
-import { readingsOf, TEXT_LENGTH } from './paths.ts';
-import type { ArgumentTest, Scalar } from './rules.ts';
+import { TEXT_LENGTH, withAndWithoutSlash } from './paths.ts';
+import type { ArgumentTest, Effect, Scalar } from './rules.ts';
 
 /** More items than a person would put into one call. */
 const ITEMS = 1_000;
@@ -12,14 +17,15 @@ const STEPS = 1 << 20;
 
 export type TestArguments = (values: unknown) => Outcome;
 
-export function compileTests(tests: Readonly<Record<string, ArgumentTest>>): TestArguments | undefined {
-  const compiled = Object.entries(tests).map(([name, test]) => ({ name, test: compileTest(test) }));
+export function compileTests(tests: Readonly<Record<string, ArgumentTest>>, effect: Effect): TestArguments | undefined {
+  const compiled = Object.entries(tests).map(([name, test]) => ({ name, test: compileTest(test, effect) }));
   if (compiled.length === 0) return undefined;
   return (values) => {
     if (!isObject(values)) return 'failed';
     let failed = false;
     for (const { name, test } of compiled) {
-      const outcome = test(Object.hasOwn(values, name) ? values[name] : undefined);
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
+      const outcome = hasOther(values, name) ? 'failed' : test(value);
       if (outcome === 'no') return 'no';
       if (outcome === 'failed') failed = true;
     }
@@ -27,22 +33,19 @@ export function compileTests(tests: Readonly<Record<string, ArgumentTest>>): Tes
   };
 }
 
-/** Undefined: there is no such argument. JSON has no other way to be undefined. */
-function compileTest(test: ArgumentTest): (value: unknown) => Outcome {
+/** An argument that is `null` counts as absent: most backends make no difference. */
+function compileTest(test: ArgumentTest, effect: Effect): (value: unknown) => Outcome {
   const { equals, glob, min, max, minBytes, maxBytes, present } = test;
   const parts: ((value: unknown) => Outcome)[] = [];
   if (equals !== undefined) parts.push(ofEach((value) => isOneOf(value, equals)));
-  if (glob !== undefined) {
-    const names = new NameSet(glob, 'path');
-    const isLike = ofEach((value) => (typeof value === 'string' ? names.hasAll(spelled(value)) : 'failed'));
-    parts.push((value) => (isWithinReach(value, names.steps) ? isLike(value) : 'failed'));
-  }
+  if (glob !== undefined) parts.push(isLike(new NameSet(glob, 'path'), effect));
   if (min !== undefined || max !== undefined) parts.push(ofEach((value) => isWithin(value, min, max)));
   if (minBytes !== undefined || maxBytes !== undefined) {
     parts.push((value) => within(sizeOf(value), minBytes, maxBytes));
   }
+  const ofAbsent: Outcome = present === false || (equals?.includes(null) === true && parts.length === 1) ? 'yes' : 'no';
   return (value) => {
-    if (value === undefined) return present === false ? 'yes' : 'no';
+    if (value === undefined || value === null) return ofAbsent;
     if (present === false) return 'no';
     let failed = false;
     for (const part of parts) {
@@ -61,12 +64,25 @@ function ofEach(test: (value: unknown) => Outcome): (value: unknown) => Outcome 
   };
 }
 
-/** Of an address there are several; a path is what it is. */
-function spelled(text: string): readonly string[] {
-  return text.length <= TEXT_LENGTH && ADDRESS.test(text) ? readingsOf(text) : [text];
+function isLike(names: NameSet, effect: Effect): (value: unknown) => Outcome {
+  const test = ofEach((value) => {
+    if (typeof value !== 'string') return 'failed';
+    if (value.length > TEXT_LENGTH) return names.has(value);
+    if (!isAddress(value)) return effect === 'allow' ? names.has(value) : names.hasAny(withAndWithoutSlash(value));
+    const { readings, reductions, isAmbiguous }: Address = readAddress(value);
+    if (effect === 'allow') return names.hasAll(readings, isAmbiguous);
+    return names.hasAny([...readings, ...reductions], isAmbiguous);
+  });
+  return (value) => (isWithinReach(value, names.steps) ? test(value) : 'failed');
 }
 
-const ADDRESS = /^(?:[a-z][a-z0-9+.-]+:\/\/|file:)/i;
+/** Schemes of the web need no slashes to be understood (WHATWG URL, special schemes). */
+const ADDRESS = /^(?:[a-z][a-z0-9+.-]+:\/\/|(?:file|https?|wss?|ftp):)/i;
+const STRIPPED = /^[\0-\x20]+|[\t\n\r]/g;
+
+function isAddress(text: string): boolean {
+  return ADDRESS.test(text) || (text.search(STRIPPED) !== -1 && ADDRESS.test(text.replaceAll(STRIPPED, '')));
+}
 
 /** Counted before any of it is looked at: the time is gone by the time it is known to be. */
 function isWithinReach(value: unknown, stepsForEach: number): boolean {
@@ -76,10 +92,30 @@ function isWithinReach(value: unknown, stepsForEach: number): boolean {
   return length * stepsForEach <= STEPS;
 }
 
+/** A value of a type that the rule does not have is ambiguous, and so is one that a lenient reader takes for one of the rule's. */
 function isOneOf(value: unknown, wanted: readonly Scalar[]): Outcome {
   if (typeof value === 'object' && value !== null) return 'failed';
   if (isRounded(value)) return 'failed';
-  return wanted.some((one) => one === value) ? 'yes' : 'no';
+  if (wanted.some((one) => one === value)) return 'yes';
+  const isOfItsType = wanted.some((one) => typeof one === typeof value);
+  return isOfItsType && !wanted.some((one) => typeof one !== typeof value && loosely(one) === loosely(value))
+    ? 'no'
+    : 'failed';
+}
+
+const truths: Readonly<Record<string, number>> = {
+  ...{ true: 1, yes: 1, on: 1, y: 1, t: 1 },
+  ...{ false: 0, no: 0, off: 0, n: 0, f: 0, '': 0 },
+};
+
+/** What a reader makes of it that turns texts and numbers into what it needs. */
+function loosely(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value !== 'string') return value;
+  const text = value.trim().toLowerCase();
+  if (Object.hasOwn(truths, text)) return truths[text];
+  const number = Number(text);
+  return Number.isNaN(number) ? text : number;
 }
 
 function isWithin(value: unknown, min: number | undefined, max: number | undefined): Outcome {

@@ -2,6 +2,7 @@
 import { readyRule, type World } from './match.ts';
 import { Policy } from './policy.ts';
 import type { PolicySettings } from './rules.ts';
+import { encodePlainly } from './spellings.ts';
 import { Views } from './views.ts';
 import { compileWho, type IsMeant } from './who.ts';
 
@@ -25,6 +26,7 @@ export function compilePolicy(settings: PolicySettings, world: World, generation
     views,
     groupsClaim,
     trusted: new Set(trustAnnotationsOf),
+    encode: world.encode ?? encodePlainly,
     readsAnnotations: rules.some(({ on, when }) => on.annotations !== undefined || when?.reads.has('annotations')),
   });
 }

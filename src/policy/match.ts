@@ -1,16 +1,22 @@
 /** One rule, made ready: whether it applies to a question. Who it is about was found out before. */
 import type { ThingKind } from './actions.ts';
 import { compileTests, type TestArguments } from './arguments.ts';
+import { areConfusable } from './case-twins.ts';
 import { hasHints } from './hints.ts';
 import { NameSet } from './names.ts';
-import { applies, type Outcome, OutcomeSet } from './outcome.ts';
+import { agreed, applies, type Outcome, OutcomeSet, strongest } from './outcome.ts';
 import type { Inquiry } from './question.ts';
-import type { Condition, Effect, Hints, On, Rule } from './rules.ts';
+import type { Condition, Effect, Hints, Need, On, Rule } from './rules.ts';
+import type { Encode } from './spellings.ts';
 
 /** What there is for rules to speak of. */
 export interface World {
   readonly endpoints: readonly string[];
   readonly backends: readonly string[];
+  /** Absent: names are never shortened. */
+  readonly encode?: Encode | undefined;
+  /** Hexadecimal, and hard to find collisions for. Absent: keys are kept as they are. */
+  readonly digest?: ((text: string) => string) | undefined;
 }
 
 export interface ReadyRule {
@@ -39,7 +45,7 @@ export function readyRule(rule: Rule, order: number, world: World): ReadyRule {
     backends: on.backends && among(on.backends, world.backends, 'name'),
     things: thingsIn(on),
     hints: on.annotations,
-    tests: compileTests(rule.with),
+    tests: compileTests(rule.with, rule.effect),
     condition: rule.when,
   };
 }
@@ -82,10 +88,10 @@ function outcomesOf(rule: ReadyRule, inquiry: Inquiry): OutcomeSet | undefined {
   const outcomes = new OutcomeSet();
   const { backends, things, hints, tests, condition } = rule;
   if (backends !== undefined && !outcomes.add(ofBackend(backends, inquiry.backend))) return undefined;
-  if (things !== undefined && !outcomes.add(ofThing(things, inquiry))) return undefined;
+  if (things !== undefined && !outcomes.add(ofThing(rule.effect, things, inquiry))) return undefined;
   if (hints !== undefined && inquiry.kind === 'tool' && !outcomes.add(ofHints(hints, inquiry))) return undefined;
   if (tests !== undefined && !outcomes.add(inquiry.complete ? tests(inquiry.arguments) : 'maybe')) return undefined;
-  if (condition !== undefined && !outcomes.add(ofCondition(condition, inquiry))) return undefined;
+  if (condition !== undefined && !outcomes.add(ofCondition(rule.effect, condition, inquiry))) return undefined;
   return outcomes;
 }
 
@@ -94,13 +100,20 @@ function ofBackend(backends: ReadonlySet<string>, backend: string): Outcome {
   return backends.has(backend) ? 'yes' : 'no';
 }
 
-function ofThing(things: ReadonlyMap<ThingKind, NameSet>, inquiry: Inquiry): Outcome {
+function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquiry: Inquiry): Outcome {
   const { kind, name } = inquiry;
   const names = kind && things.get(kind);
   if (names === undefined) return 'no';
   if (name === undefined) return 'maybe';
-  if (kind !== 'template') return names.hasAll(inquiry.readings);
-  const outcome = names.hasTemplate(name);
+  const spelled = inquiry.spelled(effect);
+  const isDenied = effect === 'deny';
+  if (kind !== 'template') {
+    return isDenied
+      ? names.hasAny(spelled.names, spelled.isAmbiguous)
+      : names.hasAll(spelled.names, spelled.isAmbiguous);
+  }
+  const outcomes = spelled.names.map((template) => names.hasTemplate(template));
+  const outcome = isDenied ? strongest(outcomes) : agreed(outcomes);
   // Completions tell of everything that comes out of it, and so of what the rule does not speak of.
   return outcome === 'maybe' && inquiry.whole ? 'failed' : outcome;
 }
@@ -110,21 +123,36 @@ function ofHints(hints: Hints, inquiry: Inquiry): Outcome {
   return hasHints(hints, inquiry.hints) ? 'yes' : 'no';
 }
 
-function ofCondition(condition: Condition, inquiry: Inquiry): Outcome {
+function ofCondition(effect: Effect, condition: Condition, inquiry: Inquiry): Outcome {
   const { reads } = condition;
   // Whatever is not known yet, it cannot hold.
-  for (const need of condition.needs) {
-    const known = inquiry.known(need);
-    if (known !== undefined && known !== need.value) return 'no';
-  }
+  for (const need of condition.needs) if (cannotBe(effect, need, inquiry)) return 'no';
   if (!inquiry.complete && reads.has('arguments')) return 'maybe';
+  if (reads.has('arguments') && areConfusable(condition.arguments, inquiry.arguments)) return 'failed';
   if (inquiry.kind !== undefined && inquiry.name === undefined && (reads.has('name') || reads.has('annotations'))) {
     return 'maybe';
   }
   if (inquiry.backend === '' && reads.has('backend')) return 'maybe';
-  // It has two names, or one that can be read in two ways, and a condition could be asked about one of them only.
-  if (reads.has('name') && inquiry.readings.length > 1) return 'failed';
-  const holds = condition.evaluate(inquiry.fact);
+  if (!reads.has('name')) return asOutcome(condition.evaluate(inquiry.fact));
+  const names = inquiry.namesFor(effect);
+  if (names === undefined) return 'failed';
+  let found: Outcome = 'no';
+  for (const name of names) {
+    if (found === 'yes') return found;
+    const outcome = asOutcome(condition.evaluate(inquiry.called(name)));
+    if (outcome !== 'no') found = outcome;
+  }
+  return found;
+}
+
+function asOutcome(holds: boolean | undefined): Outcome {
   if (holds === undefined) return 'failed';
   return holds ? 'yes' : 'no';
+}
+
+function cannotBe(effect: Effect, need: Need, inquiry: Inquiry): boolean {
+  const { fact, member } = need;
+  if (fact === 'name') return inquiry.namesFor(effect)?.includes(need.value) === false;
+  const known = inquiry.known({ fact, member });
+  return known !== undefined && known !== need.value;
 }

@@ -1,7 +1,9 @@
 /** The names of one list of a rule. */
+
+import { readAddress, withAsciiHost } from './addresses.ts';
 import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
 import { agreed, type Outcome } from './outcome.ts';
-import { isPlainPath, readingsOf, withoutDot, withPlainAuthority } from './paths.ts';
+import { BEGINNING, decodeOnce, isPlainPath, withoutDot, withPlainAuthority } from './paths.ts';
 
 /** To find out whether a text can be judged, and how it could be read. */
 const SPELLING_STEPS = 4;
@@ -16,11 +18,10 @@ export class NameSet {
 
   constructor(patterns: readonly string[], style: GlobStyle) {
     this.#isPath = style === 'path';
-    const spelled = this.#isPath ? patterns.flatMap(inEverySpelling) : patterns;
-    this.globs = spelled.map((pattern) => {
+    this.globs = patterns.flatMap((pattern) => {
       const glob = compileGlob(pattern, style);
       if (typeof glob === 'string') throw new TypeError(`Expected ${glob}`);
-      return glob;
+      return this.#isPath ? [glob, ...otherSpellings(pattern)] : glob;
     });
     this.#exact = new Set(this.globs.filter(({ form }) => form === 'exact').map(({ prefix }) => prefix));
     this.#open = this.globs.filter(({ form }) => form !== 'exact');
@@ -48,20 +49,37 @@ export class NameSet {
     return this.globs.length === 0 ? 'no' : 'failed';
   }
 
-  /** One name in several readings. */
-  hasAll(readings: readonly string[]): Outcome {
+  /** One name in several readings, for a rule that allows: all must agree. */
+  hasAll(readings: readonly string[], isAmbiguous = false): Outcome {
+    if (isAmbiguous) return this.#ofUnclear();
     return readings.length === 1 ? this.has(readings[0]!) : agreed(readings.map((reading) => this.has(reading)));
+  }
+
+  /** One thing under several names, for a rule that denies: one of them is enough. */
+  hasAny(spellings: readonly string[], isAmbiguous = false): Outcome {
+    let found: Outcome = isAmbiguous ? this.#ofUnclear() : 'no';
+    for (const spelling of spellings) {
+      if (found === 'yes') return found;
+      const outcome = this.has(spelling);
+      if (outcome !== 'no') found = outcome;
+    }
+    return found;
   }
 
   /** All the URIs that may come out of a template: `yes` where none could be outside, `no` where none could be inside. */
   hasTemplate(template: string): Outcome {
     const open = template.indexOf('{');
-    if (open === -1) return this.hasAll(readingsOf(template));
-    return agreed(readingsOf(template.slice(0, open)).map((beginning) => this.#hasAllThatBegin(beginning)));
+    if (open === -1) {
+      const { readings, isAmbiguous } = readAddress(template);
+      return this.hasAll(readings, isAmbiguous);
+    }
+    const beginning = template.slice(0, open);
+    // Whatever comes next is part of the last segment.
+    if (readAddress(`${beginning}x`).isAmbiguous) return this.#ofUnclear();
+    return agreed(readAddress(beginning).readings.map((reading) => this.#hasAllThatBegin(reading)));
   }
 
   #hasAllThatBegin(beginning: string): Outcome {
-    // Whatever comes next is part of the last segment.
     if (!isPlainPath(`${beginning}x`)) return this.#ofUnclear();
     let outcome: Outcome = 'no';
     for (const { form, prefix } of this.globs) {
@@ -73,7 +91,18 @@ export class NameSet {
 }
 
 /** So that what its author wrote and what is read out of a URI can be the same. */
-function inEverySpelling(pattern: string): readonly string[] {
-  const plain = withPlainAuthority(pattern);
-  return plain === pattern ? [pattern] : [pattern, plain];
+function otherSpellings(pattern: string): readonly Glob[] {
+  const beginning = BEGINNING.exec(pattern)?.[0] ?? '';
+  // A path is what it is.
+  if (beginning === '') return [];
+  const folded = `${beginning.toLowerCase()}${pattern.slice(beginning.length)}`;
+  const plain = withPlainAuthority(folded.replaceAll(/(?:%[0-9a-f]{2})+/gi, literally));
+  const others = new Set([folded, plain, withAsciiHost(plain)]);
+  others.delete(pattern);
+  return [...others].map((other) => compileGlob(other, 'path')).filter((glob) => typeof glob !== 'string');
+}
+
+/** What percent signs stand for is meant as it is, whatever it means in a pattern. */
+function literally(encoded: string): string {
+  return decodeOnce(encoded).replaceAll(/[*?\\]/g, '\\$&');
 }

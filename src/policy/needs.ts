@@ -4,13 +4,15 @@
  */
 import type { ReadyRule } from './match.ts';
 import type { Inquiry } from './question.ts';
-import type { Need } from './rules.ts';
+import type { Effect, Need } from './rules.ts';
 
 export class NeedTable {
   readonly #always: ReadyRule[] = [];
   readonly #groups = new Map<string, Group>();
+  readonly #effect: Effect;
 
-  constructor(rules: readonly ReadyRule[]) {
+  constructor(rules: readonly ReadyRule[], effect: Effect) {
+    this.#effect = effect;
     for (const rule of rules) {
       const need = best(rule.condition?.needs ?? []);
       if (need === undefined) this.#always.push(rule);
@@ -21,7 +23,7 @@ export class NeedTable {
   /** A list of the caller's own. */
   candidates(inquiry: Inquiry): ReadyRule[] {
     const found = this.#always.slice();
-    for (const group of this.#groups.values()) group.find(inquiry, found);
+    for (const group of this.#groups.values()) group.find(inquiry, this.#effect, found);
     return found;
   }
 
@@ -49,11 +51,21 @@ class Group {
     else same.push(rule);
   }
 
-  find(inquiry: Inquiry, into: ReadyRule[]): void {
-    const value = inquiry.known(this.#of);
-    const rules = value === undefined ? this.#all : this.#byValue.get(value);
-    if (rules !== undefined) for (const rule of rules) into.push(rule);
+  find(inquiry: Inquiry, effect: Effect, into: ReadyRule[]): void {
+    const { fact, member } = this.#of;
+    if (fact === 'name') {
+      const names = inquiry.namesFor(effect);
+      if (names === undefined) append(into, this.#all);
+      else for (const name of names) append(into, this.#byValue.get(name));
+      return;
+    }
+    const value = inquiry.known({ fact, member });
+    append(into, value === undefined ? this.#all : this.#byValue.get(value));
   }
+}
+
+function append(into: ReadyRule[], rules: readonly ReadyRule[] | undefined): void {
+  if (rules !== undefined) for (const rule of rules) into.push(rule);
 }
 
 /** What tells most rules apart comes first. */

@@ -1,6 +1,7 @@
 /**
- * What comes of holding a question against a part of a rule. `failed`: it could not be judged, or could be read in two ways;
- * then a rule that denies applies and a rule that allows does not. `maybe`: it depends on what the question leaves open.
+ * What comes of holding a question against a part of a rule. `failed`: it is ambiguous, because it could not be judged or could
+ * be read in two ways; then a rule that denies applies and a rule that allows does not. `maybe`: it depends on what the question
+ * leaves open.
  */
 import type { Effect } from './rules.ts';
 
@@ -29,3 +30,10 @@ export function agreed(outcomes: readonly Outcome[]): Outcome {
   const [first = 'no'] = outcomes;
   return outcomes.every((outcome) => outcome === first) ? first : 'failed';
 }
+
+/** Of several names of the same thing, for a rule that denies: one that is meant is enough. */
+export function strongest(outcomes: readonly Outcome[]): Outcome {
+  return strength.find((outcome) => outcomes.includes(outcome)) ?? 'no';
+}
+
+const strength: readonly Outcome[] = ['yes', 'failed', 'maybe'];

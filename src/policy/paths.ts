@@ -10,10 +10,19 @@ export const TEXT_LENGTH = 4_096;
  * Of two letters at least: one is a drive. One in front of another (`jdbc:mysql:`) is part of it, and so is the name of a
  * backend, which stands before the address that the backend has (`catalog/uris.ts`).
  */
-const BEGINNING = /^(?:bascule:[^/?#]*\/)?(?:(?:[A-Za-z][A-Za-z0-9+.-]+:)+(?:\/\/[^/?#]*)?)?/i;
+export const BEGINNING = /^(?:bascule:[^/?#]*\/)?(?:(?:[A-Za-z][A-Za-z0-9+.-]+:)+(?:\/\/[^/?#]*)?)?/i;
 
-/** `.` and `..` as segments, percent-encoded too. A backslash is a slash to some, and a parameter is none of the name. */
-const DOTS = /(?:(?:[/\\]|%2f|%5c)(?:\.|%2e){1,2}|^(?:\.|%2e){2})(?:$|[/\\?#;]|%2f|%5c)/i;
+/**
+ * `.` and `..` as segments, percent-encoded too, as often as anybody likes. A backslash is a slash to some, a parameter is none
+ * of the name, and a control character or a space ends a name or is stripped.
+ */
+const DOTS = new RegExp(
+  [
+    '(?:(?:[/\\\\]|%(?:25)*(?:2f|5c))(?:\\.|%(?:25)*2e){1,2}|^(?:\\.|%(?:25)*2e){2})',
+    '(?:$|[/\\\\?#;\\0-\\x20\\x7f]|%(?:25)*(?:2f|5c|3[bf]|23|[01][0-9a-f]|20|7f))',
+  ].join(''),
+  'i',
+);
 /** An empty segment, which file systems pass over and other readers do not. */
 const EMPTY = /\/[/\\]|\\\//;
 
@@ -27,6 +36,8 @@ export function isPlainPath(text: string): boolean {
 }
 
 function hasDots(text: string): boolean {
+  // Where a C program reads it, it ends there.
+  if (text.includes('\0') || text.includes('%00')) return true;
   const perhaps = text.includes('/.') || text.includes('\\.') || text.startsWith('..') || text.includes('%');
   return perhaps && DOTS.test(text);
 }
@@ -37,7 +48,7 @@ function hasEmpty(text: string): boolean {
 }
 
 /** The query of a URI may hold another URI; a plain path has no query, and all of it counts. */
-function pathIn(text: string): { readonly beginning: string; readonly path: string; readonly rest: string } {
+export function pathIn(text: string): { readonly beginning: string; readonly path: string; readonly rest: string } {
   const beginning = BEGINNING.exec(text)?.[0] ?? '';
   const after = text.slice(beginning.length);
   const end = beginning === '' ? -1 : after.search(/[?#]/);
@@ -53,18 +64,6 @@ export function withoutDot(text: string): string {
   return bare === '' ? text : bare;
 }
 
-/**
- * A URI as it is spelled, as those understand it who fold the case of scheme and host and decode percent signs, and as
- * those do who also follow its dots (RFC 3986, 6.2.2 and 6.2.3). Rules that allow must hold for all, rules that deny for one.
- */
-export function readingsOf(uri: string): readonly string[] {
-  const folded = uri.replace(BEGINNING, (beginning) => beginning.toLowerCase());
-  const decoded = folded.includes('%') ? decode(folded) : folded;
-  const followed = follow(withPlainAuthority(decoded.replaceAll('\\', '/')));
-  if (followed === uri) return [uri];
-  return [...new Set([uri, decoded, followed])];
-}
-
 const ports: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443' };
 
 /** Without what changes nothing about where it leads: who asks, the port that is meant anyway, this very machine (RFC 8089, 2). */
@@ -77,8 +76,21 @@ export function withPlainAuthority(uri: string): string {
   });
 }
 
+/** A path to a folder ends in a slash, or does not. */
+export function withAndWithoutSlash(path: string): readonly string[] {
+  const bare = withoutSlash(path);
+  return bare.length < TEXT_LENGTH ? [path, bare, `${bare}/`] : [path, bare];
+}
+
+/** Not by a pattern: one that ends at the end is tried at every slash. */
+export function withoutSlash(path: string): string {
+  let end = path.length;
+  while (end > 0 && (path[end - 1] === '/' || path[end - 1] === '\\')) end -= 1;
+  return end === path.length ? path : path.slice(0, end);
+}
+
 /** RFC 3986, 5.2.4; and empty segments are none. */
-function follow(uri: string): string {
+export function follow(uri: string): string {
   if (isPlainPath(uri) || uri.length > TEXT_LENGTH) return uri;
   const { beginning, path, rest } = pathIn(uri);
   const steps: string[] = [];
@@ -91,7 +103,9 @@ function follow(uri: string): string {
   return `${beginning}${path.startsWith('/') ? '/' : ''}${steps.join('/')}${isFolder ? '/' : ''}${rest}`;
 }
 
-function decode(text: string): string {
+/** Percent signs taken for what they stand for, one level of them. */
+export function decodeOnce(text: string): string {
+  if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {

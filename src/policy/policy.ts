@@ -6,14 +6,14 @@ import type { Principal } from '../identity/principal.ts';
 import { type ThingKind, useOf } from './actions.ts';
 import { type ReadyRule, ruleApplies } from './match.ts';
 import { mint, type Permit } from './mint.ts';
-import { type Circumstances, Inquiry, type Looking, type Question } from './question.ts';
+import { type Circumstances, Inquiry, type Looking, type Question, type Thing } from './question.ts';
 import type { Mode } from './rules.ts';
 import { Denial, type Ruling } from './ruling.ts';
 import type { View, Views } from './views.ts';
 
 /** A thing in a list, about to be shown to a principal. */
 export interface Shown extends Circumstances {
-  readonly thing: { readonly kind: ThingKind; readonly name: string };
+  readonly thing: Thing & { readonly name: string };
 }
 
 export type Extent = 'all' | 'some' | 'none';
@@ -41,12 +41,12 @@ export class Policy {
   readonly #looking: Looking;
   readonly #readsAnnotations: boolean;
 
-  constructor({ generation, mode, open, views, groupsClaim, trusted, readsAnnotations }: PolicyParts) {
+  constructor({ generation, mode, open, views, groupsClaim, trusted, encode, readsAnnotations }: PolicyParts) {
     this.generation = generation;
     this.mode = mode;
     this.#open = open;
     this.#views = views;
-    this.#looking = { groupsClaim, trusted };
+    this.#looking = { groupsClaim, trusted, encode };
     this.#readsAnnotations = readsAnnotations;
   }
 
@@ -104,9 +104,9 @@ export class Policy {
     const judged = this.#apply(view, inquiry, withAudited);
     if (!judged.allowed || !dependents.has(inquiry.action)) return judged;
     // Whoever may not use a thing learns nothing of it by its completions and its changes either.
-    const { kind, name, also, endpoint, backend, principal } = inquiry;
+    const { kind, name, also, own, endpoint, backend, principal } = inquiry;
     if (kind === undefined || name === undefined) return judged;
-    const thing = { kind, name, also };
+    const thing = { kind, name, also, own };
     const use = new Inquiry(useOf[kind], { principal, endpoint, backend, thing }, 'thing', this.#looking);
     const usable = this.#apply(view, use, withAudited);
     return usable.allowed ? judged : usable;

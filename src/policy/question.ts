@@ -5,8 +5,8 @@ import { isObject } from '../wire/values.ts';
 import { askKind, type ThingKind } from './actions.ts';
 import { bounded, principalFacts, unseen } from './facts.ts';
 import { type FullHints, fullHints } from './hints.ts';
-import { readingsOf } from './paths.ts';
-import type { FactName, Need } from './rules.ts';
+import type { Effect, FactName, Need } from './rules.ts';
+import { type Encode, type Spelled, spelledAsListed, spelledInEveryWay, templateAsListed } from './spellings.ts';
 
 export interface Thing {
   readonly kind: ThingKind;
@@ -14,6 +14,8 @@ export interface Thing {
   readonly name?: string | undefined;
   /** Another name that it may be listed by, where that could not be found out: rules that allow must hold for both, rules that deny for one. */
   readonly also?: string | undefined;
+  /** What its backend calls it, where that is not `name`. Rules that deny hold for it as well, rules that allow do not look at it. */
+  readonly own?: string | undefined;
 }
 
 /** What is done, as far as policy looks at it. */
@@ -40,6 +42,7 @@ export interface Circumstances {
 export interface Looking {
   readonly groupsClaim: string;
   readonly trusted: ReadonlySet<string>;
+  readonly encode: Encode;
 }
 
 /**
@@ -53,6 +56,7 @@ export class Inquiry {
   readonly kind: ThingKind | undefined;
   readonly name: string | undefined;
   readonly also: string | undefined;
+  readonly own: string | undefined;
   readonly endpoint: string;
   readonly backend: string;
   readonly principal: Principal;
@@ -66,7 +70,10 @@ export class Inquiry {
   #visible: unknown;
   #person: ReadonlyMap<string, unknown> | undefined;
   #hints: FullHints | undefined;
-  #readings: readonly string[] | undefined;
+  #listed: Spelled | undefined;
+  #every: Spelled | undefined;
+  /** By which name a condition is being asked about it. */
+  #calledNow: string | undefined;
 
   constructor(action: string, asked: Circumstances & Partial<Question>, fixed: Fixed, looking: Looking) {
     this.action = action;
@@ -74,6 +81,7 @@ export class Inquiry {
     this.kind = thing?.kind;
     this.name = thing?.name;
     this.also = thing?.also;
+    this.own = thing?.own;
     this.endpoint = asked.endpoint;
     this.backend = asked.backend;
     this.principal = asked.principal;
@@ -83,16 +91,13 @@ export class Inquiry {
     this.#looking = looking;
   }
 
-  /** Undefined where it is not known, or could be one of two. */
-  known({ fact, member }: Pick<Need, 'fact' | 'member'>): string | undefined {
+  /** Undefined where it is not known. */
+  known({ fact, member }: { readonly fact: Exclude<Need['fact'], 'name'>; readonly member?: Need['member'] }) {
     switch (fact) {
       case 'principal': {
         const { principal } = this;
         return (member === 'key' ? principal.keyName : principal[member ?? 'kind']) ?? '';
       }
-      case 'name':
-        if (this.kind !== undefined && this.name === undefined) return undefined;
-        return this.readings.length === 1 ? this.readings[0] : undefined;
       case 'backend':
         return this.backend === '' ? undefined : this.backend;
       case 'kind':
@@ -102,9 +107,27 @@ export class Inquiry {
     }
   }
 
-  get readings(): readonly string[] {
-    this.#readings ??= this.#read();
-    return this.#readings;
+  /** The names that a rule of this effect is held against. */
+  spelled(effect: Effect): Spelled {
+    if (effect === 'allow') {
+      this.#listed ??= spelledAsListed(this);
+      return this.#listed;
+    }
+    this.#every ??= spelledInEveryWay(this, this.#looking.encode);
+    return this.#every;
+  }
+
+  /** The names that a condition is asked about; undefined where the name is not known, or can be read in several ways. */
+  namesFor(effect: Effect): readonly string[] | undefined {
+    if (this.kind !== undefined && this.name === undefined) return undefined;
+    const listed = this.kind === 'template' ? templateAsListed(this) : this.spelled('allow');
+    return listed.isAmbiguous || listed.names.length > 1 ? undefined : this.spelled(effect).names;
+  }
+
+  /** Facts about the thing under one of its names. */
+  called(name: string): (fact: FactName) => unknown {
+    this.#calledNow = name;
+    return this.fact;
   }
 
   get arguments(): unknown {
@@ -115,11 +138,6 @@ export class Inquiry {
   get hints(): FullHints {
     this.#hints ??= fullHints(this.#looking.trusted.has(this.backend) ? this.#asked.annotations?.() : undefined);
     return this.#hints;
-  }
-
-  #read(): readonly string[] {
-    const names = this.also === undefined ? [this.name ?? ''] : [this.name ?? '', this.also];
-    return this.kind === 'resource' || this.kind === 'template' ? names.flatMap(readingsOf) : names;
   }
 
   readonly fact = (name: FactName): unknown => {
@@ -136,7 +154,7 @@ export class Inquiry {
       case 'kind':
         return this.kind ?? '';
       case 'name':
-        return this.name ?? '';
+        return this.#calledNow ?? this.name ?? '';
       default:
         return this[name];
     }

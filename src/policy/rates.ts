@@ -4,8 +4,9 @@
  * request: those that were admitted before another one was denied have been counted, though nothing of the batch is done.
  */
 import { couldApply, type ReadyRule, readyRule, type World } from './match.ts';
-import { Inquiry, type Question } from './question.ts';
+import { Inquiry, type Looking, type Question } from './question.ts';
 import type { On, Who } from './rules.ts';
+import { encodePlainly } from './spellings.ts';
 import { compileWho, type IsMeant } from './who.ts';
 
 export const shares = ['principal', 'endpoint', 'backend', 'tool', 'method'] as const;
@@ -42,8 +43,10 @@ export interface Admission {
   release(): void;
 }
 
-/** Measures that are kept: principals times tools that are in use at the same time. 100 bytes each. */
+/** Measures that are kept: principals times tools that are in use at the same time. Half a kilobyte each at most. */
 const MEASURES = 100_000;
+/** Longer than a principal and a tool need. */
+const KEY_LENGTH = 256;
 const RETRY_CONCURRENT_MS = 1_000;
 
 interface Measure {
@@ -68,6 +71,8 @@ interface Met {
 export class Rates {
   readonly #rates: readonly ReadyRate[];
   readonly #now: () => number;
+  readonly #looking: Looking;
+  readonly #digest: (text: string) => string;
   /** In the order of use. */
   readonly #measures = new Map<string, Measure>();
 
@@ -80,11 +85,14 @@ export class Rates {
     before?: Rates,
   ) {
     this.#now = now;
+    this.#digest = world.digest ?? ((text) => text);
+    this.#looking = { groupsClaim: '', trusted: new Set(), encode: world.encode ?? encodePlainly };
     this.#rates = settings.map((one, order) => ({
       settings: one,
       capacity: one.burst ?? Math.max(1, one.perSecond ?? 1),
       isMeant: compileWho(one.who, groupsClaim),
-      rule: readyRule({ ...one, effect: 'allow', mode: 'enforce', with: {} }, order, world),
+      // Like a rule that denies: under every name of a thing.
+      rule: readyRule({ ...one, effect: 'deny', mode: 'enforce', with: {} }, order, world),
     }));
     if (before !== undefined) this.#goOn(before);
   }
@@ -98,8 +106,7 @@ export class Rates {
     const same = new Set(before.#rates.map(keyOf));
     const ids = new Set(this.#rates.filter((rate) => same.has(keyOf(rate))).map(({ settings }) => settings.id));
     for (const [key, measure] of before.#measures) {
-      const [id] = JSON.parse(key) as readonly string[];
-      if (ids.has(id ?? '')) this.#measures.set(key, measure);
+      if (ids.has(key.slice(0, key.indexOf(' ')))) this.#measures.set(key, measure);
     }
   }
 
@@ -125,12 +132,18 @@ export class Rates {
   }
 
   #met(question: Question): readonly Met[] {
-    const inquiry = new Inquiry(question.row.action, question, 'all', { groupsClaim: '', trusted: new Set() });
+    const inquiry = new Inquiry(question.row.action, question, 'all', this.#looking);
     return this.#rates.flatMap((rate) => {
       if (!rate.isMeant(question.principal) || !couldApply(rate.rule, inquiry)) return [];
-      const key = JSON.stringify([rate.settings.id, ...rate.settings.per.map((share) => shareOf(share, inquiry))]);
+      const key = this.#key(rate, inquiry);
       return [{ rate, key, measure: this.#measure(rate, key) }];
     });
+  }
+
+  /** Callers choose the names in it, and a key is kept for long: it must not keep what came with it. An id has no space. */
+  #key({ settings: { id, per } }: ReadyRate, inquiry: Inquiry): string {
+    const shared = JSON.stringify(per.map((share) => shareOf(share, inquiry)));
+    return `${id} ${shared.length > KEY_LENGTH ? this.#digest(shared) : shared}`;
   }
 
   #measure(rate: ReadyRate, key: string): Measure {
@@ -167,7 +180,7 @@ function excessOf({ rate, measure }: Met): Excess | undefined {
   return new Excess(id, Math.ceil(((1 - measure.tokens) / perSecond) * 1_000));
 }
 
-function shareOf(share: Share, { principal, endpoint, backend, kind, name }: Inquiry): string {
+function shareOf(share: Share, { principal, endpoint, backend, kind, name, own }: Inquiry): string {
   switch (share) {
     case 'principal':
       return principal.key;
@@ -175,7 +188,9 @@ function shareOf(share: Share, { principal, endpoint, backend, kind, name }: Inq
       return endpoint;
     case 'backend':
       return backend;
+    // By what its backend calls it: under another name, and at another endpoint, it is the same tool.
     case 'tool':
+      return kind === share ? `${backend} ${own ?? name ?? ''}` : '';
     case 'method':
       return kind === share ? (name ?? '') : '';
   }

@@ -93,11 +93,26 @@ export type Need = { readonly value: string } & (
   | { readonly fact: Exclude<FactName, 'principal' | 'arguments' | 'annotations'>; readonly member?: undefined }
 );
 
+export interface ArgumentPath {
+  /** Names of members and indexes of lists, from the outside in. None: all arguments. */
+  readonly steps: readonly (string | number)[];
+  /** Whether all of the value there may be looked at; else whether it is there. */
+  readonly whole: boolean;
+}
+
+/** What a condition reads of the arguments. */
+export interface ArgumentsRead {
+  readonly paths: readonly ArgumentPath[];
+  /** Texts that could be names of members further down. */
+  readonly names: ReadonlySet<string>;
+}
+
 /** An expression that was understood. This room has no language of its own: it is handed in. */
 export interface Condition {
   readonly text: string;
   readonly reads: ReadonlySet<FactName>;
   readonly needs: readonly Need[];
+  readonly arguments: ArgumentsRead;
   /** Undefined where it could not be evaluated. Never throws, and ends soon whatever the facts are. */
   evaluate(fact: (name: FactName) => unknown): boolean | undefined;
 }

@@ -9,17 +9,18 @@ import type { ReadyRule } from './match.ts';
 import { NeedTable } from './needs.ts';
 import { isPlainPath, withoutDot } from './paths.ts';
 import type { Inquiry } from './question.ts';
+import type { Effect } from './rules.ts';
 
 const none: readonly ReadyRule[] = [];
 
 export class RuleTable {
   readonly #byAction: ReadonlyMap<string, ActionTable>;
 
-  constructor(rules: readonly ReadyRule[]) {
+  constructor(rules: readonly ReadyRule[], effect: Effect) {
     this.#byAction = new Map(
       actions.flatMap((action) => {
         const concerned = rules.filter(({ what }) => what === undefined || what.has(action));
-        return concerned.length === 0 ? [] : [[action, new ActionTable(action, concerned)] as const];
+        return concerned.length === 0 ? [] : [[action, new ActionTable(action, concerned, effect)] as const];
       }),
     );
   }
@@ -40,9 +41,15 @@ class ActionTable {
   readonly #unnamed: NeedTable;
   readonly #named: ReadonlyMap<ThingKind, NameTable>;
 
-  constructor(action: string, rules: readonly ReadyRule[]) {
+  readonly #effect: Effect;
+
+  constructor(action: string, rules: readonly ReadyRule[], effect: Effect) {
     this.all = rules;
-    this.#unnamed = new NeedTable(rules.filter(({ things }) => things === undefined));
+    this.#effect = effect;
+    this.#unnamed = new NeedTable(
+      rules.filter(({ things }) => things === undefined),
+      effect,
+    );
     this.#named = new Map(
       thingsOf(action).flatMap((kind) => {
         const concerned = rules.filter(({ things }) => things?.has(kind));
@@ -57,10 +64,11 @@ class ActionTable {
     if (named === undefined) return this.#unnamed.candidates(inquiry);
     // A template may stand for any name that begins like it.
     if (name === undefined || kind === 'template') return this.all;
+    const { names, isAmbiguous } = inquiry.spelled(this.#effect);
     // Of a path that may lead anywhere every pattern fails, and rules that deny count on that.
-    if (kind === 'resource' && !inquiry.readings.every(isPlainPath)) return this.all;
+    if (kind === 'resource' && (isAmbiguous || !names.every(isPlainPath))) return this.all;
     const found = this.#unnamed.candidates(inquiry);
-    for (const reading of inquiry.readings) named.find(reading, found);
+    for (const spelling of names) named.find(spelling, found);
     return found;
   }
 }

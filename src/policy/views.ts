@@ -63,6 +63,7 @@ export class Views {
     const table = (effect: ReadyRule['effect'], audited: boolean) =>
       new RuleTable(
         rules.filter((one) => one.rule.effect === effect && one.audited === audited).map(({ rule }) => rule),
+        effect,
       );
     const view: View = {
       deny: table('deny', false),

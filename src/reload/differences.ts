@@ -107,8 +107,8 @@ function profilesOf({ backends }: Config): readonly unknown[] {
   return backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [{ name, profile }]));
 }
 
-function admitting({ listen: { allowedOrigins, allowedHosts } }: Config): object {
-  return { allowedOrigins, allowedHosts };
+function admitting({ listen: { allowedOrigins, allowedHosts, trustedProxies } }: Config): object {
+  return { allowedOrigins, allowedHosts, trustedProxies };
 }
 
 function changedIn<T>(

@@ -1,6 +1,7 @@
-/** Building messages as bytes. What was received is spliced, never parsed and written again. */
+/** Building messages as bytes. Values that were received are copied as they were sent, never parsed and written again. */
 import { Failure } from '../errors.ts';
-import type { Message, ObjectSpan, Request, Response, ResultResponse, Span } from './message.ts';
+import type { Message, ObjectSpan, Request, Response, Span } from './message.ts';
+import { methods } from './methods.ts';
 import type { Era } from './revisions.ts';
 import { member } from './values.ts';
 
@@ -49,11 +50,11 @@ function writeText(out: Buffer, text: string, at: number): number {
 }
 
 export function requestBytes(idRaw: string, method: string, params?: Raw): Buffer {
-  return withParams(`{"jsonrpc":"2.0","id":${idRaw},"method":${JSON.stringify(method)}`, params);
+  return withParams(`{"jsonrpc":"2.0","id":${idRaw},"method":${quoted(method)}`, params);
 }
 
 export function notificationBytes(method: string, params?: Raw): Buffer {
-  return withParams(`{"jsonrpc":"2.0","method":${JSON.stringify(method)}`, params);
+  return withParams(`{"jsonrpc":"2.0","method":${quoted(method)}`, params);
 }
 
 function withParams(head: string, params: Raw | undefined): Buffer {
@@ -84,22 +85,23 @@ export function failureBytes(failure: Failure, era: Era, idRaw?: string): Buffer
   });
 }
 
-/** The same message under another id; all other bytes stay. */
-export function withId(message: Request | Response, idRaw: string): Buffer {
-  const { bytes, top } = message;
-  for (const { key, start, end } of top) {
-    if (key === 'id') return concat([bytes.subarray(0, start), idRaw, bytes.subarray(end)]);
-  }
-  // Only an error response may lack one, and it has at least `jsonrpc` and `error`.
-  const first = top[0]?.keyStart ?? 0;
-  return concat([bytes.subarray(0, first), `"id":${idRaw},`, bytes.subarray(first)]);
+/**
+ * A message on its way to the other side. Its top level is written anew and has exactly the members of JSON-RPC 2.0: a
+ * reader there may take a member that we do not know for one that we do. The bytes of `params`, `result` and `error`
+ * stay as they were sent.
+ */
+export function forwarded(message: Message): Buffer {
+  return framed(message, ownId(message), bodyOf(message) ?? []);
 }
 
-/** The same response under another id and with another result; all other bytes stay. */
-export function withResult(message: ResultResponse, idRaw: string, result: Raw): Buffer {
-  const edits: Edit[] = [{ span: message.result, with: result }];
-  for (const own of message.top) if (own.key === 'id') edits.push({ span: own, with: idRaw });
-  return splice(message.bytes, edits);
+/** The same message under another id. */
+export function withId(message: Request | Response, idRaw: string): Buffer {
+  return framed(message, idRaw, bodyOf(message) ?? []);
+}
+
+/** The same message under another id and with another body: the pieces of `params`, `result` or `error`. */
+export function withBody(message: Request | Response, idRaw: string, body: readonly Raw[]): Buffer {
+  return framed(message, idRaw, body);
 }
 
 /** From here on a message is cheaper to send in pieces than to copy: a fresh megabyte costs more than all the rest of a call. */
@@ -109,11 +111,49 @@ const LARGE = 64 * 1024;
 export type Pieces = Uint8Array | readonly Uint8Array[];
 
 /** As `withId`, without copying what is large. */
-export function piecesWithId(message: Request | Response, idRaw: string): Pieces {
-  const { bytes, top } = message;
-  const id = bytes.byteLength < LARGE ? undefined : top.find(({ key }) => key === 'id');
-  if (id === undefined) return withId(message, idRaw);
-  return [bytes.subarray(0, id.start), concat([idRaw]), bytes.subarray(id.end)];
+export function piecesWithId(message: Response, idRaw: string): Pieces {
+  const { start, end } = message.kind === 'result' ? message.result : message.error;
+  const body = message.bytes.subarray(start, end);
+  const head = `{"jsonrpc":"2.0","id":${idRaw},"${message.kind}":`;
+  return body.byteLength < LARGE ? concat([head, body, '}']) : [Buffer.from(head), body, closing];
+}
+
+const closing = Buffer.from('}');
+
+/** No pieces: the message has no body. */
+function framed(message: Message, idRaw: string | undefined, body: readonly Raw[]): Buffer {
+  const id = idRaw === undefined ? '' : `,"id":${idRaw}`;
+  const asked = message.kind === 'request' || message.kind === 'notification';
+  const head = asked ? `{"jsonrpc":"2.0"${id},"method":${quoted(message.method)}` : `{"jsonrpc":"2.0"${id}`;
+  if (body.length === 0) return concat([`${head}}`]);
+  return concat([`${head},"${asked ? 'params' : message.kind}":`, ...body, '}']);
+}
+
+/** The bytes of `params`, `result` or `error`, as one piece; undefined where there are no `params`. */
+function bodyOf(message: Message): readonly Uint8Array[] | undefined {
+  const span = bodySpan(message);
+  return span && [message.bytes.subarray(span.start, span.end)];
+}
+
+function bodySpan(message: Message): Span | undefined {
+  switch (message.kind) {
+    case 'result':
+      return message.result;
+    case 'error':
+      return message.error;
+    default:
+      return message.params;
+  }
+}
+
+function ownId(message: Message): string | undefined {
+  return message.kind === 'notification' ? undefined : message.id?.raw;
+}
+
+const quotedMethods = new Map(methods.map(({ method }) => [method, JSON.stringify(method)]));
+
+function quoted(method: string): string {
+  return quotedMethods.get(method) ?? JSON.stringify(method);
 }
 
 export function inOnePiece(pieces: Pieces): Uint8Array {
@@ -162,22 +202,29 @@ export function rewrite(
   return concat(parts);
 }
 
+/** The message with spans of its `params`, `result` or `error` replaced; the top level is written anew. */
 export function spliceMessage(message: Message, edits: readonly Edit[]): Buffer {
-  return splice(message.bytes, edits);
+  const body = bodySpan(message);
+  if (body === undefined) return forwarded(message);
+  return framed(message, ownId(message), pieces(message.bytes, body, edits));
 }
 
 /** Replaces spans that do not overlap, given in any order. An empty span inserts. */
 export function splice(bytes: Uint8Array, edits: readonly Edit[]): Buffer {
+  return concat(pieces(bytes, { start: 0, end: bytes.byteLength }, edits));
+}
+
+function pieces(bytes: Uint8Array, within: Span, edits: readonly Edit[]): readonly Raw[] {
   const ordered = [...edits].sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
   const parts: Raw[] = [];
-  let at = 0;
+  let at = within.start;
   for (const { span, with: replacement } of ordered) {
-    if (span.start < at || span.end > bytes.byteLength) {
+    if (span.start < at || span.end > within.end) {
       throw new Failure('internal_error', { cause: new RangeError('splices overlap or lie outside the message') });
     }
     parts.push(bytes.subarray(at, span.start), replacement);
     at = span.end;
   }
-  parts.push(bytes.subarray(at));
-  return concat(parts);
+  parts.push(bytes.subarray(at, within.end));
+  return parts;
 }

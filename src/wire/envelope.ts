@@ -21,7 +21,7 @@ export function echoedId({ bytes, id, method, result, error, twin }: OutlineRead
 }
 
 export function toMessage(outline: OutlineReader, rules: EnvelopeRules): Message {
-  const { bytes, top, method, params, result, error } = outline;
+  const { bytes, method, params, result, error } = outline;
   if (outline.twin !== undefined) throw refusal(outline, rules, `More than one ${outline.twin}`);
   if (!isVersion2(bytes, outline.jsonrpc)) throw refusal(outline, rules, 'jsonrpc must be "2.0"');
   const id = outline.id === undefined ? undefined : idAt(bytes, outline.id);
@@ -32,26 +32,26 @@ export function toMessage(outline: OutlineReader, rules: EnvelopeRules): Message
     if (name === '') throw refusal(outline, rules, 'method must be a string');
     if (params !== undefined && params.object === undefined) throw refusal(outline, rules, 'params must be an object');
     const { object, meta } = params ?? NO_BODY;
-    if (outline.id === undefined) return { kind: 'notification', bytes, top, method: name, params: object, meta };
+    if (outline.id === undefined) return { kind: 'notification', bytes, method: name, params: object, meta };
     if (id === undefined) throw refusal(outline, rules, BAD_ID);
-    return { kind: 'request', bytes, top, id, method: name, params: object, meta };
+    return { kind: 'request', bytes, id, method: name, params: object, meta };
   }
 
   if (result !== undefined) {
     if (error !== undefined) throw refusal(outline, rules, 'Both result and error');
     if (result.object === undefined) throw refusal(outline, rules, 'result must be an object');
     if (id === undefined) throw refusal(outline, rules, BAD_ID);
-    return { kind: 'result', bytes, top, id, result: result.object, meta: result.meta };
+    return { kind: 'result', bytes, id, result: result.object, meta: result.meta };
   }
 
   if (error === undefined) throw refusal(outline, rules, 'Neither method nor result nor error');
   if (error.object === undefined) throw refusal(outline, rules, 'error must be an object');
   if (rules.errorMembers) checkError(outline, rules, error.object);
   if (id === undefined && !isNullOrAbsent(bytes, outline.id)) throw refusal(outline, rules, BAD_ID);
-  return { kind: 'error', bytes, top, id, error: error.object };
+  return { kind: 'error', bytes, id, error: error.object };
 }
 
-const NO_BODY: Body = { object: undefined, meta: undefined };
+const NO_BODY: Pick<Body, 'object' | 'meta'> = { object: undefined, meta: undefined };
 const BAD_ID = 'id must be a string or an integer';
 
 function refusal(outline: OutlineReader, rules: EnvelopeRules, message: string): Failure {

@@ -1,6 +1,7 @@
 /**
- * A message is its bytes plus spans. Nothing here is a parsed document: what a client sent is what the backend gets,
- * but for the members that we must change, so number spelling, key order and unknown members survive.
+ * A message is its bytes plus spans. Nothing here is a parsed document: `params`, `result` and `error` reach the other side
+ * as they were sent, but for the members that we must change, so number spelling, key order and unknown members survive.
+ * The top level is written anew (`compose.ts`).
  */
 
 /** Half-open range of byte offsets. */
@@ -31,8 +32,6 @@ export interface Id {
 
 interface Read {
   readonly bytes: Uint8Array;
-  /** Members of the message itself. */
-  readonly top: readonly Member[];
 }
 
 export interface Request extends Read {

@@ -19,6 +19,8 @@ export interface MethodRow {
   readonly list?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
   /** Server capability without which the method does not exist. */
   readonly capability?: 'tools' | 'prompts' | 'resources' | 'resources.subscribe' | 'logging' | 'completions' | 'tasks';
+  /** First revision that has the capability, where the method is older: before it the method is declared nowhere. */
+  readonly capabilitySince?: Revision;
   /** What policy calls it. */
   readonly action: string;
   /** May be settled with `input_required`; a legacy backend may ask in the middle of it. */
@@ -207,6 +209,7 @@ const rows: readonly MethodRow[] = [
     from: 'client',
     since: first,
     capability: 'completions',
+    capabilitySince: '2025-03-26',
     name: 'ref',
     action: 'complete',
     replayable: true,

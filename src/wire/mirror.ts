@@ -4,6 +4,7 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
  */
 import { Failure } from '../errors.ts';
+import { hasOther } from './fold.ts';
 import type { Request } from './message.ts';
 import { metaKeys } from './meta.ts';
 import type { MethodRow } from './methods.ts';
@@ -214,7 +215,8 @@ export function checkParamHeaders(
   header: (lowercaseName: string) => string | undefined,
 ): Failure | undefined {
   for (const param of spec) {
-    const fault = checkParam(param, valueAtPath(args, param.path), header(param.header));
+    const fault =
+      confusable(args, param.path) ?? checkParam(param, valueAtPath(args, param.path), header(param.header));
     if (fault !== undefined) return mismatch(param.header, fault);
   }
   return undefined;
@@ -238,6 +240,8 @@ function checkParam(param: ParamHeader, value: unknown, header: string | undefin
 export function paramHeaderValues(spec: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { header, path } of spec) {
+    const fault = confusable(args, path);
+    if (fault !== undefined) throw new Failure('ambiguous_json', { message: `${path.join('.')} ${fault}` });
     const text = textOf(valueAtPath(args, path));
     if (text !== undefined) headers[header] = encodeHeaderValue(text);
   }
@@ -253,6 +257,17 @@ function textOf(value: unknown): string | undefined {
   if (typeof value === 'boolean') return String(value);
   if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return undefined;
   return String(value);
+}
+
+/** A backend that ignores the case of names would read another value than the one in the header. */
+function confusable(args: unknown, path: readonly string[]): string | undefined {
+  let value = args;
+  for (const key of path) {
+    if (!isObject(value)) return undefined;
+    if (hasOther(value, key)) return 'is mirrored in a header, and another argument differs from it in case alone';
+    value = own(value, key);
+  }
+  return undefined;
 }
 
 function valueAtPath(args: unknown, path: readonly string[]): unknown {

@@ -4,8 +4,10 @@
  * How values are passed over is what differs between the strict reader and the lenient one.
  */
 import type { Failure } from '../errors.ts';
-import type { Member, ObjectSpan } from './message.ts';
-import { nameAt } from './names.ts';
+import { type Folds, takenFor } from './fold.ts';
+import type { Member, ObjectSpan, Span } from './message.ts';
+import { decodedAt, wordAt } from './names.ts';
+import { folds, type Place } from './vocabulary.ts';
 
 /** Offset of the next byte that is not white space (RFC 8259, section 2), or the end. */
 export function skipWhite(bytes: Uint8Array, at: number, end: number): number {
@@ -20,6 +22,7 @@ export function skipWhite(bytes: Uint8Array, at: number, end: number): number {
 
 /** `params`, `result` or `error`; where its value is an object, with the members of that, and of its `_meta`. */
 export interface Body {
+  readonly span: Span;
   readonly object: ObjectSpan | undefined;
   readonly meta: ObjectSpan | undefined;
 }
@@ -29,13 +32,27 @@ const MESSAGE = 1;
 const BODY = 2;
 const META = 3;
 
+/**
+ * Members of one such object that are noted. Methods have a handful, and vendors a few in `_meta`; noting one costs far more
+ * than passing over it.
+ */
+export const NOTED_MEMBERS = 1024;
+
+/** A member whose name some readers take for a word of the protocol. */
+export interface Alike {
+  readonly name: string;
+  readonly word: string;
+  /** Of the opening quote of its name. */
+  readonly at: number;
+}
+
 export abstract class OutlineReader {
   readonly bytes: Uint8Array;
   readonly end: number;
-  /** Filled while reading, so that a failure half-way can still name the id. */
-  readonly top: Member[] = [];
+  /** Whether `params`, `result` and `error` have the members that MCP gives them, and are looked into. */
+  readonly isMcp: boolean;
 
-  /** The members that make it a message, where they are there. */
+  /** The members that make it a message, where they are there. Set while reading: a failure half-way can still name the id. */
   jsonrpc: Member | undefined = undefined;
   id: Member | undefined = undefined;
   method: Member | undefined = undefined;
@@ -44,12 +61,16 @@ export abstract class OutlineReader {
   error: Body | undefined = undefined;
   /** One of them that is there twice. */
   twin: string | undefined = undefined;
+  /** The first that was met, of the message itself and of what is in it. */
+  alike: Alike | undefined = undefined;
+  alikeInside: Alike | undefined = undefined;
   /** The `_meta` of the body that is being read. */
   private meta: ObjectSpan | undefined = undefined;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, isMcp: boolean) {
     this.bytes = bytes;
     this.end = bytes.byteLength;
+    this.isMcp = isMcp;
   }
 
   /** An object whose names matter opens at `at`. */
@@ -60,47 +81,71 @@ export abstract class OutlineReader {
   abstract value(at: number, depth: number): number;
   /** What to throw where the bytes are no JSON. */
   abstract broken(at: number): Failure;
+  /** What to throw where an object has more members than are noted. */
+  abstract crowded(at: number): Failure;
 
   /** Reads the object that opens at `at` as the message; gives the offset after it. */
   message(at: number): number {
-    return this.object(at, MESSAGE, this.top);
+    return this.object(at, MESSAGE, undefined, folds.message);
   }
 
-  /** Reads the object that opens at `at` for its members alone. */
+  /** Reads the object that opens at `at` for its members alone, however many. */
   members(at: number): ObjectSpan {
     const members: Member[] = [];
-    return { start: at, end: this.object(at, META, members), members };
+    return { start: at, end: this.object(at, META, members, undefined), members };
   }
 
-  private object(at: number, depth: number, members: Member[]): number {
+  /** Of the message itself no members are kept but those that make it one. */
+  private object(at: number, depth: number, members: Member[] | undefined, known: Folds | undefined): number {
     const { bytes, end } = this;
     this.open(at, depth);
     let i = skipWhite(bytes, at + 1, end);
     if (i < end && bytes[i] === 0x7d /* } */) return i + 1;
+    let left = known === undefined ? Number.POSITIVE_INFINITY : NOTED_MEMBERS;
     for (;;) {
       if (i >= end || bytes[i] !== 0x22 /* " */) throw this.broken(i);
+      if (left-- === 0) throw this.crowded(i);
       const keyStart = i;
       i = this.name(keyStart, depth);
-      const key = nameAt(bytes, keyStart + 1, i - 1);
+      const word = wordAt(bytes, keyStart + 1, i - 1);
+      const key = word ?? decodedAt(bytes, keyStart + 1, i - 1);
+      if (word === undefined && known !== undefined) this.compare(key, keyStart, depth, known);
       i = skipWhite(bytes, i, end);
       if (i >= end || bytes[i] !== 0x3a /* : */) throw this.broken(i);
       const start = skipWhite(bytes, i + 1, end);
       let inner: ObjectSpan | undefined;
-      if (depth < META && start < end && bytes[start] === 0x7b /* { */ && isNoted(key, depth)) {
+      const place = depth < META && start < end && bytes[start] === 0x7b /* { */ ? this.placeOf(key, depth) : undefined;
+      if (place !== undefined) {
         const innerMembers: Member[] = [];
-        i = this.object(start, depth + 1, innerMembers);
+        i = this.object(start, depth + 1, innerMembers, folds[place]);
         inner = { start, end: i, members: innerMembers };
       } else i = this.value(start, depth);
       const member = { key, keyStart, start, end: i };
-      members.push(member);
-      if (depth === MESSAGE) this.place(member, inner);
-      else if (inner !== undefined) this.meta = inner;
+      if (members === undefined) this.place(member, inner);
+      else {
+        members.push(member);
+        if (inner !== undefined) this.meta = inner;
+      }
       i = skipWhite(bytes, i, end);
       const byte = i < end ? bytes[i] : -1;
       if (byte === 0x7d /* } */) return i + 1;
       if (byte !== 0x2c /* , */) throw this.broken(i);
       i = skipWhite(bytes, i + 1, end);
     }
+  }
+
+  /** Which object that is, where its members are noted. */
+  private placeOf(key: string, depth: number): Place | undefined {
+    if (!this.isMcp) return undefined;
+    if (depth === BODY) return key === '_meta' ? 'meta' : undefined;
+    return key === 'params' || key === 'result' || key === 'error' ? key : undefined;
+  }
+
+  private compare(name: string, at: number, depth: number, known: Folds): void {
+    const word = takenFor(known, name);
+    if (word === undefined) return;
+    if (depth === MESSAGE) this.alike ??= { name, word, at };
+    else this.alikeInside ??= { name, word, at };
   }
 
   private place(member: Member, object: ObjectSpan | undefined): void {
@@ -119,15 +164,15 @@ export abstract class OutlineReader {
         break;
       case 'params':
         if (this.params !== undefined) this.noteTwin(member.key);
-        this.params = this.takeBody(object);
+        this.params = this.takeBody(member, object);
         break;
       case 'result':
         if (this.result !== undefined) this.noteTwin(member.key);
-        this.result = this.takeBody(object);
+        this.result = this.takeBody(member, object);
         break;
       case 'error':
         if (this.error !== undefined) this.noteTwin(member.key);
-        this.error = this.takeBody(object);
+        this.error = this.takeBody(member, object);
         break;
     }
   }
@@ -137,13 +182,9 @@ export abstract class OutlineReader {
     if (this.twin !== 'id') this.twin = key;
   }
 
-  private takeBody(object: ObjectSpan | undefined): Body {
+  private takeBody(span: Span, object: ObjectSpan | undefined): Body {
     const { meta } = this;
     this.meta = undefined;
-    return { object, meta };
+    return { span, object, meta };
   }
-}
-
-function isNoted(key: string, depth: number): boolean {
-  return depth === BODY ? key === '_meta' : key === 'params' || key === 'result' || key === 'error';
 }

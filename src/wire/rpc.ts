@@ -2,7 +2,7 @@
  * JSON-RPC 2.0 as it is where it is not MCP: parameters by position, results of any kind, ids that are fractions or null.
  * Read as strictly as everything that clients send. https://www.jsonrpc.org/specification
  */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { type BatchLimits, splitBatch } from './batch.ts';
 import type { Batch, Member, Span } from './message.ts';
 import type { OutlineReader } from './outline.ts';
@@ -30,7 +30,7 @@ export type RpcMessage = RpcCall | RpcAnswer;
 
 /** Of a batch no member is read before somebody asks for it. */
 export function readRpc(bytes: Uint8Array, limits: ReadLimits): RpcMessage | Batch {
-  return readStrictly(bytes, limits, toRpc);
+  return readStrictly(bytes, limits, false, toRpc);
 }
 
 /** One unreadable member spoils the whole: what the service would make of the others, nobody has decided. */
@@ -49,17 +49,12 @@ export function paramsOf({ bytes, params }: RpcCall): unknown {
   return params && valueAt(bytes, params);
 }
 
-const words: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
-
 function toRpc(outline: OutlineReader): RpcMessage {
   const { bytes, jsonrpc, id, method, result, error } = outline;
-  const refused = (message: string, reason: Reason = 'invalid_request') => {
+  const refused = (message: string) => {
     const echoed = method !== undefined && id !== undefined && isId(bytes, id) ? textAt(bytes, id) : undefined;
-    return new Failure(reason, echoed === undefined ? { message } : { message, id: echoed });
+    return new Failure('invalid_request', echoed === undefined ? { message } : { message, id: echoed });
   };
-  const alike = outline.top.find(({ key }) => !words.has(key) && words.has(folded(key)));
-  if (alike !== undefined)
-    throw refused(`${alike.key} differs from ${folded(alike.key)} in case alone`, 'ambiguous_json');
   if (jsonrpc === undefined || stringAt(bytes, jsonrpc) !== '2.0') throw refused('jsonrpc must be "2.0"');
   if (id !== undefined && !isId(bytes, id)) throw refused('id must be a string, a number or null');
 
@@ -67,7 +62,7 @@ function toRpc(outline: OutlineReader): RpcMessage {
     if (result !== undefined || error !== undefined) throw refused('Both a method and an answer');
     const name = stringAt(bytes, method);
     if (name === undefined || name === '') throw refused('method must be a string that is not empty');
-    const params = outline.top.find(({ key }) => key === 'params');
+    const params = outline.params?.span;
     if (params !== undefined && !isStructured(bytes, params)) throw refused('params must be an object or an array');
     const called = { bytes, method: name, params };
     if (id === undefined) return { kind: 'notification', id: undefined, ...called };
@@ -76,16 +71,8 @@ function toRpc(outline: OutlineReader): RpcMessage {
 
   if (id === undefined) throw refused('Neither a method nor an id');
   if ((result === undefined) === (error === undefined)) throw refused('One of result and error is needed');
-  if (error !== undefined && error.object === undefined) throw refused('error must be an object');
+  if (error !== undefined && bytes[error.span.start] !== 0x7b /* { */) throw refused('error must be an object');
   return { kind: 'answer', bytes };
-}
-
-/**
- * There are readers that compare names without regard to case, some in all of Unicode: to them `Method` is another, and the
- * last, `method`. The two steps take the long s and the Kelvin sign along.
- */
-function folded(key: string): string {
-  return key.toUpperCase().toLowerCase();
 }
 
 /** The grammar was checked, so that the first byte tells. */
@@ -94,6 +81,6 @@ function isId(bytes: Uint8Array, { start }: Member): boolean {
   return byte === 0x22 /* " */ || byte === 0x2d /* - */ || byte === 0x6e /* n */ || (byte >= 0x30 && byte <= 0x39);
 }
 
-function isStructured(bytes: Uint8Array, { start }: Member): boolean {
+function isStructured(bytes: Uint8Array, { start }: Span): boolean {
   return bytes[start] === 0x7b /* { */ || bytes[start] === 0x5b /* [ */;
 }

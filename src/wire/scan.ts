@@ -9,7 +9,8 @@
 import { Failure, type Reason } from '../errors.ts';
 import { echoedId, toMessage } from './envelope.ts';
 import type { Batch, Message } from './message.ts';
-import { OutlineReader, skipWhite } from './outline.ts';
+import { type Alike, OutlineReader, skipWhite } from './outline.ts';
+import { checkReferences } from './references.ts';
 import { Twins } from './twins.ts';
 import { skipDigits, skipPlain } from './words.ts';
 
@@ -19,23 +20,33 @@ export interface ReadLimits {
 }
 
 const rules = { reason: 'invalid_request', errorMembers: true } as const;
-const inMcp = (outline: OutlineReader): Message => toMessage(outline, rules);
+
+function inMcp(outline: OutlineReader): Message {
+  const message = toMessage(outline, rules);
+  checkReferences(message);
+  return message;
+}
 
 /** Reading is synchronous, so one workspace serves all; it is made anew where somebody may read deeper. */
 let workspace = new Twins(128);
 
 export function readMessage(bytes: Uint8Array, limits: ReadLimits): Message | Batch {
-  return readStrictly(bytes, limits, inMcp);
+  return readStrictly(bytes, limits, true, inMcp);
 }
 
 /** `make` says what makes the outline a message: MCP has more rules than JSON-RPC. */
-export function readStrictly<T>(bytes: Uint8Array, limits: ReadLimits, make: (outline: OutlineReader) => T): T | Batch {
+export function readStrictly<T>(
+  bytes: Uint8Array,
+  limits: ReadLimits,
+  isMcp: boolean,
+  make: (outline: OutlineReader) => T,
+): T | Batch {
   const end = bytes.byteLength;
   const start = skipWhite(bytes, 0, end);
   if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
   if (workspace.depth < limits.depth) workspace = new Twins(limits.depth);
   try {
-    return new StrictReader(bytes, workspace, limits.depth).read(start, make);
+    return new StrictReader(bytes, workspace, limits.depth, isMcp).read(start, make);
   } finally {
     workspace.clear();
   }
@@ -49,8 +60,8 @@ class StrictReader extends OutlineReader {
   private flaw: Reason | undefined = undefined;
   private flawAt = 0;
 
-  constructor(bytes: Uint8Array, twins: Twins, limit: number) {
-    super(bytes);
+  constructor(bytes: Uint8Array, twins: Twins, limit: number, isMcp: boolean) {
+    super(bytes, isMcp);
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.twins = twins;
     this.limit = limit;
@@ -62,6 +73,8 @@ class StrictReader extends OutlineReader {
     const after = skipWhite(bytes, isObject ? this.message(start) : this.value(start, 0), end);
     if (after < end) throw this.broken(after);
     if (this.flaw !== undefined) throw this.refusal(this.flaw, this.flawAt);
+    const alike = this.alike ?? this.alikeInside;
+    if (alike !== undefined) throw this.confusable(alike);
     if (!isObject) throw new Failure('invalid_request', { message: 'A message must be an object' });
     return make(this);
   }
@@ -73,6 +86,17 @@ class StrictReader extends OutlineReader {
 
   override broken(at: number): Failure {
     return new Failure('parse_error', { data: { offset: at } });
+  }
+
+  override crowded(at: number): Failure {
+    return this.refusal('too_many_members', at);
+  }
+
+  private confusable({ name, word, at }: Alike): Failure {
+    const id = echoedId(this);
+    const message = `${name} differs from ${word} in case alone`;
+    const detail = { message, data: { offset: at } };
+    return new Failure('ambiguous_json', id === undefined ? detail : { ...detail, id });
   }
 
   private refusal(reason: Reason, at: number): Failure {

@@ -51,7 +51,7 @@ class LenientReader extends OutlineReader {
   private readonly reason: Reason;
 
   constructor(bytes: Uint8Array, reason: Reason) {
-    super(bytes);
+    super(bytes, true);
     this.buffer = asBuffer(bytes);
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.reason = reason;
@@ -63,6 +63,10 @@ class LenientReader extends OutlineReader {
 
   override broken(at: number): Failure {
     return new Failure(this.reason, { cause: new SyntaxError(`not JSON at byte ${at}`) });
+  }
+
+  override crowded(at: number): Failure {
+    return new Failure(this.reason, { cause: new RangeError(`too many members at byte ${at}`) });
   }
 
   override name(at: number): number {

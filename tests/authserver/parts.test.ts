@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { RecordsAdapter } from '../../src/authserver/adapter.ts';
-import { Callers } from '../../src/authserver/callers.ts';
 import { cookiesFor } from '../../src/authserver/cookies.ts';
 import { loadKeys } from '../../src/authserver/keys.ts';
 import { authServerLimits } from '../../src/authserver/limits.ts';
 import { routeOf } from '../../src/authserver/paths.ts';
 import { Registrations } from '../../src/authserver/registrations.ts';
+import { Callers } from '../../src/ingress/callers.ts';
 import { Attempts } from '../../src/pages/attempts.ts';
 import { MemoryRecords } from '../../src/store/memory-records.ts';
 import { verifies } from '../requirements/verifies.ts';

@@ -20,7 +20,10 @@ export interface Served {
   rewriteUsers(changed: number | undefined): void;
 }
 
-export async function serve(settings: Partial<AuthServerSettings> = {}): Promise<Served> {
+export async function serve({
+  trustedProxies = [],
+  ...settings
+}: Partial<AuthServerSettings> & { trustedProxies?: readonly string[] } = {}): Promise<Served> {
   hashed ??= hashPassword(password);
   const hash = await hashed;
   const usersSince = (changed: number | undefined) =>
@@ -47,9 +50,9 @@ export async function serve(settings: Partial<AuthServerSettings> = {}): Promise
         registration: 'open',
         metadataDocuments: false,
         allowAddresses: [],
-        trustedProxies: [],
         ...settings,
       },
+      trustedProxies,
       resources: [{ addresses: [`${origin}/mcp`], required: [], scopes: [] }],
     },
     {
@@ -62,6 +65,7 @@ export async function serve(settings: Partial<AuthServerSettings> = {}): Promise
         },
       },
       warn: () => undefined,
+      refused: () => undefined,
       outwardFetch: () => Promise.reject(new Error('nothing is fetched here')),
       userFileAt: () => ({ stamp: () => text, read: () => text }),
     },

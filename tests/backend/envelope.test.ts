@@ -21,9 +21,9 @@ const modern: readonly Case[] = [
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{${bare}}}}`,
   },
   {
-    name: 'a request without params and with white space keeps it',
+    name: 'a request without params and with white space is written anew',
     input: '{ "id" : "x" , "method":"tools/list", "jsonrpc":"2.0" }',
-    expect: `{ "id" : 7 , "method":"tools/list", "jsonrpc":"2.0","params":{"_meta":{${bare}}} }`,
+    expect: `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{${bare}}}}`,
   },
   {
     name: 'empty params get _meta',
@@ -31,10 +31,10 @@ const modern: readonly Case[] = [
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{${bare}}}}`,
   },
   {
-    name: 'number spelling, order and unknown members survive',
+    name: 'number spelling, order and unknown members of params survive',
     input:
       '{"id":1,"method":"tools/call","params":{"zz":null,"arguments":{"n":12345678901234567890,"f":1.0,"\\u0061":"é"},"name":"t"},"jsonrpc":"2.0","extra":[1]}',
-    expect: `{"id":7,"method":"tools/call","params":{"zz":null,"arguments":{"n":12345678901234567890,"f":1.0,"\\u0061":"é"},"name":"t","_meta":{${bare}}},"jsonrpc":"2.0","extra":[1]}`,
+    expect: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"zz":null,"arguments":{"n":12345678901234567890,"f":1.0,"\\u0061":"é"},"name":"t","_meta":{${bare}}}}`,
   },
   {
     name: 'what is true on one hop only is written anew, and the rest of _meta keeps its order',

@@ -19,6 +19,7 @@ import {
   untroubled,
 } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
+import { CountedIds } from './support/counted-ids.ts';
 import { type Asked, ScriptedChannel } from './support/scripted-channel.ts';
 
 const self = '{"name":"bascule","version":"1"}';
@@ -48,7 +49,7 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
       asked.result({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's' }, x: 1 }, http);
     }
   };
-  const line = await openLine(async (channelSink) => channel.attach(channelSink));
+  const line = { ...(await openLine(async (channelSink) => channel.attach(channelSink))), ids: new CountedIds() };
   const opening = LegacyLane.open(line, facts, sink, {
     deadlines: new Deadlines(limits, clock),
     clock,
@@ -85,7 +86,7 @@ describe('initialize', () => {
     const facts = client('2025-06-18', { tasks: {}, elicitation: {}, roots: { listChanged: true } }, '{"name":"c"}');
     const { channel, lane } = await opened({ streams: true, facts });
     expect(channel.asked[0]?.text).toBe(
-      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"c"}}}',
+      '{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"c"}}}',
     );
     expect(channel.asked[0]?.headers).toEqual({});
     expect(lane.discovery).toEqual({
@@ -192,13 +193,13 @@ describe('initialized', () => {
     expect(channel.listens).toHaveLength(1);
   });
 
-  test('waits for the client’s own otherwise, and is sent once, as it came', async () => {
+  test('waits for the client’s own otherwise, and is sent once', async () => {
     const { channel, lane } = await agreed({ streams: true });
     expect(channel.posts).toEqual([]);
     lane.notify(permit, initialized);
     lane.notify(permit, initialized);
     await channel.until(() => channel.listens.length > 0);
-    expect(channel.posts.map(({ text }) => text)).toEqual(['{ "jsonrpc":"2.0","method":"notifications/initialized" }']);
+    expect(channel.posts.map(({ text }) => text)).toEqual(['{"jsonrpc":"2.0","method":"notifications/initialized"}']);
   });
 
   test('that the backend does not take opens no stream', async () => {
@@ -245,12 +246,12 @@ describe('initialized', () => {
 });
 
 describe('notifications of the client', () => {
-  test('pass as they are, but for cancellations, whose ids are not the backend’s', async () => {
+  test('pass, but for cancellations, whose ids are not the backend’s', async () => {
     const { channel, lane } = await opened({ streams: true });
     lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/roots/list_changed" }'));
     lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'));
     expect(channel.posts.map(({ text }) => text)).toEqual([
-      '{"jsonrpc":"2.0","method":"notifications/roots/list_changed" }',
+      '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}',
     ]);
   });
 });
@@ -282,7 +283,9 @@ describe('a call', () => {
     const sink = new CallRecorder();
     const call = lane.call(permit, callOf(toolCall), sink);
     call.cancel();
-    expect(channel.posted()).toEqual([{ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } }]);
+    expect(channel.posted()).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: '2' } },
+    ]);
     expect(channel.last.aborted).toBe(true);
     expect(sink.ends).toEqual([]);
   });
@@ -292,7 +295,7 @@ describe('a call', () => {
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall, { progress: true }), sink);
     clock.advance(limits.firstByteMs - 1000);
-    channel.last.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 2, progress: 1 } });
+    channel.last.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: '2', progress: 1 } });
     clock.advance(limits.idleMs - 1000);
     expect(sink.ends).toEqual([]);
     clock.advance(2000);
@@ -427,8 +430,8 @@ describe('what belongs to no call', () => {
     for (const method of ['tools/list_changed', 'resources/updated', 'message', 'elicitation/complete', 'made/up']) {
       channel.say({ jsonrpc: '2.0', method: `notifications/${method}` });
     }
-    channel.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 2, progress: 1 } });
-    channel.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 9, progress: 1 } });
+    channel.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: '2', progress: 1 } });
+    channel.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: '9', progress: 1 } });
     expect(laneSink.notes).toEqual([
       'notifications/tools/list_changed',
       'notifications/resources/updated',

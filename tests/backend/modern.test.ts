@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { Deadlines } from '../../src/backend/deadlines.ts';
 import { ModernLane } from '../../src/backend/modern.ts';
-import { Ids } from '../../src/backend/running.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Discovery } from '../../src/exchange/lane.ts';
 import { CallRecorder, callOf, limits, OddNotes, permit, settleDown, toolCall, untroubled } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
+import { CountedIds } from './support/counted-ids.ts';
 import { ScriptedChannel } from './support/scripted-channel.ts';
 
 const discovery: Discovery = {
@@ -24,7 +24,7 @@ function setUp({ streams }: { streams: boolean }) {
   const doubts: string[] = [];
   const lane = new ModernLane({
     channel,
-    ids: new Ids(),
+    ids: new CountedIds(),
     discovery,
     deadlines: new Deadlines(limits, clock),
     notes,
@@ -40,7 +40,7 @@ const key = 'io.modelcontextprotocol/subscriptionId';
 const note = (method: string, params: unknown) => ({ jsonrpc: '2.0', method, params });
 
 describe('a call to a modern backend', () => {
-  test('has an integer id from 1 up, and mirrored headers under the names of the request', () => {
+  test('has an id of its own, and mirrored headers under the names of the request', () => {
     const { channel, lane } = setUp({ streams: true });
     lane.call(permit, callOf(toolCall, { paramHeaders: { 'mcp-param-region': 'eu' } }), new CallRecorder());
     lane.call(
@@ -50,9 +50,9 @@ describe('a call to a modern backend', () => {
     );
     lane.call(permit, callOf('{"jsonrpc":"2.0","id":0,"method":"tools/list"}'), new CallRecorder());
     expect(channel.asked.map(({ json, key: id }) => [json.id, id])).toEqual([
-      [1, 'n1'],
-      [2, 'n2'],
-      [3, 'n3'],
+      ['1', 's1'],
+      ['2', 's2'],
+      ['3', 's3'],
     ]);
     expect(channel.asked.map(({ headers }) => headers)).toEqual([
       {
@@ -130,11 +130,11 @@ describe('a call to a modern backend', () => {
     const { channel, lane, notes } = setUp({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall, { progress: true }), sink);
-    channel.last.say(note('notifications/progress', { progressToken: 1, progress: 1 }));
+    channel.last.say(note('notifications/progress', { progressToken: '1', progress: 1 }));
     channel.last.say({ jsonrpc: '2.0', id: 1, method: 'roots/list' });
     channel.last.result({});
     expect(sink.notes).toEqual([
-      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"1","progress":1}}',
     ]);
     expect(sink.asks).toEqual([]);
     expect(channel.posts).toEqual([]);
@@ -159,7 +159,7 @@ describe('a call to a modern backend', () => {
     lane.call(permit, callOf(toolCall), new CallRecorder());
     lane.call(permit, callOf(toolCall), new CallRecorder()).cancel('enough "now"');
     expect(channel.posted()).toEqual([
-      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2, reason: 'enough "now"' } },
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: '2', reason: 'enough "now"' } },
     ]);
   });
 
@@ -182,7 +182,7 @@ describe('a call to a modern backend', () => {
       throw new Error('oops');
     };
     lane.call(permit, callOf(toolCall), sink);
-    channel.last.say(note('notifications/progress', { progressToken: 1, progress: 1 }));
+    channel.last.say(note('notifications/progress', { progressToken: '1', progress: 1 }));
     expect(sink.ends).toEqual(['failure internal_error']);
     expect(channel.last.aborted).toBe(true);
     expect(notes.odds).toEqual(['fault']);
@@ -236,7 +236,7 @@ describe('on one pipe for all calls', () => {
     lane.call(permit, callOf(toolCall, { progress: true }), first);
     lane.call(permit, callOf(toolCall, { progress: true }), second);
     lane.call(permit, callOf(toolCall), third);
-    for (const progressToken of [2, '2', 3, 4, null]) {
+    for (const progressToken of ['2', 2, '3', '4', null]) {
       channel.say(note('notifications/progress', { progressToken, progress: 1 }));
     }
     expect([first.notes.length, second.notes.length, third.notes.length]).toEqual([0, 1, 0]);
@@ -262,9 +262,9 @@ describe('on one pipe for all calls', () => {
     lane.call(permit, callOf(toolCall, { progress: true, logLevel: 'debug' }), tool);
     lane.call(permit, callOf(listen), first);
     lane.call(permit, callOf(listen), second);
-    channel.say(note('notifications/subscriptions/acknowledged', { _meta: { [key]: 3 }, notifications: {} }));
-    channel.say(note('notifications/tools/list_changed', { _meta: { [key]: 3 } }));
-    channel.say(note('notifications/tools/list_changed', { _meta: { [key]: 1 } }));
+    channel.say(note('notifications/subscriptions/acknowledged', { _meta: { [key]: '3' }, notifications: {} }));
+    channel.say(note('notifications/tools/list_changed', { _meta: { [key]: '3' } }));
+    channel.say(note('notifications/tools/list_changed', { _meta: { [key]: '1' } }));
     channel.say(note('notifications/tools/list_changed', {}));
     expect([tool.notes.length, first.notes.length]).toEqual([0, 0]);
     expect(second.notes.map((text) => JSON.parse(text).method)).toEqual([
@@ -286,7 +286,7 @@ describe('a subscription', () => {
     const { channel, clock, lane } = setUp({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(listen), sink);
-    channel.last.say(note('notifications/subscriptions/acknowledged', { _meta: { [key]: 1 }, notifications: {} }));
+    channel.last.say(note('notifications/subscriptions/acknowledged', { _meta: { [key]: '1' }, notifications: {} }));
     clock.advance(100 * limits.totalMs);
     expect(sink.ends).toEqual([]);
     expect(sink.notes).toHaveLength(1);
@@ -300,15 +300,15 @@ describe('a subscription', () => {
     expect(sink.ends).toEqual(['failure backend_timeout']);
   });
 
-  const teardown = note('notifications/cancelled', { requestId: 1 });
+  const teardown = note('notifications/cancelled', { requestId: '1' });
   test('torn down in order ends with its result', () => {
     const { channel, lane } = setUp({ streams: false });
     const sink = new CallRecorder();
     lane.call(permit, callOf(listen), sink);
-    channel.say(note('notifications/subscriptions/acknowledged', { _meta: { [key]: 1 }, notifications: {} }));
+    channel.say(note('notifications/subscriptions/acknowledged', { _meta: { [key]: '1' }, notifications: {} }));
     channel.say(teardown);
     expect(sink.ends).toEqual([]);
-    channel.last.result({ resultType: 'complete', _meta: { [key]: 1 } });
+    channel.last.result({ resultType: 'complete', _meta: { [key]: '1' } });
     expect(sink.ends).toEqual(['result modern']);
     expect(sink.notes).toHaveLength(1);
   });

@@ -30,7 +30,7 @@ describe('a probe', () => {
     const asked = connector.channels[0]?.asked[0];
     expect(asked?.json).toEqual({
       jsonrpc: '2.0',
-      id: 1,
+      id: expect.any(String),
       method: 'server/discover',
       params: {
         _meta: {
@@ -161,12 +161,25 @@ describe('a probe over stdio', () => {
     clock.advance(limits.probeMs);
     await clock.waiting(limits.firstByteMs);
     connector.channels[0]?.asked[0]?.result(modernResult);
-    const { discovery, line } = await probing;
+    const { discovery, line, half } = await probing;
     expect(discovery.eras).toEqual(['modern']);
+    expect(half).toBe('unknown');
     // It was told `initialize`, so it may think that it is in a session.
     expect(line).toBeUndefined();
     await settleDown();
     expect(connector.open).toBe(0);
+  });
+
+  test('a modern server that refuses initialize before it answers server/discover is recognised, too', async () => {
+    const { clock, connector, probing } = start('stdio', rules.silent);
+    await clock.waiting(limits.probeMs);
+    clock.advance(limits.probeMs);
+    await clock.waiting(limits.firstByteMs);
+    const [discover, initialize] = connector.channels[0]?.asked ?? [];
+    initialize?.error(-32601);
+    await clock.waiting(limits.probeMs);
+    discover?.result(modernResult);
+    expect((await probing).discovery.eras).toEqual(['modern']);
   });
 
   test('gives up where initialize is not answered either', async () => {
@@ -185,7 +198,8 @@ describe('a probe over stdio', () => {
     expect((await probing).discovery.eras).toEqual(['legacy']);
     expect(connector.log).toEqual([['server/discover'], ['initialize']]);
     await settleDown();
-    expect(connector.open).toBe(0);
+    expect(connector.open).toBe(1);
+    expect((await probing).session?.line.channel).toBe(connector.channels[1]);
   });
 
   test('a process that ends whatever it is asked is not started a third time', async () => {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Deadlines } from '../../src/backend/deadlines.ts';
+import { Ids } from '../../src/backend/ids.ts';
 import { LegacyLane } from '../../src/backend/legacy.ts';
 import { openLine } from '../../src/backend/line.ts';
 import { ListRelay } from '../../src/backend/list-relay.ts';
 import { ModernLane } from '../../src/backend/modern.ts';
-import { Ids } from '../../src/backend/running.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Lane } from '../../src/exchange/lane.ts';
 import {

@@ -36,7 +36,6 @@ describe('identity.authServer', verifies('gateway:authserver:off', 'gateway:auth
       registration: 'open',
       metadataDocuments: true,
       allowAddresses: [],
-      trustedProxies: [],
     });
     for (const { identity } of config.endpoints) expect(identity).toMatchObject({ kind: 'guarded', tokens: true });
   });
@@ -53,7 +52,6 @@ identity:
     registration: off
     metadataDocuments: false
     allowAddresses: [clients.internal, 10.0.0.0/8, 'fd00::/8', 192.168.1.1]
-    trustedProxies: [127.0.0.1, 'fd00::/8']
 store: { dir: state }
 `);
     expect(authServer).toEqual({
@@ -64,7 +62,6 @@ store: { dir: state }
       registration: 'off',
       metadataDocuments: false,
       allowAddresses: ['clients.internal', '10.0.0.0/8', 'fd00::/8', '192.168.1.1'],
-      trustedProxies: ['127.0.0.1', 'fd00::/8'],
     });
     expect(store.dir).toBe('/project/state');
   });
@@ -73,7 +70,11 @@ store: { dir: state }
     { name: 'no users', text: 'authServer: {}', says: '`users`' },
     { name: 'an unknown setting', text: 'authServer: { users: u, user: x }', says: 'did you mean `users`?' },
     { name: 'a token that never ends', text: 'authServer: { users: u, tokenTtlMs: 2d }', says: 'tokenTtlMs' },
-    { name: 'a proxy by name', text: 'authServer: { users: u, trustedProxies: [proxy.internal] }', says: 'CIDR' },
+    {
+      name: 'proxies, which are a matter of `listen`',
+      text: 'authServer: { users: u, trustedProxies: [] }',
+      says: 'trustedProxies',
+    },
     { name: 'an address that is none', text: 'authServer: { users: u, allowAddresses: [10.0.0.0/33] }', says: 'CIDR' },
     { name: 'a scope with a space', text: "authServer: { users: u, scopes: { 'a b': x } }", says: 'a scope' },
     {

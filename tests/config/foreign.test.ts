@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { complaintsAbout, configOf, load } from './loading.ts';
 
-const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
+const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000, state: 'session' };
 /** Where no credentials are written down, the server may demand that somebody agrees. */
 const ifDemanded = { grant: 'authorization_code', shared: true, implied: true };
 const http = { kind: 'http', headers: {}, transport: 'auto', auth: ifDemanded };

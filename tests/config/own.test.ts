@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../src/config/limits.ts';
 import { complaintsAbout, configOf, errorOf, load } from './loading.ts';
 
-const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000 };
+const stdio = { kind: 'stdio', args: [], env: {}, share: false, maxProcesses: 16, idleMs: 1_800_000, state: 'session' };
 const lenient = { batches: 'deny', accept: 'lenient', elicitation: 'any', toolNames: 'any' };
 const withoutBatches = ['2024-11-05', '2025-06-18', '2025-11-25', '2026-07-28'];
 const open = { kind: 'open' };
@@ -16,7 +16,14 @@ describe('bascule.yaml', () => {
       config: {
         generation: 1,
         source: 'bascule.yaml',
-        listen: { host: '127.0.0.1', port: 8808, allowedOrigins: [], allowedHosts: [], openToNetwork: false },
+        listen: {
+          host: '127.0.0.1',
+          port: 8808,
+          allowedOrigins: [],
+          allowedHosts: [],
+          trustedProxies: [],
+          openToNetwork: false,
+        },
         backends: [{ ...stdio, name: 'files', command: 'npx' }],
         services: [],
         endpoints: [
@@ -46,6 +53,7 @@ listen:
   port: \${PORT}
   allowedOrigins: [HTTPS://App.Example:443, 'http://localhost:6274', 'vscode-webview://Abc']
   allowedHosts: [Gateway.Example, 'gateway.example:8808', '[::1]:80']
+  trustedProxies: [10.1.0.0/16, 'fd00::1']
   openToNetwork: \${OPEN:-true}
 backends:
   files:
@@ -92,6 +100,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
         port: 9000,
         allowedOrigins: ['https://app.example', 'http://localhost:6274', 'vscode-webview://abc'],
         allowedHosts: ['gateway.example', 'gateway.example:8808', '[::1]:80'],
+        trustedProxies: ['10.1.0.0/16', 'fd00::1'],
         openToNetwork: true,
       },
       backends: [
@@ -222,7 +231,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: protocol, command, args, env, cwd, share, maxProcesses, idleMs, url, headers, auth, transport, limits, disabled, profile
+  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, state, url, headers, auth, transport, limits, disabled, profile
   did you mean \`maxProcesses\`?`,
     },
     {

@@ -28,7 +28,6 @@ const progress = skimMessage(
 const settling: Readonly<Record<string, (exchange: Exchange) => void>> = {
   respond: (exchange) => exchange.respond(result),
   refuse: (exchange) => exchange.respond(refusal, 404),
-  translate: (exchange) => exchange.respondTranslated(result, '{}'),
   answer: (exchange) => exchange.respondResult('{}'),
   fail: (exchange) => exchange.fail(new Failure('backend_timeout')),
   cancel: (exchange) => exchange.cancel('why'),

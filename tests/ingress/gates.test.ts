@@ -146,7 +146,7 @@ describe('Origin and Host', () => {
   it('refuses an empty Host', async () => {
     const running = await start();
     const client = new RawClient(running.port);
-    client.send(head('GET', '/healthz', { Host: '' }));
+    client.send(head('DELETE', '/mcp', { Host: '' }));
     await client.until('HTTP/1.1 403');
   });
 
@@ -168,7 +168,7 @@ describe('Origin and Host', () => {
     newer.send('GET /healthz HTTP/1.1\r\n\r\n');
     expect(await newer.until('Host header is required')).toContain('HTTP/1.1 400 ');
     const older = new RawClient(running.port);
-    older.send('GET /healthz HTTP/1.0\r\n\r\n');
+    older.send('DELETE /mcp HTTP/1.0\r\n\r\n');
     expect(await older.until('host_not_allowed')).toContain('HTTP/1.1 403 ');
   });
 

@@ -4,9 +4,8 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
-import type { Arrival, Endpoint, Gateway, Line, SessionRequest } from '../../src/exchange/arrival.ts';
+import type { Arrival, Endpoint, Gateway, Line, Sender, SessionRequest } from '../../src/exchange/arrival.ts';
 import type { Connection, StreamEvent } from '../../src/exchange/outlet.ts';
-import type { Credentials } from '../../src/identity/principal.ts';
 import { localPrincipal } from '../../src/identity/principal.ts';
 import { type HttpLimits, type HttpOptions, type HttpServer, startHttp } from '../../src/ingress/listener.ts';
 import type { IngressNotes } from '../../src/ingress/notes.ts';
@@ -51,7 +50,9 @@ export class ManualClock implements SweepClock {
 export class RecordingNotes implements IngressNotes {
   readonly drops: string[] = [];
   readonly faults: unknown[] = [];
+  readonly hosts: string[] = [];
   cuts = 0;
+  refusedConnections = 0;
 
   dropped(urgency: 'progress' | 'log'): void {
     this.drops.push(urgency);
@@ -59,6 +60,18 @@ export class RecordingNotes implements IngressNotes {
 
   cutOff(): void {
     this.cuts += 1;
+  }
+
+  originRefused(): void {
+    // Seen through the front: the harness of the gateway logs it.
+  }
+
+  connectionRefused(): void {
+    this.refusedConnections += 1;
+  }
+
+  hostRefused(host: string): void {
+    this.hosts.push(host);
   }
 
   fault(error: unknown): string {
@@ -71,10 +84,10 @@ export class FakeLine implements Line {
   readonly received: (Message | Batch)[] = [];
   onReceive: (message: Message | Batch) => void = () => undefined;
   closes = 0;
-  onAdmits: Line['admits'] = () => ({ principal: localPrincipal(), credentials: 'local' });
+  onRefusal: Line['refusal'] = () => undefined;
 
-  admits(...asked: Parameters<Line['admits']>): ReturnType<Line['admits']> {
-    return this.onAdmits(...asked);
+  refusal(...asked: Parameters<Line['refusal']>): ReturnType<Line['refusal']> {
+    return this.onRefusal(...asked);
   }
 
   receive(message: Message | Batch): void {
@@ -89,7 +102,7 @@ export class FakeLine implements Line {
 
 export interface Connected {
   readonly endpoint: Endpoint;
-  readonly credentials: Credentials;
+  readonly sender: Sender;
   readonly via: 'sse' | 'stdio';
   readonly connection: Connection;
 }
@@ -109,12 +122,23 @@ export class FakeGateway implements Gateway {
     open();
     return undefined;
   };
-  onUnread: Gateway['unread'] = (_, failure) => failure;
+  readonly unreads: Failure[] = [];
+  onAuthenticate: Gateway['authenticate'] = (_, credentials) => ({
+    ...{ principal: localPrincipal(), credentials, asOf: this },
+  });
   onEnd: (request: SessionRequest) => Promise<Failure | undefined> = async () => undefined;
   onConnect: (connected: Connected) => Promise<Line | Failure> = async () => this.line;
 
-  unread(...asked: Parameters<Gateway['unread']>): ReturnType<Gateway['unread']> {
-    return this.onUnread(...asked);
+  authenticate(...asked: Parameters<Gateway['authenticate']>): ReturnType<Gateway['authenticate']> {
+    return this.onAuthenticate(...asked);
+  }
+
+  refusal(...[, , failure]: Parameters<Gateway['refusal']>): Failure {
+    return failure;
+  }
+
+  unread(...[, failure]: Parameters<Gateway['unread']>): void {
+    this.unreads.push(failure);
   }
 
   receive(arrival: Arrival): void {
@@ -130,13 +154,8 @@ export class FakeGateway implements Gateway {
     return this.onEnd(request);
   }
 
-  connect(
-    endpoint: Endpoint,
-    credentials: Credentials,
-    via: 'sse' | 'stdio',
-    connection: Connection,
-  ): Promise<Line | Failure> {
-    const connected = { endpoint, credentials, via, connection };
+  connect(endpoint: Endpoint, sender: Sender, via: 'sse' | 'stdio', connection: Connection): Promise<Line | Failure> {
+    const connected = { endpoint, sender, via, connection };
     this.connected.push(connected);
     return this.onConnect(connected);
   }
@@ -148,8 +167,15 @@ export const limits: HttpLimits = {
   jsonDepth: 128,
   headersMs: 10_000,
   bodyMs: 30_000,
+  refusedBodyBytes: 1024,
+  refusedBodyMs: 2000,
+  bodyBytesTotal: 1024 * 1024,
+  bodyBytesPerAddress: 1024 * 1024,
+  connectionsTotal: 1000,
+  connectionsPerAddress: 1000,
   sseAfterMs: 1000,
   keepAliveMs: 15_000,
+  requestsPerConnection: 1_000,
   outboxSoftBytes: 64 * 1024,
   outboxBytes: 512 * 1024,
 };
@@ -184,10 +210,10 @@ export async function start(options: StartOptions = {}): Promise<Running> {
   const clock = new ManualClock();
   const notes = new RecordingNotes();
   const server = await startHttp({
-    listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], ...options.listen },
+    listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], trustedProxies: [], ...options.listen },
     endpoints: options.endpoints ?? [endpoint],
     gateway,
-    door: { document: () => undefined, keyHeader: () => undefined, refusal: () => undefined },
+    door: { document: () => undefined, keyHeader: () => undefined },
     limits: { ...limits, ...options.limits },
     ready: options.ready ?? (() => ({ ready: true, backends: {} })),
     notes,

@@ -31,7 +31,7 @@ describe('GET', () => {
     expect(answer.status).toBe(400);
     expect(errorIn(answer)).toEqual({ code: -32600, reason: 'unknown_event', id: undefined });
     expect(request?.endpoint).toBe(endpoint);
-    expect(request?.credentials).toMatchObject({ rawHeaders: expect.arrayContaining(['Bearer t']) });
+    expect(request?.sender.credentials).toMatchObject({ rawHeaders: expect.arrayContaining(['Bearer t']) });
     expect(request?.header('last-event-id')).toBe('e-1');
     expect(request?.header('mcp-session-id')).toBe('s');
   });

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Line } from '../../src/exchange/arrival.ts';
-import { localPrincipal } from '../../src/identity/principal.ts';
 import {
   ask,
   endpoint,
@@ -124,7 +123,7 @@ describe('messages', () => {
     running.gateway.onConnect = async () => {
       const received: unknown[] = [];
       const line = {
-        admits: () => ({ principal: localPrincipal(), credentials: 'local' }) as const,
+        refusal: () => undefined,
         receive: (message: unknown) => void received.push(message),
         close: () => undefined,
       };

@@ -75,7 +75,7 @@ describe('records', () => {
 
   test('that find no room are counted, and the count is written', async () => {
     const held = heldSink();
-    const { writer, lost } = writerFor(held.sink, 2 * JSON.stringify(record('a')).length + 10);
+    const { writer, lost } = writerFor(held.sink, 4 * JSON.stringify(record('a')).length + 10);
     for (const name of ['a', 'b', 'c', 'd']) writer.write(record(name));
     expect(lost).toEqual(['1 full', '1 full']);
     (await held.next()).take();

@@ -36,7 +36,8 @@ describe('a rate', () => {
     expect(admit(call('x'))).toBeInstanceOf(Excess);
     expect(admit(call('y'))).not.toBeInstanceOf(Excess);
     expect(admit(call('x', { principal: key('ci') }))).not.toBeInstanceOf(Excess);
-    expect(admit(call('x', { backend: 'mail' }))).toBeInstanceOf(Excess);
+    expect(admit(call('x', { endpoint: '/team/mcp' }))).toBeInstanceOf(Excess);
+    expect(admit(call('x', { backend: 'mail' }))).not.toBeInstanceOf(Excess);
   });
 
   test('does not go back in time', () => {

@@ -98,7 +98,8 @@ function partsOf(settings: PolicySettings, rule: Rule, asked: Case): Truth[] {
   if (speaksOfThings) {
     const names = named[asked.kind ?? ''] ?? (asked.kind === 'tool' && on.annotations ? ['*'] : undefined);
     if (names === undefined) parts.push(false);
-    else parts.push(asked.name === undefined ? 'unknown' : isAmong(names, asked.name, asked.kind === 'resource'));
+    else if (asked.name === undefined) parts.push('unknown');
+    else parts.push(rule.effect === 'deny' ? isMeantBy(names, asked) : isAmong(names, asked));
   }
   if (on.annotations && asked.kind === 'tool') {
     if (asked.name === undefined) parts.push('unknown');
@@ -137,11 +138,30 @@ export const spellings: Readonly<Record<string, readonly string[]>> = {
   'file:///a//b': [],
 };
 
-function isAmong(patterns: readonly string[], name: string, isAddress: boolean): Truth {
-  if (!isAddress) return patterns.some((pattern) => like(pattern, name));
+/** For a rule that allows: the name that is listed, in all of its spellings. */
+function isAmong(patterns: readonly string[], { kind, name = '' }: Case): Truth {
+  if (kind !== 'resource') return patterns.some((pattern) => like(pattern, name));
   if (patterns.includes('*')) return true;
   const truths = (spellings[name] ?? [name]).map((one) => patterns.some((pattern) => likePath(pattern, one)));
   return truths.length > 0 && new Set(truths).size === 1 ? truths[0]! : 'broken';
+}
+
+/** For a rule that denies: one of the names that the thing has anywhere, in one of its spellings, is enough. */
+function isMeantBy(patterns: readonly string[], { kind, name = '', backend }: Case): Truth {
+  if (kind !== 'resource') return namesAnywhere(kind, name, backend).some((one) => patterns.some((p) => like(p, one)));
+  if (patterns.includes('*')) return true;
+  const readings = spellings[name] ?? [name];
+  if (readings.length === 0) return 'broken';
+  return addressesAnywhere(name, backend).some((one) => patterns.some((pattern) => likePath(pattern, one)));
+}
+
+function namesAnywhere(kind: string | undefined, name: string, backend: string): readonly string[] {
+  return backend === '' || (kind !== 'tool' && kind !== 'prompt') ? [name] : [name, `${backend}__${name}`];
+}
+
+function addressesAnywhere(name: string, backend: string): readonly string[] {
+  const readings = (spellings[name] ?? [name]).flatMap((one) => [one, `${one}/`]);
+  return backend === '' ? readings : [...readings, ...readings.map((one) => `bascule:${backend}/${one}`)];
 }
 
 /** `*` ends at a slash, `**` does not. */
@@ -168,7 +188,9 @@ function like(pattern: string, text: unknown): boolean {
 }
 
 function passes(test: ArgumentTest, value: unknown): Truth {
-  if (value === undefined) return test.present === false;
+  if (value === undefined || value === null) {
+    return test.present === false || (test.equals?.includes(null) === true && Object.keys(test).length === 1);
+  }
   if (test.present === false) return false;
   const each = (one: (item: unknown) => Truth): Truth => {
     if (!Array.isArray(value)) return one(value);
@@ -180,7 +202,11 @@ function passes(test: ArgumentTest, value: unknown): Truth {
   const { equals, glob, min, max } = test;
   if (equals)
     truths.push(
-      each((item) => (typeof item === 'object' && item !== null ? 'broken' : equals.includes(item as string))),
+      each((item) => {
+        if (typeof item === 'object' && item !== null) return 'broken';
+        if (equals.includes(item as string)) return true;
+        return equals.some((one) => typeof one === typeof item) ? false : 'broken';
+      }),
     );
   if (glob)
     truths.push(each((item) => (typeof item === 'string' ? glob.some((pattern) => like(pattern, item)) : 'broken')));

@@ -11,8 +11,10 @@ import { loadConfig } from '../../src/config/load.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Leave } from '../../src/gateway/leave/leave.ts';
 import { localPrincipal } from '../../src/identity/principal.ts';
+import { CoalescedLog } from '../../src/observe/coalesced.ts';
 import { Counters } from '../../src/observe/counters.ts';
 import type { Log } from '../../src/observe/log.ts';
+import { RefusalLog } from '../../src/observe/refusals.ts';
 import { LeapClock } from '../interaction/harness/clock.ts';
 
 const quiet = () => undefined;
@@ -23,7 +25,9 @@ function scene() {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const clock = new LeapClock();
   const counters = new Counters();
-  const leaves = new Leaves({ log: silent, counters, clock, timeOfDay: Date.now, stdoutIsProtocol: false });
+  const refusals = new RefusalLog(new CoalescedLog({ log: silent, after: (ms, action) => clock.after(ms, action) }));
+  const options = { log: silent, counters, clock, timeOfDay: Date.now, stdoutIsProtocol: false, refusals };
+  const leaves = new Leaves(options);
   const pathOf = (name: string) => join(folder, name);
   const configOf = (name: string): Config => {
     const text = JSON.stringify({

@@ -20,6 +20,7 @@ import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLines } from './rows/gateway-lines.ts';
+import { gatewayLog } from './rows/gateway-log.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
 import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
@@ -48,6 +49,7 @@ export const groups = {
   gatewayFront,
   gatewayLegacy,
   gatewayLines,
+  gatewayLog,
   gatewayModern,
   gatewayBackend,
   gatewayBridge,

@@ -7,7 +7,6 @@ export interface Outline {
   readonly id?: string | undefined;
   readonly key?: string | undefined;
   readonly method?: string;
-  readonly top?: Record<string, string>;
   readonly params?: Record<string, string> | undefined;
   readonly result?: Record<string, string> | undefined;
   readonly error?: Record<string, string> | undefined;
@@ -20,7 +19,6 @@ export function outline(message: Message | Batch): Outline {
   const members = (list: readonly Member[]): Record<string, string> =>
     Object.fromEntries(list.map((member) => [member.key, textAt(bytes, member)]));
   const object = (span: ObjectSpan | undefined): Record<string, string> | undefined => span && members(span.members);
-  const top = members(message.top);
   switch (message.kind) {
     case 'request':
       return {
@@ -28,7 +26,6 @@ export function outline(message: Message | Batch): Outline {
         id: message.id.raw,
         key: message.id.key,
         method: message.method,
-        top,
         params: object(message.params),
         meta: object(message.meta),
       };
@@ -36,7 +33,6 @@ export function outline(message: Message | Batch): Outline {
       return {
         kind: 'notification',
         method: message.method,
-        top,
         params: object(message.params),
         meta: object(message.meta),
       };
@@ -45,23 +41,21 @@ export function outline(message: Message | Batch): Outline {
         kind: 'result',
         id: message.id.raw,
         key: message.id.key,
-        top,
         result: object(message.result),
         meta: object(message.meta),
       };
     case 'error':
-      return { kind: 'error', id: message.id?.raw, key: message.id?.key, top, error: object(message.error) };
+      return { kind: 'error', id: message.id?.raw, key: message.id?.key, error: object(message.error) };
   }
 }
 
 /** All objects whose members a reader noted. */
 export function noted(message: Message): ObjectSpan[] {
-  const whole = { start: 0, end: message.bytes.byteLength, members: message.top };
   const spans = [
     'params' in message ? message.params : undefined,
     'result' in message ? message.result : undefined,
     'error' in message ? message.error : undefined,
     'meta' in message ? message.meta : undefined,
   ];
-  return [whole, ...spans.filter((span) => span !== undefined)];
+  return spans.filter((span) => span !== undefined);
 }

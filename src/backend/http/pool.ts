@@ -20,8 +20,8 @@ export interface HttpPoolLimits {
   readonly streams: number;
 }
 
-/** As many as a node server serves without trouble, and far below the usual limits of open files. */
-export const HTTP_CONNECTIONS = 256;
+/** Beside calls: probes and `initialize`, which must not wait behind the calls of others. */
+export const HTTP_HANDSHAKES = 16;
 /** More would not be served within the time that clients wait. */
 export const HTTP_QUEUE = 1024;
 /** Handovers are answered at once; so few connections carry thousands of them in a second. */

@@ -10,10 +10,13 @@ import { BoundedBody } from '../http/body.ts';
 import { closedByUs } from '../http/context.ts';
 import type { BoundedPool } from '../http/pool.ts';
 import { failureOfError, failureOfStatus } from '../http/verdict.ts';
+import type { Slots, SlotWaiter, Ticket } from '../slots.ts';
 
 /** What all requests to a service share. */
 export interface RpcContext {
   readonly pool: BoundedPool;
+  /** What the service is given at once. */
+  readonly slots: Slots;
   readonly path: string;
   headers(): string[];
   readonly resultBytes: number;
@@ -34,8 +37,8 @@ const jsonType = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
 /** They are about what the gateway presented, and would send the client to look for other credentials. */
 const aboutUs: readonly number[] = [401, 407];
 
-export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandler {
-  readonly startedAt: number;
+export class RpcRequest implements RpcSending, Watched, SlotWaiter, Dispatcher.DispatchHandler {
+  startedAt: number;
   heardAt: number;
   heard = false;
   readonly asking = 0;
@@ -46,6 +49,8 @@ export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandl
   readonly #context: RpcContext;
   readonly #outgoing: RpcOutgoing;
   readonly #sink: RpcSink;
+  #ticket: Ticket | undefined;
+  #hasSlot = false;
   #settled = false;
   #isConnected = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -61,20 +66,38 @@ export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandl
     this.heardAt = this.startedAt;
   }
 
-  start(): void {
-    const { pool, path, deadlines, health, headers } = this.#context;
+  /** `holder`: the principal that it counts for where several wait. */
+  start(holder: string): void {
+    const { health, slots } = this.#context;
     const refusal = health.refusal();
     // Whoever sends has what `cancel` is called on before anything is told.
     if (refusal !== undefined) queueMicrotask(() => this.fail(refusal));
-    else {
-      deadlines.watch(this);
-      this.#isConnected = true;
-      try {
-        pool.dispatch({ method: 'POST', path, headers: headers(), body: this.#outgoing.bytes }, this);
-      } catch (cause) {
-        this.#isConnected = false;
-        queueMicrotask(() => this.fail(failureOfError(cause)));
-      }
+    else if (slots.enter()) this.#dispatch();
+    else this.#ticket = slots.wait(holder, this);
+  }
+
+  admitted(): void {
+    this.#ticket = undefined;
+    this.startedAt = this.#context.deadlines.now();
+    this.heardAt = this.startedAt;
+    this.#dispatch();
+  }
+
+  refused(failure: Failure): void {
+    this.#ticket = undefined;
+    this.fail(failure);
+  }
+
+  #dispatch(): void {
+    const { pool, path, deadlines, headers } = this.#context;
+    this.#hasSlot = true;
+    deadlines.watch(this);
+    this.#isConnected = true;
+    try {
+      pool.dispatch({ method: 'POST', path, headers: headers(), body: this.#outgoing.bytes }, this);
+    } catch (cause) {
+      this.#isConnected = false;
+      queueMicrotask(() => this.fail(failureOfError(cause)));
     }
   }
 
@@ -173,8 +196,11 @@ export class RpcRequest implements RpcSending, Watched, Dispatcher.DispatchHandl
     if (this.#settled) return false;
     this.#settled = true;
     this.#body = undefined;
-    this.#context.deadlines.forget(this);
+    const { deadlines, slots } = this.#context;
+    deadlines.forget(this);
     this.#context.over(this);
+    if (this.#ticket !== undefined) slots.withdraw(this.#ticket);
+    if (this.#hasSlot) slots.leave();
     return true;
   }
 

@@ -12,9 +12,10 @@ import { type Clock, Deadlines } from '../deadlines.ts';
 import { wayClosed } from '../http/context.ts';
 import { Handover } from '../http/handover.ts';
 import { RequestHeaders } from '../http/headers.ts';
-import { HTTP_CONNECTIONS, HTTP_QUEUE, HttpPools } from '../http/pool.ts';
+import { HTTP_QUEUE, HttpPools } from '../http/pool.ts';
 import { Keeper } from '../keeper.ts';
 import { Pace } from '../pace.ts';
+import { Slots } from '../slots.ts';
 import { type RpcContext, RpcRequest } from './request.ts';
 
 export interface ServiceOptions {
@@ -30,6 +31,7 @@ export class HttpRpcService implements RpcService {
   readonly name: string;
   readonly #pools: HttpPools;
   readonly #deadlines: Deadlines;
+  readonly #slots: Slots;
   readonly #keeper: Keeper;
   readonly #context: RpcContext;
   readonly #requests = new Set<RpcRequest>();
@@ -42,12 +44,13 @@ export class HttpRpcService implements RpcService {
     this.#pools = new HttpPools(url.origin, {
       connectMs: limits.connectMs,
       headerBytes: limits.headerBytes,
-      connections: HTTP_CONNECTIONS,
+      connections: limits.callsPerBackend,
       queue: HTTP_QUEUE,
       // Such a service has none.
       streams: 0,
     });
     this.#deadlines = new Deadlines(limits, clock);
+    this.#slots = new Slots(limits, clock);
     this.#keeper = new Keeper({
       limits,
       pace: new Pace(limits, random),
@@ -61,6 +64,7 @@ export class HttpRpcService implements RpcService {
     const headers = new RequestHeaders(() => config.headers, 'application/json');
     this.#context = {
       pool: this.#pools.calls,
+      slots: this.#slots,
       path: `${url.pathname}${url.search}`,
       headers: () => headers.post({}),
       resultBytes: limits.resultBytes,
@@ -74,10 +78,10 @@ export class HttpRpcService implements RpcService {
     return this.#down === undefined ? { state: 'ready' } : { state: 'down', failure: this.#down };
   }
 
-  send(_permit: Permit, outgoing: RpcOutgoing, sink: RpcSink): RpcSending {
+  send({ holder }: Permit, outgoing: RpcOutgoing, sink: RpcSink): RpcSending {
     const request = new RpcRequest(this.#context, outgoing, sink);
     this.#requests.add(request);
-    request.start();
+    request.start(holder);
     return request;
   }
 
@@ -86,6 +90,7 @@ export class HttpRpcService implements RpcService {
     for (const request of [...this.#requests]) request.fail(wayClosed());
     await this.#pools.close();
     this.#deadlines.close();
+    this.#slots.close();
   }
 
   async #look(clock: Clock, withinMs: number): Promise<void> {

@@ -24,7 +24,7 @@ export class StdioChannel implements Channel {
   constructor(options: StdioChannelOptions) {
     this.#child = options.child;
     this.#sink = options.sink;
-    this.#waiting = new Correlation(options.notes);
+    this.#waiting = new Correlation(options.notes, () => this.#child.rested());
     this.#child.attach({
       message: (message) => this.#onMessage(message),
       oversized: (failure) => this.#onOversized(failure),
@@ -59,6 +59,10 @@ export class StdioChannel implements Channel {
 
   async forget(): Promise<void> {
     // A process is its session: it ends with `close`.
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.#child.keepWhile(wanted);
   }
 
   close(): Promise<void> {

@@ -10,6 +10,7 @@ import { type Line, LineReader } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes } from '../channel.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
+import { findAccount } from './account.ts';
 import { endInOrder } from './ending.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
@@ -20,6 +21,8 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Name or number; absent: the gateway's own. */
+  readonly user?: string;
 }
 
 export interface ChildLimits {
@@ -93,6 +96,9 @@ export class Child {
   #resolveGone: () => void = nothing;
   #resolveEnded: (failure: Failure | undefined) => void = nothing;
   #sink: ChildSink | undefined;
+  #wanted: (() => boolean) | undefined;
+  #hasAnswered = false;
+  #onRest: (() => void) | undefined;
   #used = false;
   #lastActive: number;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
@@ -105,16 +111,20 @@ export class Child {
 
   /** Rejects with a Failure where the command cannot be started. */
   static start(options: ChildOptions): Promise<Child> {
-    const { command, args, env, cwd } = options.command;
+    const { command, args, env, cwd, user } = options.command;
     return new Promise((resolve, reject) => {
       const refuse = (cause: unknown): void =>
         reject(new Failure('backend_unavailable', { message: 'Backend process cannot be started', cause }));
       try {
+        const account = user === undefined ? undefined : findAccount(user);
+        if (user !== undefined && account === undefined) throw new Error(`this machine has no user ${user}`);
         const process_ = spawn(command, args, {
           ...ownGroup,
           stdio: ['pipe', 'pipe', 'pipe'],
-          env: childEnvironment(options.environment ?? process.env, env, process.platform),
+          env: childEnvironment(options.environment ?? process.env, env, process.platform, account),
           ...(cwd === undefined ? {} : { cwd }),
+          // Node also gives up the gateway's supplementary groups.
+          ...(account === undefined ? {} : { uid: account.uid, gid: account.gid }),
         });
         process_.once('error', refuse);
         process_.once('spawn', () => {
@@ -172,6 +182,29 @@ export class Child {
 
   get busy(): boolean {
     return this.#sink?.busy() ?? false;
+  }
+
+  /** Whether it is to go on although nothing happens. */
+  get kept(): boolean {
+    return this.#wanted?.() ?? false;
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.#wanted = wanted;
+  }
+
+  /** Whether it ever answered anything. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
+  /** Called when nobody waits for it any more. */
+  onRest(action: () => void): void {
+    this.#onRest = action;
+  }
+
+  rested(): void {
+    this.#onRest?.();
   }
 
   /** When something last went to or came from it. */
@@ -237,7 +270,10 @@ export class Child {
       this.#options.notes.noise('stdout', excerpt(line));
       return;
     }
-    for (const message of messages) this.#sink?.message(message);
+    for (const message of messages) {
+      if (message.kind === 'result' || message.kind === 'error') this.#hasAnswered = true;
+      this.#sink?.message(message);
+    }
   }
 
   /** A child that closed its output answers nobody any more, whether it ends or not. */

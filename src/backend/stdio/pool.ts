@@ -1,11 +1,15 @@
 /**
  * The processes of one stdio backend. A legacy process is its session, so each client session gets one of its own, and a
- * process that was used is never given to another. Their number, those who wait, and how long are bounded.
+ * process that was used is never given to another. Their number, those who wait, and how long are bounded; principals take
+ * turns. Where there is no room, processes that belong to no session go first (dispensable.ts).
  */
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
+import { FairQueue } from '../fair-queue.ts';
 import { leftAlone, OwnDoing } from '../health.ts';
 import { type Pace, STEADY_MS } from '../pace.ts';
+import { Crashes } from './crashes.ts';
+import { type Candidate, dispensable } from './dispensable.ts';
 
 export interface PoolLimits {
   readonly maxProcesses: number;
@@ -15,14 +19,14 @@ export interface PoolLimits {
   readonly queue: number;
   /** How long one waits for a process. */
   readonly waitMs: number;
+  /** Nothing is lost with a process that is idle, but the time to start another. */
+  readonly isStateless?: boolean;
 }
 
 /** A queue longer than this is not served within the time that anybody waits. */
 export const POOL_QUEUE = 64;
 /** Shorter than the time that clients give `initialize`, so that they hear "busy" and not nothing. */
 export const POOL_WAIT_MS = 10_000;
-/** When all processes are taken, one that nobody has used for so long makes room: its client may well be gone. */
-const SPARE_MS = 60_000;
 
 /** What the pool needs to know of a process. */
 export interface PooledChild {
@@ -31,6 +35,12 @@ export interface PooledChild {
   readonly used: boolean;
   readonly alive: boolean;
   readonly busy: boolean;
+  /** Whether it ever answered anything. */
+  readonly hasAnswered: boolean;
+  /** Somebody wants it to go on although nothing happens. */
+  readonly kept: boolean;
+  /** `action` is called whenever nobody waits for it any more. */
+  onRest(action: () => void): void;
   /** With a failure where it ended by itself. */
   readonly ended: Promise<Failure | undefined>;
   readonly gone: Promise<void>;
@@ -47,6 +57,7 @@ export interface PoolOptions<C extends PooledChild> {
 }
 
 interface Waiter<C> {
+  readonly owner: string | undefined;
   take(child: C): void;
   refuse(failure: Failure): void;
   cancelTimer(): void;
@@ -54,17 +65,24 @@ interface Waiter<C> {
 
 export class ChildPool<C extends PooledChild> {
   readonly #options: PoolOptions<C>;
-  readonly #children = new Set<C>();
+  /** With the principal whose session each is; undefined: nobody's in particular. */
+  readonly #children = new Map<C, string | undefined>();
   readonly #unused: C[] = [];
-  readonly #waiters: Waiter<C>[] = [];
+  readonly #waiters: FairQueue<Waiter<C>>;
+  readonly #crashes: Crashes;
+  /** Of those who wait for the end of a pause of their own. */
+  readonly #paused = new Set<() => void>();
   #starting = 0;
   #closed = false;
   #lastFailure: Failure | undefined;
   #cancelPump: (() => void) | undefined;
   #cancelSweep: (() => void) | undefined;
+  #cancelRest: (() => void) | undefined;
 
   constructor(options: PoolOptions<C>) {
     this.#options = options;
+    this.#waiters = new FairQueue(options.limits.queue);
+    this.#crashes = new Crashes(options.pace.leastMs);
   }
 
   /** Processes that exist or are being started; one that is being stopped still counts. */
@@ -72,28 +90,49 @@ export class ChildPool<C extends PooledChild> {
     return this.#children.size + this.#starting;
   }
 
-  /** A process that nobody has used. Give it back with `release`, or stop it. Rejects with a Failure. */
-  acquire(waitMs = this.#options.limits.waitMs): Promise<C> {
+  /**
+   * A process that nobody has used. Give it back with `release`, or stop it. Rejects with a Failure. `owner`: the principal whose
+   * session it is to be.
+   */
+  acquire(waitMs = this.#options.limits.waitMs, owner?: string): Promise<C> {
+    const pauseMs = this.#crashes.leftMs(keyOf(owner), this.#options.clock.now());
+    if (pauseMs === 0) return this.#acquire(waitMs, owner);
+    return this.#pause(pauseMs).then(() => this.#acquire(waitMs, owner));
+  }
+
+  /** Whoever made a process crash waits a moment for the next one; nobody else does. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const over = () => {
+        stopTimer();
+        this.#paused.delete(over);
+        resolve();
+      };
+      const stopTimer = this.#options.clock.after(ms, over);
+      this.#paused.add(over);
+    });
+  }
+
+  #acquire(waitMs: number, owner: string | undefined): Promise<C> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(new Failure('shutting_down'));
         return;
       }
-      const { limits, clock, pace } = this.#options;
+      const { clock, pace } = this.#options;
       if (pace.leftMs(clock.now()) > waitMs) {
         reject(this.#resting());
         return;
       }
-      if (this.#waiters.length >= limits.queue && !this.#hasRoom()) {
-        reject(new Failure('backend_busy'));
-        return;
-      }
       const waiter: Waiter<C> = {
+        owner,
         take: resolve,
         refuse: reject,
         cancelTimer: clock.after(waitMs, () => this.#giveUp(waiter)),
       };
-      this.#waiters.push(waiter);
+      const displaced = this.#waiters.push(keyOf(owner), waiter);
+      displaced?.cancelTimer();
+      displaced?.refuse(this.#busy());
       this.#pump();
     });
   }
@@ -112,22 +151,18 @@ export class ChildPool<C extends PooledChild> {
     this.#closed = true;
     this.#cancelPump?.();
     this.#cancelSweep?.();
-    for (const waiter of this.#waiters.splice(0)) {
+    this.#cancelRest?.();
+    for (const over of [...this.#paused]) over();
+    for (const waiter of this.#waiters.drain()) {
       waiter.cancelTimer();
       waiter.refuse(new Failure('shutting_down'));
     }
-    await Promise.all([...this.#children].map((child) => child.stop()));
-  }
-
-  #hasRoom(): boolean {
-    const { limits, clock, pace } = this.#options;
-    if (this.#unused.length > 0) return true;
-    return this.size < limits.maxProcesses && pace.leftMs(clock.now()) === 0;
+    await Promise.all([...this.#children.keys()].map((child) => child.stop()));
   }
 
   #pump(): void {
     const { limits, clock, pace } = this.#options;
-    while (this.#waiters.length > 0) {
+    while (this.#waiters.size > 0) {
       const unused = this.#nextUnused();
       if (unused !== undefined) {
         this.#serve(unused);
@@ -151,12 +186,24 @@ export class ChildPool<C extends PooledChild> {
     }
   }
 
-  /** Ends the process that has been idle for longest, if any has been for long enough. Who waits is served when it is gone. */
+  /** Ends one that can be done without, for each that waits. Who waits is served when it is gone. */
   #makeRoom(): void {
-    const due = this.#options.clock.now() - SPARE_MS;
-    const idle = [...this.#children].filter((child) => child.alive && !child.busy && child.lastActive <= due);
-    const [longest] = idle.sort((a, b) => a.lastActive - b.lastActive);
-    void longest?.stop(new OwnDoing({ message: 'Backend process made room for another client' }));
+    const next = this.#waiters.peek();
+    if (next === undefined) return;
+    let going = 0;
+    const candidates: Candidate<C>[] = [];
+    for (const [child, owner] of this.#children) {
+      if (!child.alive) going++;
+      else candidates.push({ child, owner });
+    }
+    if (going >= this.#waiters.size) return;
+    const { clock, limits } = this.#options;
+    const found = dispensable(candidates, next.owner, { now: clock.now(), isStateless: limits.isStateless === true });
+    if (found === undefined) return;
+    const message = 'Backend process made room for another client';
+    // Nobody's session: whatever was to be read of it can be read of another.
+    const isNobodys = this.#children.get(found) === undefined;
+    void found.stop(isNobodys ? new Failure('backend_session_lost', { message }) : new OwnDoing({ message }));
   }
 
   #nextUnused(): C | undefined {
@@ -168,8 +215,10 @@ export class ChildPool<C extends PooledChild> {
 
   #serve(child: C): void {
     const waiter = this.#waiters.shift();
-    waiter?.cancelTimer();
-    waiter?.take(child);
+    if (waiter === undefined) return;
+    this.#children.set(child, waiter.owner);
+    waiter.cancelTimer();
+    waiter.take(child);
   }
 
   async #start(waiter: Waiter<C>): Promise<void> {
@@ -178,7 +227,7 @@ export class ChildPool<C extends PooledChild> {
     try {
       const child = await this.#options.start();
       this.#starting--;
-      this.#adopt(child);
+      this.#adopt(child, waiter.owner);
       if (this.#closed) {
         await child.stop();
         waiter.refuse(new Failure('shutting_down'));
@@ -195,16 +244,28 @@ export class ChildPool<C extends PooledChild> {
     }
   }
 
-  #adopt(child: C): void {
-    this.#children.add(child);
+  #adopt(child: C, owner: string | undefined): void {
+    this.#children.set(child, owner);
+    child.onRest(() => {
+      const { pace } = this.#options;
+      if (child.hasAnswered && pace.isDoubtful) pace.worked();
+      if (this.#waiters.size === 0) return;
+      // What it rests from may go on at once: the next page of a list.
+      this.#cancelRest ??= this.#options.clock.after(0, () => {
+        this.#cancelRest = undefined;
+        this.#pump();
+      });
+    });
     this.#sweepLater();
     void child.ended.then((exit) => {
       // Who was told to stop did not fail, however soon that was.
       if (exit === undefined) return;
-      // One that ends soon did not work: it is not started again at once.
+      // One that answered worked, and what ended it is its caller's doing. Else, one that ends soon did not work: it is not
+      // started again at once.
       const { clock, pace } = this.#options;
-      if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
-      else pace.worked(child.startedAt);
+      if (child.hasAnswered) this.#crashes.add(keyOf(owner), clock.now());
+      else if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
+      else pace.worked();
     });
     void child.gone.then(() => {
       this.#children.delete(child);
@@ -218,12 +279,14 @@ export class ChildPool<C extends PooledChild> {
   }
 
   #giveUp(waiter: Waiter<C>): void {
-    const at = this.#waiters.indexOf(waiter);
-    if (at === -1) return;
-    this.#waiters.splice(at, 1);
+    if (!this.#waiters.remove(keyOf(waiter.owner), waiter)) return;
     const { clock, pace } = this.#options;
     const resting = pace.leftMs(clock.now()) > 0;
-    waiter.refuse(resting ? this.#resting() : new Failure('backend_busy'));
+    waiter.refuse(resting ? this.#resting() : this.#busy());
+  }
+
+  #busy(): Failure {
+    return new Failure('backend_busy');
   }
 
   /** The command failed a moment ago and is left alone. */
@@ -236,7 +299,7 @@ export class ChildPool<C extends PooledChild> {
     if (this.#closed || this.#cancelSweep !== undefined || this.#children.size === 0) return;
     const { clock, limits } = this.#options;
     let oldest = Number.POSITIVE_INFINITY;
-    for (const child of this.#children) oldest = Math.min(oldest, child.lastActive);
+    for (const child of this.#children.keys()) oldest = Math.min(oldest, child.lastActive);
     // One that is due and busy is looked at again a whole period later.
     const left = oldest + limits.idleMs - clock.now();
     this.#cancelSweep = clock.after(left > 0 ? left : limits.idleMs, () => {
@@ -248,11 +311,16 @@ export class ChildPool<C extends PooledChild> {
   #sweep(): void {
     const { clock, limits } = this.#options;
     const due = clock.now() - limits.idleMs;
-    for (const child of this.#children) {
-      if (child.alive && !child.busy && child.lastActive <= due) {
+    for (const child of this.#children.keys()) {
+      if (child.alive && !child.busy && !child.kept && child.lastActive <= due) {
         void child.stop(new OwnDoing({ message: 'Backend process was idle and was ended' }));
       }
     }
     this.#sweepLater();
   }
+}
+
+/** What belongs to no session waits in a queue of its own. */
+function keyOf(owner: string | undefined): string {
+  return owner ?? '';
 }

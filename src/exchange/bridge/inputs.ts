@@ -59,10 +59,12 @@ export function questionOf(key: string, { row, message: { bytes, params } }: Ask
 }
 
 export function inputRequired(questions: readonly Question[], state: string): Raw {
-  const requests = questions.flatMap(({ key, method, params }) => {
-    const head = `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)}`;
-    return params === undefined ? [`${head}}`] : [`${head},"params":`, params, '}'];
-  });
+  // `roots/list` needs no parameters; there are clients that cannot read a question without them.
+  const requests = questions.flatMap(({ key, method, params = '{}' }) => [
+    `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":`,
+    params,
+    '}',
+  ]);
   const [first = '', ...rest] = requests;
   const members = [typeof first === 'string' ? first.slice(1) : first, ...rest];
   return concat([

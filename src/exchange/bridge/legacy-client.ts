@@ -3,7 +3,7 @@
  * becomes a JSON-RPC request on the exchange's own stream, and the exchange waits.
  */
 import { Failure } from '../../errors.ts';
-import { concat, notificationBytes, type Raw } from '../../wire/compose.ts';
+import { concat, forwarded, notificationBytes, type Raw } from '../../wire/compose.ts';
 import type { ErrorResponse, Notification, ResultResponse } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import type { Era, Revision } from '../../wire/revisions.ts';
@@ -61,7 +61,7 @@ export class LegacyDrive implements CallSink {
   notify(notification: Notification): void {
     if (notification.method === 'notifications/progress') this.#exchange.sendProgress(notification);
     else if (this.#session.hears(notification)) {
-      this.#exchange.send(notification.bytes, urgencyOf(notification));
+      this.#exchange.send(forwarded(notification), urgencyOf(notification));
     }
   }
 
@@ -122,7 +122,7 @@ export class LegacyDrive implements CallSink {
     }
     const result = resultFor(this.#session.client.revision, this.#request.row, message, vocabulary);
     if (result === undefined) this.#exchange.respond(message);
-    else this.#exchange.respondTranslated(message, result);
+    else this.#exchange.respondResult(result);
   }
 
   /** The backend's questions, one by one, then the same request again with the answers and the exact state. */

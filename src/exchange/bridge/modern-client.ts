@@ -7,7 +7,7 @@
 import { Failure } from '../../errors.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { missingFor } from '../../wire/capabilities.ts';
-import { spliceMessage } from '../../wire/compose.ts';
+import { forwarded, spliceMessage } from '../../wire/compose.ts';
 import type { ErrorResponse, Notification, ResultResponse } from '../../wire/message.ts';
 import { methodRow } from '../../wire/methods.ts';
 import type { Era } from '../../wire/revisions.ts';
@@ -240,14 +240,15 @@ export class ModernDrive implements CallSink {
     else if (notification.method === 'notifications/progress') exchange.sendProgress(notification);
     else if (notification.method === 'notifications/message') this.#sendLog(exchange, notification);
     // What nobody here knows is the backend's own affair. All the others are told to who subscribed to them.
-    else if (methodRow(notification.method) === undefined) exchange.send(notification.bytes, urgencyOf(notification));
+    else if (methodRow(notification.method) === undefined)
+      exchange.send(forwarded(notification), urgencyOf(notification));
     else this.#context.count('exchange.foreign_notification');
   }
 
   /** Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging */
   #sendLog(exchange: Exchange, notification: Notification): void {
     const { logLevel } = this.#latest;
-    if (logLevel !== undefined && isWanted(notification, logLevel)) exchange.send(notification.bytes, 'log');
+    if (logLevel !== undefined && isWanted(notification, logLevel)) exchange.send(forwarded(notification), 'log');
   }
 
   /**
@@ -306,7 +307,7 @@ export class ModernDrive implements CallSink {
   }
 
   #translate(exchange: Exchange, message: ResultResponse): void {
-    exchange.respondTranslated(message, modernResult(message, this.#request.row, this.#parties.serverInfo));
+    exchange.respondResult(modernResult(message, this.#request.row, this.#parties.serverInfo));
   }
 }
 

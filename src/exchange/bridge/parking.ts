@@ -7,9 +7,9 @@ import type { Principal } from '../../identity/principal.ts';
 import type { Lease, Seal } from '../../store/ports.ts';
 import type { Request } from '../../wire/message.ts';
 import { membersAt } from '../../wire/skim.ts';
-import { member, valueAt } from '../../wire/values.ts';
+import { member } from '../../wire/values.ts';
 import type { Clock } from '../clock.ts';
-import { canonical } from './canonical.ts';
+import { canonicalMembers } from './canonical-request.ts';
 import type { ModernDrive } from './modern-client.ts';
 
 export interface ParkingLimits {
@@ -205,8 +205,7 @@ function ownContext(claim: Claim): string {
 
 /** Principal, address, method and parameters: a state that comes with any other of them does not open. */
 function context({ principal, endpoint, request }: Claim): string {
-  const params =
-    request.params === undefined ? {} : (valueAt(request.bytes, request.params) as Record<string, unknown>);
-  const fixed = Object.fromEntries(Object.entries(params).filter(([key]) => !variable.has(key)));
-  return JSON.stringify(['bascule/parked', principal.key, endpoint, request.method, canonical(fixed)]);
+  const { bytes, params, method } = request;
+  const fixed = params === undefined ? '{}' : canonicalMembers(bytes, params, variable);
+  return JSON.stringify(['bascule/parked', principal.key, endpoint, method, fixed]);
 }

@@ -7,9 +7,8 @@
  */
 import { Failure } from '../../errors.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
+import { rpcAsked } from '../../exchange/asked.ts';
 import type { RpcArrival, RpcGate, RpcOutgoing } from '../../exchange/rpc.ts';
-import type { Asked } from '../../identity/door.ts';
-import type { Principal } from '../../identity/principal.ts';
 import type { Batch } from '../../wire/message.ts';
 import { type RpcMessage, readRpcBatch } from '../../wire/rpc.ts';
 import type { Leave } from '../leave/leave.ts';
@@ -34,22 +33,34 @@ export class RpcFront implements RpcGate {
   }
 
   receive(arrival: RpcArrival): void {
-    const { credentials, message, reply } = arrival;
-    const { door, inForce } = this.#rooms;
+    const { sender, message, reply } = arrival;
     const { path } = arrival.endpoint;
-    const asOf = inForce.now;
+    const asOf = this.#rooms.inForce.now;
+    // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
+    if (sender.asOf !== asOf) {
+      void this.#again(arrival);
+      return;
+    }
     // The arrival's own is of the config under which its headers came.
     const endpoint = asOf.endpoints.get(path);
     if (endpoint?.protocol !== 'json-rpc') {
       refuseAll(reply, new Failure('path_not_found'), message.kind === 'batch', idsOf(unreadOf(message)));
       return;
     }
-    const turn: RpcTurn = { endpoint, leave: asOf.leave, credentials, message, reply };
-    const who = door.identify(path, credentials, () => askedOf(message));
-    // Another config came meanwhile: it is asked from the beginning, so that one of them decides everything.
-    if (who instanceof Promise)
-      void who.then((found) => (inForce.now === asOf ? this.#enter(turn, found) : this.receive(arrival)));
-    else this.#enter(turn, who);
+    this.#enter({ endpoint, leave: asOf.leave, sender, message, reply });
+  }
+
+  async #again(arrival: RpcArrival): Promise<void> {
+    const { message, reply, endpoint } = arrival;
+    const { credentials } = arrival.sender;
+    const { door, inForce } = this.#rooms;
+    const asOf = inForce.now;
+    const principal = await door.identify(endpoint.path, credentials);
+    if (!(principal instanceof Failure)) this.receive({ ...arrival, sender: { principal, credentials, asOf } });
+    else {
+      const told = door.told(endpoint.path, principal, credentials, rpcAsked(message));
+      refuseAll(reply, told, message.kind === 'batch', idsOf(unreadOf(message)));
+    }
   }
 
   /** No new work is taken. */
@@ -61,16 +72,15 @@ export class RpcFront implements RpcGate {
     for (const relay of [...this.#relays]) relay.abort(failure);
   }
 
-  #enter(turn: RpcTurn, who: Principal | Failure): void {
-    const { endpoint, leave, message, reply } = turn;
+  #enter(turn: RpcTurn): void {
+    const { endpoint, leave, message, reply, sender } = turn;
     let messages = unreadOf(message);
     try {
-      if (who instanceof Failure) throw who;
       if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
-      this.#pass(turn, who, messages);
+      this.#pass(turn, messages);
     } catch (error) {
       const failure = this.#rooms.fault(error);
-      if (!(who instanceof Failure)) leave.refused({ principal: who, endpoint }, failure);
+      leave.refused({ principal: sender.principal, endpoint }, failure);
       refuseAll(reply, failure, message.kind === 'batch', idsOf(messages));
     }
   }
@@ -88,12 +98,9 @@ export class RpcFront implements RpcGate {
     }
   }
 
-  #pass(
-    { endpoint, leave, credentials, message, reply }: RpcTurn,
-    principal: Principal,
-    given: readonly RpcMessage[],
-  ): void {
+  #pass({ endpoint, leave, sender, message, reply }: RpcTurn, given: readonly RpcMessage[]): void {
     const { door, services, work, fault } = this.#rooms;
+    const { principal, credentials } = sender;
     // An answer helps to finish what is in hand.
     if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
@@ -128,12 +135,6 @@ export class RpcFront implements RpcGate {
 /** As far as it is known before the members of a batch are read. */
 function unreadOf(message: RpcMessage | Batch): readonly RpcMessage[] {
   return message.kind === 'batch' ? [] : [message];
-}
-
-function askedOf(message: RpcMessage | Batch): Asked {
-  if (message.kind === 'batch' || message.kind === 'answer') return { kind: 'other' };
-  const operation = { method: message.method };
-  return { kind: message.kind === 'request' ? 'request' : 'other', operation };
 }
 
 function idsOf(messages: readonly RpcMessage[]): readonly string[] {

@@ -14,7 +14,7 @@ import type { MethodRow } from '../../wire/methods.ts';
 import { member, stringAt } from '../../wire/values.ts';
 import type { InForce } from '../in-force.ts';
 import type { Leave, Onlooker } from './leave.ts';
-import { withoutHidden } from './listed.ts';
+import { ownUri, withoutHidden } from './listed.ts';
 
 export interface Guarded extends Onlooker {
   /** That allowed the call: what is shown of its answer is decided by the same rules. */
@@ -96,7 +96,8 @@ export function hears(to: Now, notification: Notification): boolean {
   if (!leave.isShaping || notification.method !== 'notifications/resources/updated') return true;
   const span = member(notification.params, 'uri');
   const uri = span && stringAt(notification.bytes, span);
-  return uri !== undefined && leave.shows(to, backend, { kind: 'resource', name: uri });
+  if (uri === undefined) return false;
+  return leave.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(to.endpoint, backend, uri) });
 }
 
 function settled(outcome: Outcome, to: Guarded): Outcome {

@@ -4,7 +4,7 @@
  * belongs to one generation of the config, and never changes.
  */
 
-import type { Failure } from '../../errors.ts';
+import { Failure } from '../../errors.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
 import type { Ask } from '../../exchange/call.ts';
 import type { Principal } from '../../identity/principal.ts';
@@ -18,7 +18,8 @@ import { Excess, type Rates } from '../../policy/rates.ts';
 import { Denial, type Ruling } from '../../policy/ruling.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { valueAt } from '../../wire/values.ts';
-import type { Records, Unasked } from './records.ts';
+import { PartsTrail } from './parts.ts';
+import type { DecisionTrail, EarlyRefusal, Records, Unasked } from './records.ts';
 import { Denied, denied, limited } from './refusals.ts';
 import type { UnmatchedNames } from './unmatched.ts';
 import { type Grant, questionOf, type Wish } from './wish.ts';
@@ -36,6 +37,8 @@ export interface LeaveParts {
   readonly profiles: ReadonlyMap<string, BackendProfile>;
   /** Absent: no rule names anything. */
   readonly unmatched?: UnmatchedNames | undefined;
+  /** For the log. */
+  readonly onDenied?: ((wish: Wish, failure: Failure) => void) | undefined;
 }
 
 /** Whom something is shown to, and where. */
@@ -64,25 +67,29 @@ export class Leave {
     return { permit: decide({ principal, row, endpoint: endpoint.path, backend }), leave: this };
   }
 
-  /** Throws a Failure where it is a no. */
-  ask(wish: Wish): Grant {
+  /** Throws a Failure where it is a no. `records`: of the parts of one request, where it is decided part by part. */
+  ask(wish: Wish, records: DecisionTrail | undefined = this.#parts.records): Grant {
     const { thing, endpoint } = wish;
     if (this.isFree(endpoint)) return this.free(wish, wish.backend);
-    const { policy, rates, records } = this.#parts;
+    const { policy, rates } = this.#parts;
     if (thing?.kind === 'tool' && thing.name !== undefined) {
       const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
       if (hard !== undefined)
-        throw this.#refused(wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
+        throw this.#refused(records, wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
     const question = questionOf(wish);
     const verdict = decide(question, policy);
     if (verdict instanceof Denial) {
-      records?.denied(wish, verdict.ruling, verdict.reason);
+      this.#refused(records, wish, verdict.ruling, verdict.failure);
       throw denied(verdict, wish);
     }
     const ruling = verdict.ruling ?? this.#unruled();
     const admission = rates?.admit(question);
-    if (admission instanceof Excess) throw this.#refused(wish, ruling, limited(admission));
+    if (admission instanceof Excess) throw this.#refused(records, wish, ruling, limited(admission));
+    if (records?.reserve() === false) {
+      admission?.release();
+      throw this.#refused(records, wish, ruling, new Denied('audit_unavailable'));
+    }
     const recorded = records?.allowed(wish, ruling);
     if (admission === undefined && recorded === undefined) return { permit: verdict, leave: this };
     return {
@@ -95,11 +102,22 @@ export class Leave {
     };
   }
 
+  /** For a request that is decided part by part, and is one record all the same. */
+  recordParts(): PartsTrail | undefined {
+    const { records } = this.#parts;
+    return records && new PartsTrail(records);
+  }
+
   /** For what was refused already, by the profile, before anybody asked here: it is in the trail like every denial. */
   refused(unasked: Unasked, failure: Failure): void {
     if (!(failure instanceof Denied) && isForm(failure)) {
       this.#parts.records?.refused(unasked, this.#parts.generation, failure.reason);
     }
+  }
+
+  /** For what was refused before policy was asked: credentials, and names that no backend has. */
+  recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
+    this.#parts.records?.early({ ...refusal, generation: this.#parts.generation });
   }
 
   /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
@@ -129,13 +147,14 @@ export class Leave {
     const hard =
       (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
       (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
-    if (hard !== undefined) return this.#refused(wish, this.#unruled(), hard);
+    if (hard !== undefined) return this.#refused(records, wish, this.#unruled(), hard);
     const verdict = decide(questionOf(wish), policy);
     if (verdict instanceof Denial) {
-      records?.denied(wish, verdict.ruling, verdict.reason);
-      return verdict.failure;
+      return this.#refused(records, wish, verdict.ruling, verdict.failure);
     }
-    records?.allowed(wish, verdict.ruling ?? this.#unruled())({ outcome: 'asked' });
+    const ruling = verdict.ruling ?? this.#unruled();
+    if (records?.reserve() === false) return this.#refused(records, wish, ruling, new Failure('audit_unavailable'));
+    records?.allowed(wish, ruling)({ outcome: 'asked' });
     return undefined;
   }
 
@@ -171,7 +190,7 @@ export class Leave {
   shows(
     { principal, endpoint }: Onlooker,
     backend: string,
-    thing: { readonly kind: Thing['kind']; readonly name: string },
+    thing: Thing & { readonly name: string },
     annotations?: () => unknown,
   ): boolean {
     if (thing.kind === 'tool' && !isNameAdmitted(endpoint.profile, thing.name)) return false;
@@ -194,8 +213,9 @@ export class Leave {
     return { generation: this.#parts.generation, rules: [] };
   }
 
-  #refused<F extends Failure>(wish: Wish, ruling: Ruling, failure: F): F {
-    this.#parts.records?.denied(wish, ruling, failure.reason);
+  #refused<F extends Failure>(records: DecisionTrail | undefined, wish: Wish, ruling: Ruling, failure: F): F {
+    records?.denied(wish, ruling, failure.reason);
+    this.#parts.onDenied?.(wish, failure);
     return failure;
   }
 }

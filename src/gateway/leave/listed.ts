@@ -1,4 +1,6 @@
 /** A list of one backend as somebody may see it: entries that are hidden are taken out, all others stay byte for byte. */
+import { readDistinguished } from '../../catalog/uris.ts';
+import type { Endpoint } from '../../exchange/arrival.ts';
 import { elementsAt } from '../../wire/array.ts';
 import { concat, type Edit, spliceMessage } from '../../wire/compose.ts';
 import type { ResultResponse, Span } from '../../wire/message.ts';
@@ -6,6 +8,7 @@ import type { MethodRow } from '../../wire/methods.ts';
 import type { Era } from '../../wire/revisions.ts';
 import { skimMessage } from '../../wire/skim.ts';
 import { isObject, member, slice, valueAt } from '../../wire/values.ts';
+import { isMerged } from '../targets.ts';
 import type { Leave, Onlooker } from './leave.ts';
 
 /** What a list holds, and what its entries are asked for by. */
@@ -15,6 +18,11 @@ export const listed = {
   resources: { kind: 'resource', key: 'uri' },
   resourceTemplates: { kind: 'template', key: 'uriTemplate' },
 } as const;
+
+/** What a backend calls the resource that clients of the endpoint know by this address. */
+export function ownUri(endpoint: Endpoint, backend: string, uri: string): string {
+  return (isMerged(endpoint) ? readDistinguished(uri, [backend])?.uri : undefined) ?? uri;
+}
 
 interface To extends Onlooker {
   readonly leave: Leave;

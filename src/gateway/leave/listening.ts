@@ -4,6 +4,7 @@
  */
 import { Failure } from '../../errors.ts';
 import { filterOf, listKinds, readFilter } from '../../exchange/bridge/subscriptions.ts';
+import type { Ending } from '../../exchange/exchange.ts';
 import type { Permit } from '../../policy/permit.ts';
 import type { Thing } from '../../policy/question.ts';
 import { spliceMessage } from '../../wire/compose.ts';
@@ -14,6 +15,7 @@ import { member } from '../../wire/values.ts';
 import type { Reader } from '../list-reading.ts';
 import { isMerged, type Targets } from '../targets.ts';
 import type { Wanted } from './clearance.ts';
+import type { PartsTrail } from './parts.ts';
 import { Denied } from './refusals.ts';
 import type { Grant } from './wish.ts';
 
@@ -33,20 +35,21 @@ export async function clearListen(knowing: Knowing, wanted: Wanted, reader: () =
   try {
     return await decideParts(knowing, wanted, reader, grants);
   } catch (error) {
-    // What was allowed before is not done after all.
-    grants.over({ outcome: 'cancelled', ...(error instanceof Failure && { reason: error.reason }) });
+    grants.abandon(error);
     throw error;
   }
 }
 
-/** What was allowed of one request, part by part; all of it is over at once. */
+/** What was allowed of one request, part by part; all of it is over at once, and is one record. */
 class Grants {
   readonly #wanted: Wanted;
+  readonly #parts: PartsTrail | undefined;
   readonly #grants: Grant[] = [];
   denial: Denied | undefined;
 
   constructor(wanted: Wanted) {
     this.#wanted = wanted;
+    this.#parts = wanted.leave.recordParts();
   }
 
   get first(): Grant | undefined {
@@ -55,7 +58,7 @@ class Grants {
 
   ask(row: MethodRow, backend: string, thing?: Thing): boolean {
     try {
-      this.#grants.push(this.#wanted.leave.ask({ ...this.#wanted, row, backend, thing }));
+      this.#grants.push(this.#wanted.leave.ask({ ...this.#wanted, row, backend, thing }, this.#parts));
       return true;
     } catch (error) {
       if (!(error instanceof Denied)) throw error;
@@ -64,9 +67,18 @@ class Grants {
     }
   }
 
-  readonly over: NonNullable<Grant['over']> = (ending) => {
+  readonly over: NonNullable<Grant['over']> = (ending) => this.#end('allow', ending);
+
+  /** What was allowed before is not done after all. */
+  abandon(error: unknown): void {
+    const reason = error instanceof Failure ? { reason: error.reason } : {};
+    this.#end(error instanceof Denied ? 'deny' : 'allow', { outcome: 'cancelled', ...reason });
+  }
+
+  #end(decision: 'allow' | 'deny', ending: Ending): void {
     for (const grant of this.#grants.splice(0)) grant.over?.(ending);
-  };
+    this.#parts?.end(this.#wanted, decision, ending);
+  }
 }
 
 async function decideParts(
@@ -95,7 +107,7 @@ async function decideParts(
   // It asks for nothing, or for nothing that anybody has: that it may ask at all is decided and recorded like everything.
   if (grants.first === undefined && grants.denial === undefined) grants.ask(wanted.row, backend);
   const { denial, first } = grants;
-  if (denial !== undefined && (first === undefined || denial.reason === 'rate_limited')) throw denial;
+  if (denial !== undefined && (first === undefined || isForAll(denial))) throw denial;
   if (first === undefined) throw new Failure('internal_error', { cause: new Error('neither allowed nor denied') });
   const { permit } = first;
   const { over } = grants;
@@ -104,6 +116,11 @@ async function decideParts(
   delete left.resourceSubscriptions;
   if (uris.length > 0) left.resourceSubscriptions = uris;
   return { permit, leave, message: withFilter(message, left), over };
+}
+
+/** What is refused for another reason than what it names: the rest of the request would be refused as well. */
+function isForAll({ reason }: Denied): boolean {
+  return reason === 'rate_limited' || reason === 'audit_unavailable';
 }
 
 async function located(targets: Targets, { endpoint }: Wanted, uri: string, reader: Reader) {

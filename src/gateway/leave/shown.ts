@@ -5,7 +5,7 @@ import type { Principal } from '../../identity/principal.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { isObject, valueAt } from '../../wire/values.ts';
 import type { Leave } from './leave.ts';
-import { listed } from './listed.ts';
+import { listed, ownUri } from './listed.ts';
 
 export interface Shown {
   /** Equal for those to whom the same is shown. */
@@ -28,12 +28,13 @@ export function shownTo(leave: Leave, endpoint: Endpoint, row: MethodRow, princi
   return {
     audience,
     knows: (backend) => extents.get(backend) !== 'none',
-    knowsOf: (backend, name) => extents.get(backend) !== 'none' && leave.shows(to, backend, { kind, name }),
+    knowsOf: (backend, name) =>
+      extents.get(backend) !== 'none' && leave.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
     places: ({ places }) =>
-      places.filter(({ backend, clientName, bytes }) => {
+      places.filter(({ backend, name, clientName, bytes }) => {
         const extent = extents.get(backend);
         if (extent !== 'some') return extent === 'all';
-        return leave.shows(to, backend, { kind, name: clientName }, () => {
+        return leave.shows(to, backend, { kind, name: clientName, own: name }, () => {
           const entry = valueAt(bytes, { start: 0, end: bytes.byteLength });
           return isObject(entry) ? entry.annotations : undefined;
         });

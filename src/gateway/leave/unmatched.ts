@@ -9,6 +9,7 @@ import type { Warn } from '../../exchange/bridge/drive.ts';
 import { NameSet } from '../../policy/names.ts';
 import { type NamedList as List, missingName, outrightNames } from '../../policy/review.ts';
 import type { PolicySettings, Rule } from '../../policy/rules.ts';
+import { encodePlainly } from '../../policy/spellings.ts';
 import { isMerged } from '../targets.ts';
 
 /** A name of which it is not settled yet whether there is such a thing. */
@@ -17,8 +18,15 @@ interface Sought {
   readonly name: string;
   /** As its author wrote it. */
   readonly written: string;
+  /** A rule that denies holds for every name of a thing, one that allows for the listed name. */
+  readonly isDenied: boolean;
   /** Endpoints whose list may have it still. */
   readonly unread: Set<string>;
+}
+
+interface Names {
+  readonly listed: ReadonlySet<string>;
+  readonly others: readonly string[];
 }
 
 export class UnmatchedNames {
@@ -37,10 +45,12 @@ export class UnmatchedNames {
   /** A list of all backends behind the endpoint, as it is before anything of it is hidden. */
   read(endpoint: Endpoint, list: string | undefined, { places }: View): void {
     if (!isList(list) || this.#sought[list].length === 0) return;
-    this.#look([endpoint], list, new Set(places.map(({ clientName }) => clientName)), true);
+    const others = places.flatMap((place) => [place.name, encodePlainly(place)]);
+    this.#look([endpoint], list, { listed: new Set(places.map(({ clientName }) => clientName)), others }, true);
     for (const backend of endpoint.backends) {
-      const names = new Set(places.filter((place) => place.backend === backend).map(({ name }) => name));
-      this.#look(this.#aloneAt(backend), list, names, true);
+      const own = places.filter((place) => place.backend === backend);
+      const listed = new Set(own.map(({ name }) => name));
+      this.#look(this.#aloneAt(backend), list, { listed, others: own.map(encodePlainly) }, true);
     }
   }
 
@@ -51,7 +61,9 @@ export class UnmatchedNames {
 
   /** A page of a backend's list. What is on none up to the last is nowhere: clients walk through them from the first. */
   readPage(backend: string, list: string, names: readonly string[], isLast: boolean): void {
-    if (isList(list)) this.#look(this.#aloneAt(backend), list, new Set(names), isLast);
+    if (!isList(list)) return;
+    const others = names.map((name) => encodePlainly({ backend, name }));
+    this.#look(this.#aloneAt(backend), list, { listed: new Set(names), others }, isLast);
   }
 
   /** Where a backend is alone, its things have their own names. */
@@ -59,13 +71,14 @@ export class UnmatchedNames {
     return this.#endpoints.filter((endpoint) => !isMerged(endpoint) && endpoint.backends[0] === backend);
   }
 
-  #look(endpoints: readonly Endpoint[], list: List, names: ReadonlySet<string>, isWhole: boolean): void {
+  #look(endpoints: readonly Endpoint[], list: List, { listed, others }: Names, isWhole: boolean): void {
     if (endpoints.length === 0) return;
+    const every = new Set([...listed, ...others]);
     this.#sought[list] = this.#sought[list].filter((sought) => {
-      const { rule, name, written, unread } = sought;
+      const { rule, name, written, isDenied, unread } = sought;
       const concerned = endpoints.filter(({ path }) => unread.has(path));
       if (concerned.length === 0) return true;
-      if (names.has(name)) return false;
+      if ((isDenied ? every : listed).has(name)) return false;
       if (!isWhole) return true;
       for (const { path } of concerned) unread.delete(path);
       if (unread.size > 0) return true;
@@ -84,7 +97,8 @@ function soughtIn({ rules }: PolicySettings, list: List, paths: readonly string[
     const names = outrightNames(rule, list);
     if (names.length === 0) return [];
     const reach = reachOf(rule, paths);
-    return names.map(({ written, name }) => ({ rule: rule.id, written, name, unread: new Set(reach) }));
+    const isDenied = rule.effect === 'deny';
+    return names.map(({ written, name }) => ({ rule: rule.id, written, name, isDenied, unread: new Set(reach) }));
   });
 }
 

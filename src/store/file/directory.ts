@@ -1,11 +1,12 @@
 /** The place of everything that outlives the process. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
 
 /** Made for this user alone. One that stands already keeps the rights that somebody gave it; the files are closed all the same. */
 export function prepareDirectory(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    make(dir);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new StoreError(
@@ -13,5 +14,18 @@ export function prepareDirectory(dir: string): void {
       `${dir} cannot be made (${code}): name a directory that this user may write`,
       error,
     );
+  }
+}
+
+/** Node's own recursive form never returns where the file system answers ENOENT inside an existing directory, as /proc does. */
+function make(dir: string): void {
+  if (existsSync(dir)) return;
+  const parent = dirname(dir);
+  if (parent !== dir) make(parent);
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it in the meantime.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

@@ -7,6 +7,7 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { StoreError } from '../errors.ts';
+import { fullDisk } from './full-disk.ts';
 import { foreign } from './header.ts';
 
 /** LMDB opens the file through memory: this much address space, no more of the disk than is used. */
@@ -150,8 +151,7 @@ function named(path: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && 'code' in error ? Number(error.code) : Number.NaN;
   if (DAMAGE.has(code)) return foreign(path, error);
-  if (NO_ROOM.has(code) || isScarce(path))
-    return new StoreError('full', `there is no room left for ${path}: free some space on its disk`, error);
+  if (NO_ROOM.has(code) || isScarce(path)) return fullDisk(path, error);
   const why = error instanceof Error ? error.message : 'unknown';
   return new StoreError('unusable', `${path} cannot be read or written: ${why}`, error);
 }

@@ -8,8 +8,10 @@ import { prepareDirectory } from './directory.ts';
 import { FileEngine } from './engine.ts';
 import { examine } from './examine.ts';
 import { lookAtFile } from './header.ts';
+
 import { enter } from './presence.ts';
 import { FileRecords, type FileRecordsLimits } from './records.ts';
+import { makeRoom } from './room.ts';
 
 export interface FileStoreOptions {
   readonly dir: string;
@@ -34,6 +36,7 @@ export async function openFileStore({ dir, now, warn, limits }: FileStoreOptions
   try {
     const { wasShort } = lookAtFile(path);
     tighten(path);
+    makeRoom(path);
     if (wasShort || presence.lost.length > 0) await examine(path);
     presence.forget();
     const records = new FileRecords(await FileEngine.open(path, presence.leave), now, limits);

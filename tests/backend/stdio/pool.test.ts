@@ -20,6 +20,8 @@ class FakeChild implements PooledChild {
   used = false;
   alive = true;
   busy = false;
+  kept = false;
+  hasAnswered = false;
   stoppedWith: Failure | undefined;
   #resolveEnded: (failure: Failure | undefined) => void = () => undefined;
   #resolveGone: () => void = () => undefined;
@@ -34,6 +36,13 @@ class FakeChild implements PooledChild {
     this.startedAt = now;
     this.lastActive = now;
   }
+
+  onRest(action: () => void): void {
+    this.rest = action;
+  }
+
+  /** Nobody waits for it any more. */
+  rest: () => void = () => undefined;
 
   stop(failure?: Failure): Promise<void> {
     this.stoppedWith = failure;

@@ -18,6 +18,7 @@ export const limits = {
   totalMs: 600_000,
   probeMs: 5_000,
   probeAgeMs: 600_000,
+  legacyHalfMs: 30_000,
   asksPerSession: 3,
   downAfter: 3,
   restartMaxMs: 30_000,

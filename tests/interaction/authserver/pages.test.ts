@@ -173,6 +173,23 @@ describe('signing in', verifies('gateway:authserver:sign-in'), () => {
     expect((await browser.submit(consent, { action: 'allow' })).status).toBe(0);
   });
 
+  it(
+    'leaves a log line for wrong passwords and one for the lockout, without name or password',
+    verifies('gateway:log:refusals'),
+    async () => {
+      const { signIn, setting } = await atLogin();
+      for (let at = 0; at < 5; at += 1) await signIn('ada', `guess ${at}`);
+      await signIn();
+      const told = setting.gateway.log.filter(({ text }) => text.startsWith('sign-in refused'));
+      expect(told.map(({ text }) => text)).toEqual([
+        expect.stringContaining('wrong name or password'),
+        expect.stringContaining('too many wrong passwords'),
+      ]);
+      expect(told[0]).toMatchObject({ level: 'warn', facts: { address: '127.0.0.1' } });
+      expect(JSON.stringify(told)).not.toMatch(/guess|ada/);
+    },
+  );
+
   it('is over when the user is removed', async () => {
     const { browser, url, signIn, setting } = await atLogin({ redirect_uris: ['https://app.example/callback'] });
     await browser.submit(await signIn(), { action: 'allow' });

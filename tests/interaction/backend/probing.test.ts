@@ -1,20 +1,24 @@
 /** How the gateway finds out of which era a backend is, seen from both sides. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { call, echo, refusal, result, text } from '../harness/behind.ts';
-import { send, until } from '../harness/client.ts';
+import { call, echo, refusal, request, result, text } from '../harness/behind.ts';
+import { type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
-import { startGateway } from '../harness/gateway.ts';
+import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { agreed, discovered, legacyBackend, modernBackend, type Script, type Turn } from '../harness/http-backend.ts';
-import { legacyProcess, modernProcess, type StdioTurn } from '../harness/stdio-backend.ts';
-import { leftAlone, startBeforeProcess, unavailable } from './setup.ts';
+import { legacyProcess, modernProcess, type StdioScript, type StdioTurn } from '../harness/stdio-backend.ts';
+import { answered, leftAlone, startBeforeProcess, unavailable } from './setup.ts';
 
 const kinds = (received: readonly { message: { method?: string } | undefined; http: string }[]) =>
   received.map(({ message, http }) => message?.method ?? http);
 
 const discover = (id: number) => modern({ id, method: 'server/discover' });
 const params = { name: 'work', arguments: {} };
+const endpoints = [
+  { name: 'the endpoint of the backend', at: (gateway: TestGateway) => gateway.url('b') },
+  { name: '/mcp', at: (gateway: TestGateway) => gateway.url() },
+];
 
 describe('what a backend is', verifies('gateway:backend:probe-cached'), () => {
   it('is found out once, however many ask at once and afterwards', async () => {
@@ -134,6 +138,70 @@ describe('a stdio backend that is silent', verifies('gateway:backend:probe-silen
     clock.leap(20_000);
     const client = await connecting;
     expect((await client.post(call(1))).json()).toEqual(result(1, text('done')));
+  });
+});
+
+describe('a stdio backend that server/discover breaks', verifies('gateway:backend:probe-fresh-process'), () => {
+  /** Servers on the Python SDK 1.3 to 1.6: silent after what they do not know, and gone with the next line. */
+  const broken = (script: StdioScript) =>
+    legacyProcess({
+      'server/discover': () => undefined,
+      initialize: (turn) => {
+        const isBroken = turn.process.received.some(({ method }) => method === 'server/discover');
+        if (isBroken) turn.process.exit(1);
+        else turn.result(agreed(turn.message));
+      },
+      ...script,
+    });
+  const limits = { probeMs: 50, restartMinMs: 1 };
+  const sampling = { messages: [], maxTokens: 1 };
+  const sampled = { role: 'assistant', content: { type: 'text', text: 'yes' }, model: 'm' };
+  const calls = new Map<StdioTurn['process'], Json>();
+  const asking: StdioScript = {
+    'tools/call': (turn) => {
+      calls.set(turn.process, turn.message.id);
+      turn.process.say(request('ask', 'sampling/createMessage', sampling));
+    },
+    response: (turn) => turn.process.say(result(calls.get(turn.process), text(turn.message.result.content.text))),
+  };
+
+  it.each(endpoints)(
+    'is initialized in a fresh process at $name: a legacy client calls it and is asked',
+    async ({ at }) => {
+      const backend = await broken(asking);
+      const gateway = await startBeforeProcess(backend, { limits });
+      const client = await connectLegacy(at(gateway), { capabilities: { sampling: {} } });
+      const stream = await client.stream(call(1));
+      const ask = await stream.message(({ method }) => method === 'sampling/createMessage');
+      await client.post(result(ask.id, sampled));
+      expect(await stream.message(({ id, method }) => id === 1 && method === undefined)).toEqual(
+        result(1, text('yes')),
+      );
+    },
+  );
+
+  it.each(endpoints)(
+    'is initialized in a fresh process at $name: a modern client calls it and is asked',
+    async ({ at }) => {
+      const backend = await broken(asking);
+      const gateway = await startBeforeProcess(backend, { limits });
+      const capabilities = { sampling: {} };
+      const first = answered(await send(at(gateway), modern({ id: 1, method: 'tools/call', params, capabilities })));
+      const { inputRequests, requestState } = first.result;
+      const [key = ''] = Object.keys(inputRequests);
+      expect(inputRequests[key]).toMatchObject({ method: 'sampling/createMessage' });
+      const answers = { ...params, inputResponses: { [key]: sampled }, requestState };
+      const retried = await send(at(gateway), modern({ id: 2, method: 'tools/call', params: answers, capabilities }));
+      expect(answered(retried)).toMatchObject(result(2, text('yes')));
+    },
+  );
+
+  it('is down, with its own failure, where the fresh process ends too', async () => {
+    const backend = await broken({ initialize: (turn) => turn.process.exit(3) });
+    const gateway = await startBeforeProcess(backend, { limits });
+    const answer = await send(gateway.url('b'), { body: initialize() });
+    expect(answer.json()).toMatchObject({ id: 'init', error: { data: { reason: 'backend_unavailable' } } });
+    expect(backend.of('initialize')).toHaveLength(2);
   });
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { call } from '../harness/behind.ts';
+import { call, request } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, eras, type LegacyClient, modern } from '../harness/eras.ts';
@@ -13,6 +13,7 @@ import {
   type Manner,
   modernProcess,
   type StdioBackend,
+  type StdioTurn,
 } from '../harness/stdio-backend.ts';
 import { startBeforeProcess } from './setup.ts';
 
@@ -34,18 +35,33 @@ async function start(manners: readonly Manner[]): Promise<Started> {
   const clock = new LeapClock();
   const backend = await legacyProcess({ 'tools/call': (turn) => turn.process.exit(1) }, { manners });
   const gateway = await startBeforeProcess(backend, { limits: { childStopMs }, ports: { clock } });
-  // Before the gateway closes, which would wait for those that stay.
-  onTestFinished(() => {
+  // Those that stay are told to go, and no time is waited for that nobody makes pass.
+  onTestFinished(async () => {
     for (const one of backend.processes) one.exit(0);
+    let closed = false;
+    void gateway.close().then(() => {
+      closed = true;
+    });
+    await until(() => {
+      clock.leap(childStopMs);
+      return closed;
+    }, 'the gateway is closed');
   });
   const client = await connectLegacy(gateway.url('b'));
-  const { process } = await backend.arrival('notifications/initialized');
+  // The first was started by the probe, and serves lists.
+  const { process } = await own(client, backend, 2);
   return { backend, gateway, clock, client, process };
 }
 
+/** A session has a process from the first request that is not a list. */
+async function own(client: LegacyClient, backend: StdioBackend, nth: number): Promise<StdioTurn> {
+  await client.post(request('first', 'prompts/get', { name: 'p' }));
+  return backend.arrival('notifications/initialized', nth);
+}
+
 /** Time enough for a process to start and to answer: what was to happen at once has happened. */
-async function aWhile({ gateway }: Started): Promise<void> {
-  await connectLegacy(gateway.url('b'));
+async function aWhile({ gateway, backend }: Started): Promise<void> {
+  await own(await connectLegacy(gateway.url('b')), backend, 3);
 }
 
 describe('a process that ends when its stdin closes', () => {

@@ -3,11 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { call, expectRefused, refusal, result, sessionNotFound, text } from '../harness/behind.ts';
-import { send, until } from '../harness/client.ts';
+import { type Answer, type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
-import { connectLegacy, initialize, modern } from '../harness/eras.ts';
+import { bearer, keyRing } from '../harness/credentials.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
 import { type BackendProcess, legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
-import { answered, busy, ended, leftAlone, startBeforeProcess } from './setup.ts';
+import { answered, busy, ended, startBeforeProcess } from './setup.ts';
 
 const params = { name: 'work', arguments: {} };
 const byProcess = {
@@ -15,9 +17,9 @@ const byProcess = {
     turn.result(text(String(turn.process.pid))),
 };
 
-/** The process that serves a client: that of the probe is another one. */
+/** The nth process (from 1) that was started for a call: that of the probe serves lists. */
 async function serving(backend: StdioBackend, nth: number): Promise<BackendProcess> {
-  return (await backend.arrival('notifications/initialized', nth)).process;
+  return (await backend.arrival('notifications/initialized', nth + 1)).process;
 }
 
 async function gone(process: BackendProcess): Promise<void> {
@@ -34,12 +36,13 @@ describe('a legacy process', () => {
       const clients = [await connectLegacy(gateway.url('b')), await connectLegacy(gateway.url('b'))];
       const pids = new Set<string>();
       for (const [at, client] of clients.entries()) {
+        await client.post(call(0));
         const own = String((await serving(backend, at + 1)).pid);
         pids.add(own);
         for (const n of [1, 2, 3]) expect((await client.post(call(n))).json()).toEqual(result(n, text(own)));
       }
       expect(pids.size).toBe(2);
-      // One more found out what the backend is, and was not given to anybody.
+      // One more found out what the backend is, and serves lists.
       expect(backend.processes).toHaveLength(3);
       // One ends, and takes nothing of the other along.
       await clients[0]?.end();
@@ -68,42 +71,58 @@ describe('a legacy process', () => {
     },
   );
 
-  it('that dies again and again is left alone for longer each time', verifies('gateway:backend:restart'), async () => {
-    const clock = new LeapClock();
-    const backend = await legacyProcess({ 'tools/call': (turn) => turn.process.exit(1) });
-    const limits = { restartMinMs: 4_000, restartMaxMs: 60_000 };
-    const gateway = await startBeforeProcess(backend, { limits, ports: { clock } });
-    const url = gateway.url('b');
-    const die = async (client: Promise<Awaited<ReturnType<typeof connectLegacy>>>) => {
-      expect(answered(await (await client).post(call(1)))).toEqual(refusal({ ...ended, id: 1 }));
-    };
-    await die(connectLegacy(url));
-    // The pauses are at most 4, 8, 16 and 32 seconds, and at least half of that. Who comes in a short one waits.
-    for (const pause of [4_000, 8_000]) {
-      const { length } = backend.processes;
-      const waiting = connectLegacy(url);
-      clock.leap(pause);
-      await die(waiting);
-      expect(backend.processes).toHaveLength(length + 1);
-    }
-    clock.leap(16_000);
-    await die(connectLegacy(url));
-    // Nobody waits for longer than ten.
-    const { length } = backend.processes;
-    expect((await send(url, { body: initialize() })).json()).toEqual(
-      refusal({ ...leftAlone, message: ended.message, id: 'init' }),
-    );
-    expect(backend.processes).toHaveLength(length);
-    clock.leap(32_000);
-    await connectLegacy(url);
-    expect(backend.processes.length).toBeGreaterThan(length);
-  });
+  it(
+    'that a caller makes crash again and again costs that caller the shortest pause, and others nothing',
+    verifies('gateway:backend:restart', 'gateway:backend:crash-is-the-callers'),
+    async () => {
+      const clock = new LeapClock();
+      const backend = await legacyProcess({
+        'tools/call': (turn) => (turn.message.params.arguments.die ? turn.process.exit(1) : turn.result(text('alive'))),
+      });
+      const ring = keyRing();
+      const [alice, bob] = [bearer(ring.make('alice')), bearer(ring.make('bob'))];
+      const { command, args } = backend;
+      const gateway = await startGateway(
+        {
+          backends: { b: { command, args } },
+          identity: { keys: { file: ring.path } },
+          limits: { restartMinMs: 4_000, restartMaxMs: 60_000 },
+        },
+        { clock },
+      );
+      const url = gateway.url('b');
+      /** Whoever is in a pause waits; it is never longer than the shortest one. */
+      const passing = async (answer: Promise<Answer>): Promise<Json> => {
+        let came: Answer | undefined;
+        void answer.then((given) => {
+          came = given;
+        });
+        const began = clock.now();
+        await until(() => {
+          if (came === undefined && clock.now() - began < 4_000) clock.leap(500);
+          return came !== undefined;
+        }, 'it is answered after the shortest pause');
+        return answered(came as Answer);
+      };
+      for (let n = 0; n < 6; n++) {
+        const client = await connectLegacy(url, {}, alice);
+        expect(await passing(client.post(call(n, { die: true })))).toEqual(refusal({ ...ended, id: n }));
+        const { length } = backend.processes;
+        const other = await connectLegacy(url, {}, bob);
+        expect(answered(await other.post(call(n)))).toEqual(result(n, text('alive')));
+        expect(backend.processes).toHaveLength(length + 1);
+        await other.end();
+      }
+      expect((await passing((await connectLegacy(url, {}, alice)).post(call(9)))).result).toEqual(text('alive'));
+    },
+  );
 
   it('that nobody uses is ended after its time', verifies('gateway:backend:pool-idle'), async () => {
     const clock = new LeapClock();
     const backend = await legacyProcess(byProcess);
     const gateway = await startBeforeProcess(backend, { backend: { idleMs: 60_000 }, ports: { clock } });
     const client = await connectLegacy(gateway.url('b'));
+    expect((await client.post(call(0))).status).toBe(200);
     const process = await serving(backend, 1);
     clock.leap(59_000);
     expect((await client.post(call(1))).status).toBe(200);
@@ -138,14 +157,15 @@ describe('a pool of processes that is full', verifies('gateway:backend:pool-busy
   it('lets a client wait until another one is done', async () => {
     const backend = await legacyProcess(byProcess);
     const gateway = await startBeforeProcess(backend, { backend: limit });
-    const first = await connectLegacy(gateway.url('b'));
-    const second = connectLegacy(gateway.url('b'));
+    const [first, second] = [await connectLegacy(gateway.url('b')), await connectLegacy(gateway.url('b'))];
+    expect((await first.post(call(0))).status).toBe(200);
     const taken = await serving(backend, 1);
     expect((await first.post(call(1))).json()).toEqual(result(1, text(String(taken.pid))));
+    const waiting = second.post(call(2));
     expect(backend.of('initialize')).toHaveLength(2);
     await first.end();
     const { pid } = await serving(backend, 2);
-    expect((await (await second).post(call(2))).json()).toEqual(result(2, text(String(pid))));
+    expect(answered(await waiting)).toEqual(result(2, text(String(pid))));
     expect(isRunning(taken.pid)).toBe(false);
   });
 
@@ -155,20 +175,22 @@ describe('a pool of processes that is full', verifies('gateway:backend:pool-busy
     const gateway = await startBeforeProcess(backend, { backend: limit, ports: { clock } });
     const url = gateway.url('b');
     const first = await connectLegacy(url);
+    await first.post(call(0));
+    const clients = await Promise.all(Array.from({ length: queue + 1 }, () => connectLegacy(url)));
     let settled = 0;
-    const waiting = Array.from({ length: queue + 1 }, async () => {
-      const answer = await send(url, { body: initialize() });
+    const waiting = clients.map(async (client) => {
+      const answer = await client.post(call(1));
       settled += 1;
       return answer;
     });
-    expect((await Promise.race(waiting)).json()).toEqual(refusal({ ...busy, id: 'init' }));
+    expect(answered(await Promise.race(waiting))).toEqual(refusal({ ...busy, id: 1 }));
     expect(settled).toBe(1);
     // The one who has it is served meanwhile.
     expect((await first.post(call(1))).status).toBe(200);
     clock.leap(10_000);
     for (const answer of await Promise.all(waiting)) {
       expect(answer.status).toBe(200);
-      expect(answer.json()).toEqual(refusal({ ...busy, id: 'init' }));
+      expect(answered(answer)).toEqual(refusal({ ...busy, id: 1 }));
     }
     expect(backend.of('initialize')).toHaveLength(2);
     expect((await first.post(call(2))).status).toBe(200);
@@ -189,7 +211,8 @@ describe('a modern process', () => {
       const client = await connectLegacy(url);
       expect((await client.post(call(n))).json()).toEqual(result(n, text(String(backend.processes[0]?.pid))));
     }
-    expect(backend.processes).toHaveLength(1);
+    // The second one was asked whether it speaks the legacy era, too.
+    expect(backend.processes.map(({ received }) => received[0].method)).toEqual(['server/discover', 'initialize']);
   });
 
   it(
@@ -216,7 +239,7 @@ describe('a modern process', () => {
       // The session of a legacy client is not bound to the process, and goes on.
       expect((await client.post(call(4))).json()).toEqual(result(4, text('alive')));
       expect(backend.of('tools/call')).toHaveLength(4);
-      expect(backend.processes).toHaveLength(2);
+      expect(new Set(backend.of('tools/call').map(({ process }) => process.pid)).size).toBe(2);
     },
   );
 });

@@ -47,7 +47,7 @@ describe.each(eras)('a %s process', (era) => {
       const { gateway, client } = await start({
         'tools/call': (turn) => {
           turn.process.say(result(999, text('stray')));
-          turn.process.say(result(String(turn.message.id), text('stray')));
+          turn.process.say(result(`${turn.message.id}x`, text('stray')));
           turn.process.say({ jsonrpc: '2.0', error: { code: -32700, message: 'stray' } });
           turn.result(done);
           turn.result(text('again'));

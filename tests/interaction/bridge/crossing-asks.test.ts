@@ -61,7 +61,7 @@ describe('a modern client of a legacy backend', () => {
     const { result: round } = await first;
     expect(round.inputRequests).toEqual({
       'ask-1': { method: 'sampling/createMessage', params: sampling },
-      'ask-2': { method: 'roots/list' },
+      'ask-2': { method: 'roots/list', params: {} },
     });
     const sampled = { role: 'assistant', content: { type: 'text', text: 'x' }, model: 'm' };
     const roots = { roots: [{ uri: 'file:///x' }] };

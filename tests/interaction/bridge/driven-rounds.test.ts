@@ -118,7 +118,9 @@ describe('a legacy client of a modern backend', () => {
       const { url } = await behindModern({
         ...noTools,
         'tools/call': (turn) =>
-          turn.json(`{"jsonrpc":"2.0","id":${turn.message.id},"result":{"resultType":${type},"content":[]}}`),
+          turn.json(
+            `{"jsonrpc":"2.0","id":${JSON.stringify(turn.message.id)},"result":{"resultType":${type},"content":[]}}`,
+          ),
       });
       const client = await connectLegacy(url);
       expect((await client.post(call(1))).json().error).toMatchObject({

@@ -113,7 +113,7 @@ describe('a state', verifies('gateway:bridge:state-sealed'), () => {
   it('opens for the same request in another spelling, with other words about itself', async () => {
     const { url } = await behindAsking();
     const { state } = await park(url);
-    const spelled = `{"arguments":{"deep":{"b":"\\u0078","a":[1,2]},"n":1.0},"name":"greet","inputResponses":${JSON.stringify(accept('Ada'))},"requestState":${JSON.stringify(state)},"_meta":"@"}`;
+    const spelled = `{"arguments":{"deep":{"b":"\\u0078","a":[1,2]},"n":1},"name":"greet","inputResponses":${JSON.stringify(accept('Ada'))},"requestState":${JSON.stringify(state)},"_meta":"@"}`;
     const { headers, body } = modern({
       id: 2,
       method: 'tools/call',
@@ -124,6 +124,29 @@ describe('a state', verifies('gateway:bridge:state-sealed'), () => {
     const { _meta } = (body as Json).params;
     const text = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${spelled.replace('"@"', JSON.stringify(_meta))}}`;
     greeted(await send(url, { headers: headers ?? {}, body: text }));
+  });
+
+  it.each([
+    { first: '9007199254740993', next: '9007199254740992' },
+    { first: '1e400', next: 'null' },
+    { first: '1', next: '1.0' },
+    { first: '-0', next: '0' },
+  ])('is bound to the spelling of numbers: $first is not $next', async ({ first, next }) => {
+    const { url, backend } = await behindAsking();
+    const post = (number: string, more = {}) => {
+      const { headers, body } = modern({
+        id: 2,
+        method: 'tools/call',
+        params: { name: 'greet', arguments: { n: '@' }, ...more },
+        capabilities,
+      });
+      return send(url, { headers: headers ?? {}, body: JSON.stringify(body).replace('"@"', number) });
+    };
+    const { requestState } = (await post(first)).json().result;
+    const round = { requestState, inputResponses: accept('Ada') };
+    expect((await post(next, round)).json()).toEqual(refused);
+    greeted(await post(first, round));
+    expect(backend.of('tools/call')).toHaveLength(1);
   });
 
   it('is refused at another address', async () => {

@@ -23,7 +23,7 @@ const answering = (result: string) =>
   Object.fromEntries(
     requests.map(({ method }) => [
       method,
-      (turn: Turn) => turn.json(`{"jsonrpc":"2.0","result":${result},"id":${turn.message.id}}`),
+      (turn: Turn) => turn.json(`{"jsonrpc":"2.0","result":${result},"id":${JSON.stringify(turn.message.id)}}`),
     ]),
   );
 

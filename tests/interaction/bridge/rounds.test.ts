@@ -21,7 +21,7 @@ const rounds = (results: readonly string[]) => {
   return {
     'tools/call': (turn: Turn) => {
       const result = results[round++] ?? JSON.stringify({ resultType: 'complete', ...text('done') });
-      turn.json(`{"jsonrpc":"2.0","id":${turn.message.id},"result":${result}}`);
+      turn.json(`{"jsonrpc":"2.0","id":${JSON.stringify(turn.message.id)},"result":${result}}`);
     },
   };
 };

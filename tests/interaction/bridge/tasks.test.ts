@@ -42,6 +42,22 @@ describe.each(sides)('tasks of a $era backend', ({ era, behind }) => {
     expect(offered.filter((declared) => Object.keys(declared).length > 0)).toEqual([clientWithout, clientWithout]);
   });
 
+  it(
+    'are not asked of it: a call is an ordinary one without its `task`',
+    verifies('gateway:tasks:stripped'),
+    async () => {
+      const { url, backend } = await behind(echo, { backend: { capabilities: withTasks } });
+      const params = { name: 't', task: { ttl: 60_000 }, arguments: { task: 1 } };
+      const client = await connectLegacy(url, { capabilities: clientTasks });
+      const older = await client.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      const newer = await send(url, modern({ method: 'tools/call', params, capabilities: clientTasks }));
+      for (const answer of [older, newer]) expect(answer.json().result.content[0].text).toBe('{"task":1}');
+      const received = backend.of('tools/call').map(({ message }) => Object.keys(message.params).sort());
+      expect(received).toHaveLength(2);
+      for (const members of received) expect(members.filter((key) => key !== '_meta')).toEqual(['arguments', 'name']);
+    },
+  );
+
   for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']) {
     it(`are refused to a legacy client by name: ${method}`, verifies('gateway:tasks:refused'), async () => {
       const { url, backend } = await behind(echo, { backend: { capabilities: withTasks } });

@@ -1,7 +1,7 @@
 /** Completion of arguments: an official client and server of one era, with the gateway between them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { send } from '../harness/client.ts';
+import { type Json, send } from '../harness/client.ts';
 import { connectLegacy, eras, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend } from '../harness/http-backend.ts';
@@ -85,6 +85,46 @@ describe.each(eras)('completion, %s', (era) => {
     });
   });
 });
+
+/** https://modelcontextprotocol.io/specification/2024-11-05/server/utilities/completion: it is declared nowhere. */
+describe(
+  'a backend of 2024-11-05, which has no capability for it',
+  verifies('completion:undeclared-2024-11-05'),
+  () => {
+    /** Under the name by which the endpoint lists the prompt. */
+    const complete = ({ result }: Json) => ({
+      ref: { type: 'ref/prompt', name: result.prompts[0].name },
+      argument: { name: 'tone', value: '' },
+    });
+    const completion = { values: ['kind'] };
+    const start = async () => {
+      const backend = await legacyBackend(
+        {
+          'completion/complete': (turn) => turn.result({ completion }),
+          'prompts/list': (turn) => turn.result({ prompts: [{ name: 'review' }] }),
+        },
+        { capabilities: { prompts: {} }, revision: '2024-11-05' },
+      );
+      const other = await legacyBackend({}, { capabilities: {} });
+      return startGateway({ backends: { b: { url: backend.url }, other: { url: other.url } } });
+    };
+
+    it.each(['b', undefined])('is asked for a legacy client (endpoint of %s)', async (at) => {
+      const gateway = await start();
+      const client = await connectLegacy(gateway.url(at));
+      const params = complete((await client.post({ jsonrpc: '2.0', id: 4, method: 'prompts/list' })).json());
+      const answer = await client.post({ jsonrpc: '2.0', id: 5, method: 'completion/complete', params });
+      expect(answer.json()).toEqual({ jsonrpc: '2.0', id: 5, result: { completion } });
+    });
+
+    it.each(['b', undefined])('is asked for a modern client (endpoint of %s)', async (at) => {
+      const gateway = await start();
+      const params = complete((await send(gateway.url(at), modern({ method: 'prompts/list' }))).json());
+      const answer = await send(gateway.url(at), modern({ id: 5, method: 'completion/complete', params }));
+      expect(answer.json()).toMatchObject({ id: 5, result: { completion } });
+    });
+  },
+);
 
 describe('a backend that cannot complete', verifies('completion:complete:not-supported'), () => {
   const params = { ref: prompt, argument: { name: 'tone', value: '' } };

@@ -21,8 +21,13 @@ export function modernHeaders(method: string, name?: string): Headers {
   return {
     'mcp-protocol-version': modernRevision,
     'mcp-method': method,
-    ...(name === undefined ? {} : { 'mcp-name': name }),
+    ...(name === undefined ? {} : { 'mcp-name': inHeader(name) }),
   };
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#value-encoding */
+function inHeader(name: string): string {
+  return /^[!-~](?:[ -~]*[!-~])?$/.test(name) ? name : `=?base64?${Buffer.from(name).toString('base64')}?=`;
 }
 
 export interface ModernRequest {

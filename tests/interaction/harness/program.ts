@@ -15,6 +15,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** For node itself. */
   readonly flags?: readonly string[];
+  /** False: stderr is a pipe that is not read until `readStderr`. */
+  readonly readsStderr?: boolean;
 }
 
 export interface Exit {
@@ -29,14 +31,12 @@ export class Program {
   #stderr = '';
   #exit: Exit | undefined;
 
-  constructor(child: ChildProcessWithoutNullStreams) {
+  constructor(child: ChildProcessWithoutNullStreams, readsStderr = true) {
     this.#child = child;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout += text;
     });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr += text;
-    });
+    if (readsStderr) this.readStderr();
     child.stdin.on('error', () => undefined);
     this.exited = new Promise((resolve) => {
       child.on('close', (code, signal) => {
@@ -75,6 +75,13 @@ export class Program {
     this.#child.stdin.end();
   }
 
+  /** Reads what is written on stderr from now on, and what waits in the pipe. */
+  readStderr(): void {
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text;
+    });
+  }
+
   /** Nobody reads its stderr from now on: it gets EPIPE for what it writes there. */
   async stopReadingStderr(): Promise<void> {
     const { stderr } = this.#child;
@@ -102,7 +109,8 @@ export class Program {
   }
 }
 
-export function start(args: readonly string[], { files = {}, env = {}, flags = [] }: ProgramOptions = {}): Program {
+export function start(args: readonly string[], options: ProgramOptions = {}): Program {
+  const { files = {}, env = {}, flags = [], readsStderr } = options;
   const cwd = mkdtempSync(join(tmpdir(), 'bascule-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   // Nothing of the machine's own, so that a test sees the same everywhere.
@@ -112,7 +120,7 @@ export function start(args: readonly string[], { files = {}, env = {}, flags = [
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
   });
-  const program = new Program(child);
+  const program = new Program(child, readsStderr);
   onTestFinished(async () => {
     if (program.running) child.kill('SIGKILL');
     await program.exited;

@@ -121,7 +121,7 @@ export interface StdioBackend {
 export function modernProcess(script: StdioScript = {}, options: StdioOptions = {}): Promise<StdioBackend> {
   return forThisTest(options, (turn) => {
     const { method, id } = turn.message;
-    const scripted = script[method];
+    const scripted = script[method ?? 'response'];
     if (scripted !== undefined) scripted(turn);
     else if (method === 'server/discover') turn.result(discovered(options));
     else if (id !== undefined) turn.error(-32601, 'Method not found');

@@ -25,6 +25,8 @@ export interface House {
   readonly ring: KeyRing;
   /** Keys that were there from the beginning. */
   readonly keys: { readonly good: string; readonly poor: string; readonly expired: string };
+  /** What the gateway was started with. */
+  readonly config: ConfigValue;
   readonly gateway: TestGateway;
   readonly legacy: ScriptedBackend;
   readonly modern: ScriptedBackend;
@@ -53,20 +55,19 @@ export async function launchHouse(options: HouseOptions = {}): Promise<House> {
     keys: { file: ring.path, header: 'x-access-key' },
     issuers: [{ issuer: issuer.url }],
   };
-  const gateway = await launchGateway(
-    {
-      backends: { legacy: { url: legacy.url }, modern: { url: modern.url } },
-      identity,
-      listen: { allowedOrigins: ['https://page.example'] },
-      ...(endpoints && { endpoints }),
-      ...(limits && { limits }),
-    },
-    ports,
-  );
+  const config: ConfigValue = {
+    backends: { legacy: { url: legacy.url }, modern: { url: modern.url } },
+    identity,
+    listen: { allowedOrigins: ['https://page.example'] },
+    ...(endpoints && { endpoints }),
+    ...(limits && { limits }),
+  };
+  const gateway = await launchGateway(config, ports);
   return {
     issuer,
     ring,
     keys,
+    config,
     gateway,
     legacy,
     modern,

@@ -1,5 +1,6 @@
 /** A JSON-RPC endpoint asks who is calling as every other does, and needs the same scopes of a notification as of a request. */
 import { describe, expect, it } from 'vitest';
+import { head, RawClient } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
 import { keyRing } from '../harness/credentials.ts';
@@ -46,6 +47,17 @@ describe('without credentials', () => {
       expect(shop.service.bytes).toBe(0);
     },
   );
+});
+
+describe('without credentials, a body of 4 MiB', () => {
+  it('is answered before it is sent', verifies('gateway:identity:headers-first'), async () => {
+    const { shop } = await guarded();
+    const { port, pathname } = new URL(shop.url);
+    const client = new RawClient(Number(port));
+    client.send(head('POST', pathname, { 'Content-Type': 'application/json', 'Content-Length': 4 * 1024 * 1024 }));
+    expect(await client.until('"credentials_missing"')).toMatch(/^HTTP\/1\.1 401 /);
+    expect(shop.service.bytes).toBe(0);
+  });
 });
 
 describe('with credentials', () => {

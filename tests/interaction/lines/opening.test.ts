@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { serveStdio } from '../../../src/ingress/stdio.ts';
 import { revisions } from '../../../src/wire/revisions.ts';
+import { RecordingNotes } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, until } from '../harness/client.ts';
 import { initialize } from '../harness/eras.ts';
@@ -29,7 +30,7 @@ function line(gateway: TestGateway) {
     rest = lines.pop() ?? '';
     answers.push(...lines.map((text) => JSON.parse(text)));
   });
-  const notes = { dropped: () => undefined, cutOff: () => undefined, fault: () => undefined };
+  const notes = new RecordingNotes();
   const served = serveStdio({ input, output, gateway: gateway.assembled.gateway, endpoint, limits, notes });
   return {
     say: (...messages: object[]) => input.write(messages.map((message) => `${JSON.stringify(message)}\n`).join('')),

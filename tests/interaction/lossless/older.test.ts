@@ -69,7 +69,7 @@ describe.each(sides)(
   ({ behind }) => {
     it.each(cases)('keeps its spelling around what was left out: $name', async ({ revision, method, from, to }) => {
       const { url } = await behind(
-        { [method]: (turn) => turn.json(`{"jsonrpc":"2.0","result":${from},"id":${turn.message.id}}`) },
+        { [method]: (turn) => turn.json(`{"jsonrpc":"2.0","result":${from},"id":${JSON.stringify(turn.message.id)}}`) },
         { endpoint: { profile: { revisions: ['2024-11-05', '2025-03-26', '2025-06-18'] } } },
       );
       const client = await connectLegacy(url, { revision });
@@ -93,7 +93,7 @@ describe('a schema that a legacy client must get in an object', verifies('gatewa
     ];
     const { url } = await behindModern({
       'tools/list': (turn) =>
-        turn.json(`{"jsonrpc":"2.0","result":{"tools":[${tools.join(',')}]},"id":${turn.message.id}}`),
+        turn.json(`{"jsonrpc":"2.0","result":{"tools":[${tools.join(',')}]},"id":${JSON.stringify(turn.message.id)}}`),
     });
     const client = await connectLegacy(url);
     const answer = await client.post(request(1, 'tools/list'));

@@ -19,8 +19,6 @@ export interface Exchange {
   readonly params?: string;
   /** Members of `_meta` that are the client's own, raw. */
   readonly meta?: string;
-  /** Members of the message beside those of JSON-RPC, raw. */
-  readonly beside?: string;
   /** Members of `result`, raw. */
   readonly result?: string;
   /** What the backend says before the result, as raw messages. */
@@ -35,11 +33,11 @@ export interface Passed {
 
 /** A tool call from end to end. The answer is a stream where the backend has more to say than the result. */
 export async function pass(client: Era, backend: Era, exchange: Exchange): Promise<Passed> {
-  const { params = '', meta = '', beside = '', result = '"content":[]', says } = exchange;
+  const { params = '', meta = '', result = '"content":[]', says } = exchange;
   const start = backend === 'legacy' ? legacyBackend : modernBackend;
   const behind = await start({
     'tools/call': (turn) => {
-      const answer = `{"jsonrpc":"2.0"${beside},"result":{${result}${backend === 'modern' ? ',"resultType":"complete"' : ''}},"id":${turn.message.id}}`;
+      const answer = `{"jsonrpc":"2.0","result":{${result}${backend === 'modern' ? ',"resultType":"complete"' : ''}},"id":${JSON.stringify(turn.message.id)}}`;
       if (says === undefined) turn.json(answer);
       else {
         turn.stream();
@@ -52,10 +50,10 @@ export async function pass(client: Era, backend: Era, exchange: Exchange): Promi
   const url = gateway.url('b');
   const answer =
     client === 'legacy'
-      ? await (await connectLegacy(url)).post(request(params, meta === '' ? '' : `"_meta":{${meta}}`, beside))
+      ? await (await connectLegacy(url)).post(request(params, meta === '' ? '' : `"_meta":{${meta}}`))
       : await send(url, {
           headers: modernHeaders('tools/call', 't'),
-          body: request(params, `"_meta":{${[...(meta === '' ? [] : [meta]), envelope].join(',')}}`, beside),
+          body: request(params, `"_meta":{${[...(meta === '' ? [] : [meta]), envelope].join(',')}}`),
         });
   expect(answer.status).toBe(200);
   const [received] = behind.of('tools/call');
@@ -64,7 +62,7 @@ export async function pass(client: Era, backend: Era, exchange: Exchange): Promi
 
 const envelope = JSON.stringify(modernMeta()).slice(1, -1);
 
-function request(params: string, meta: string, beside: string): string {
+function request(params: string, meta: string): string {
   const members = ['"name":"t"', params, meta].filter((part) => part !== '').join(',');
-  return `{"jsonrpc":"2.0","id":7,"method":"tools/call"${beside},"params":{${members}}}`;
+  return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{${members}}}`;
 }

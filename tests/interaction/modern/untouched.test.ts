@@ -27,7 +27,7 @@ describe('a question of a modern backend', verifies('gateway:modern:input-requir
         [method]: (turn) => {
           const result =
             turn.message.params.inputResponses === undefined ? asking : '{"resultType":"complete","x":1.0}';
-          turn.json(`{"jsonrpc":"2.0","result":${result},"id":${turn.message.id}}`);
+          turn.json(`{"jsonrpc":"2.0","result":${result},"id":${JSON.stringify(turn.message.id)}}`);
         },
       });
       const config = { backends: { b: { url: backend.url } } };
@@ -60,7 +60,8 @@ describe('a question of a modern backend', verifies('gateway:modern:input-requir
       '{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}}}',
     ]) {
       const backend = await modernBackend({
-        'tools/call': (turn) => turn.json(`{"jsonrpc":"2.0","id":${turn.message.id},"result":${question}}`),
+        'tools/call': (turn) =>
+          turn.json(`{"jsonrpc":"2.0","id":${JSON.stringify(turn.message.id)},"result":${question}}`),
       });
       const gateway = await startGateway({ backends: { b: { url: backend.url } } });
       const answer = await send(
@@ -103,7 +104,9 @@ describe('a code that must not reach a modern client', verifies('gateway:modern:
   const failing: Script = {
     'resources/read': (turn) => {
       const { uri } = turn.message.params;
-      turn.json(`{"jsonrpc":"2.0","id":${turn.message.id},"error":{"extra":1.0,"code":${uri.slice(5)},"message":"m"}}`);
+      turn.json(
+        `{"jsonrpc":"2.0","id":${JSON.stringify(turn.message.id)},"error":{"extra":1.0,"code":${uri.slice(5)},"message":"m"}}`,
+      );
     },
   };
   const eras = [

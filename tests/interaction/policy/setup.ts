@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { serveStdio } from '../../../src/ingress/stdio.ts';
 import type { Audit, AuditRecord } from '../../../src/observe/audit.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
+import { RecordingNotes } from '../../ingress/harness.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, initialize, modern, modernMeta } from '../harness/eras.ts';
 import { type ConfigValue, startGateway, type TestGateway } from '../harness/gateway.ts';
@@ -15,6 +16,8 @@ export interface House {
   readonly a: ScriptedBackend;
   readonly b: ScriptedBackend;
   readonly records: AuditRecord[];
+  /** Whether the trail has room: asked where the config says `onFailure: deny`. */
+  canRecord: boolean;
   /** The same house with something else at the top of its config. */
   reload(more: ConfigValue): void;
   /** Nothing that comes from now on was there before. */
@@ -56,7 +59,11 @@ export async function openHouse({ era = 'modern', script, endpoint, backend, mor
   const launch = era === 'modern' ? modernBackend : legacyBackend;
   const [a, b] = await Promise.all([launch({ ...goods, ...script }), launch({ ...goods, ...script })]);
   const records: AuditRecord[] = [];
-  const audit: Audit = { write: (record) => void records.push(record), close: async () => undefined };
+  const audit: Audit = {
+    write: (record) => void records.push(record),
+    reserve: () => house.canRecord,
+    close: async () => undefined,
+  };
   const plan = {
     backends: { a: { url: a.url, ...backend }, b: { url: b.url, ...backend } },
     endpoints: [
@@ -65,11 +72,12 @@ export async function openHouse({ era = 'modern', script, endpoint, backend, mor
     ],
   };
   const gateway = await startGateway({ ...plan, ...more }, { audit });
-  return {
+  const house: House = {
     gateway,
     a,
     b,
     records,
+    canRecord: true,
     reload: (other) => gateway.reload({ ...plan, ...other }),
     forget: () => {
       a.forget();
@@ -80,6 +88,7 @@ export async function openHouse({ era = 'modern', script, endpoint, backend, mor
       return a.bytes + b.bytes;
     },
   };
+  return house;
 }
 
 /** What the first backend's thing is called there. */
@@ -194,7 +203,7 @@ function openLine(gateway: TestGateway, where: Where) {
   const { config, assembled } = gateway;
   const endpoint = config.endpoints.find(({ path }) => path === paths[where]);
   if (endpoint === undefined) throw new Error('no such endpoint');
-  const notes = { dropped: () => undefined, cutOff: () => undefined, fault: () => undefined };
+  const notes = new RecordingNotes();
   const { limits } = config;
   const served = serveStdio({ input, output, gateway: assembled.gateway, endpoint, limits, notes });
   onTestFinished(async () => {

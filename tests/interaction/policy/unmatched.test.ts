@@ -9,7 +9,8 @@ import { openHouse, paths } from './setup.ts';
 const rules = [
   { id: 'right', effect: 'allow', on: { tools: ['a__read_file', 'list_files'] } },
   { id: 'slip', effect: 'deny', on: { tools: ['a__delet_file', '*delet*'] } },
-  { id: 'there', effect: 'deny', on: { endpoints: ['/one/*'], tools: ['delete_file', 'a__delete_file'] } },
+  { id: 'own', effect: 'deny', on: { endpoints: ['/mcp'], tools: ['delete_file'] } },
+  { id: 'there', effect: 'allow', on: { endpoints: ['/one/*'], tools: ['delete_file', 'a__delete_file'] } },
   { id: 'prompts', effect: 'deny', on: { prompts: ['nobody_has_it'] } },
 ];
 

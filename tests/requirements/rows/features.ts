@@ -132,6 +132,11 @@ export const features = {
     spec: '2025-11-25/server/utilities/completion#capabilities',
     behaviour: 'Where the backend cannot complete, the capability is absent and `completion/complete` is -32601.',
   }),
+  'completion:undeclared-2024-11-05': held({
+    spec: '2024-11-05/server/utilities/completion',
+    behaviour:
+      'A backend of 2024-11-05, which has no such capability, gets `completion/complete` and answers for itself.',
+  }),
   'completion:context-arguments': held({
     spec: '2025-11-25/server/utilities/completion#requesting-completions',
     behaviour: 'Arguments already chosen reach the backend in `context`.',

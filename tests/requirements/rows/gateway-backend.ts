@@ -126,7 +126,46 @@ export const gatewayBackend = {
   'gateway:backend:own-process': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'Each client session has a process of a legacy stdio backend to itself.',
+    behaviour: 'Each client session has a process of a legacy stdio backend to itself from its first call on.',
+  }),
+  'gateway:backend:list-process': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'Sessions that only list share one process of a stdio backend if they have the same credentials and capabilities.',
+  }),
+  'gateway:backend:list-process-changes': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'A list change that a shared list process tells reaches every session that shares it.',
+  }),
+  'gateway:backend:list-process-room': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Where all processes are taken, one that serves lists makes room for a call.',
+  }),
+  'gateway:backend:process-state': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'A process that served a call is given up early only where the config says `state: none`.',
+  }),
+  'gateway:backend:fair-calls': held({
+    spec: 'gateway',
+    behaviour: 'Where a backend has as many calls as it is given at once, principals that wait take turns.',
+  }),
+  'gateway:backend:queue-left': held({
+    spec: 'gateway',
+    behaviour: 'A call that waits for its turn leaves the queue when its client is gone.',
+  }),
+  'gateway:backend:crash-is-the-callers': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'A process that answered and then crashed delays the next start for its own caller alone.',
+  }),
+  'gateway:backend:process-share': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'Where processes run out, the principal that has most loses an idle one to a principal that has fewer.',
   }),
   'gateway:backend:own-session': held({
     spec: 'gateway',
@@ -171,6 +210,20 @@ export const gatewayBackend = {
   'gateway:backend:probe-silence': held({
     spec: '2026-07-28/basic/transports/stdio#backward-compatibility',
     behaviour: 'Silence of a stdio backend means legacy.',
+  }),
+  'gateway:backend:probe-fresh-process': held({
+    spec: 'gateway',
+    behaviour: 'A stdio backend whose process ends after `server/discover` is asked `initialize` in a fresh process.',
+  }),
+  'gateway:backend:legacy-half': held({
+    spec: '2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions',
+    behaviour:
+      'A legacy client is served by the legacy half of a stdio backend whose `supportedVersions` names the modern era alone.',
+  }),
+  'gateway:backend:legacy-half-silence': held({
+    spec: 'gateway',
+    behaviour:
+      'Silence on `initialize` does not make a backend modern alone: it is asked again, at the latest with the first legacy session.',
   }),
   'gateway:backend:probe-no-verdict': held({
     spec: 'gateway',

@@ -97,6 +97,11 @@ export const gatewayCatalog = {
     behaviour:
       'One session of a client stands for one at each backend: levels, questions and their answers, and the loss of one of them.',
   }),
+  'gateway:catalog:late-list': held({
+    spec: 'gateway',
+    behaviour:
+      'Entries of a backend that took longer than a list waits are told of by a list change once they are there.',
+  }),
   'gateway:catalog:stdio': held({
     spec: 'gateway',
     behaviour: '`bascule stdio` merges its backends as an HTTP endpoint does.',

@@ -5,7 +5,7 @@ import { held } from '../requirement.ts';
 export const gatewayCore = {
   'gateway:lossless:unknown-members': held({
     spec: 'gateway',
-    behaviour: 'Members that nobody knows survive in both directions.',
+    behaviour: 'Members of `params` and results that the gateway does not know survive in both directions.',
   }),
   'gateway:lossless:number-spelling': held({
     spec: 'gateway',
@@ -38,6 +38,15 @@ export const gatewayCore = {
   'gateway:exchange:id-types': held({
     spec: 'gateway',
     behaviour: 'The number 0 and the string "0" are two ids.',
+  }),
+  'gateway:exchange:top-level': held({
+    spec: 'gateway',
+    behaviour:
+      'The top level of a forwarded MCP message is exactly `jsonrpc`, `id`, `method`, `params`, `result`, `error`; other members are dropped.',
+  }),
+  'gateway:exchange:unguessable-ids': held({
+    spec: 'gateway',
+    behaviour: 'Ids of requests to a backend are random, so no caller can name the request of another caller.',
   }),
   'gateway:exchange:progress-own-token': held({
     spec: '2025-11-25/basic/utilities/progress#behavior-requirements',

@@ -3,6 +3,10 @@ import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
 export const gatewayFront = {
+  'gateway:front:pipelining': held({
+    spec: 'gateway',
+    behaviour: 'Requests on one connection beyond the limit of answers still due are refused with 429.',
+  }),
   'gateway:era:meta-is-modern': held({
     spec: '2026-07-28/basic/versioning#compatibility-matrix',
     revisions: 'modern',
@@ -76,6 +80,27 @@ export const gatewayFront = {
     spec: '2025-11-25/basic/transports#security-warning',
     behaviour: 'On a loopback address a `Host` that is not ours is answered 403 with a JSON-RPC error.',
   }),
+  'gateway:http:public-host': held({
+    spec: 'gateway',
+    behaviour: 'On a loopback address the host of `publicUrl` is served, so that a proxy in front may pass it on.',
+  }),
+  'gateway:http:host-logged': held({
+    spec: 'gateway',
+    behaviour: 'A refused `Host` is logged once, with the setting that allows it; repetitions are counted.',
+  }),
+  'gateway:http:two-hosts': held({
+    spec: 'gateway',
+    behaviour: 'A request with two `Host` headers is answered 400 (RFC 9112, 3.2).',
+  }),
+  'gateway:http:bodies-bounded': held({
+    spec: 'gateway',
+    behaviour: 'Half-sent bodies of all clients, and of each address, are bounded in bytes; one more is answered 503.',
+  }),
+  'gateway:http:connections-bounded': held({
+    spec: 'gateway',
+    behaviour:
+      'Connections of all clients, and of each address, are bounded; one more is answered 503, and health paths are served on it.',
+  }),
   'gateway:http:body-too-large': held({
     spec: 'gateway',
     behaviour: 'A body over the limit is answered 413, without reading it to the end.',
@@ -143,6 +168,23 @@ export const gatewayFront = {
   'gateway:json:escaped-twins': held({
     spec: 'gateway',
     behaviour: 'Two spellings of one name count as one name.',
+  }),
+  'gateway:json:case-twins': held({
+    spec: 'gateway',
+    behaviour:
+      'In a message, its `params`, `_meta`, `ref` and filter, a member that differs from a name of the protocol in case alone is refused: 400 with -32600 and the reason `ambiguous_json`.',
+  }),
+  'gateway:json:case-is-data': held({
+    spec: 'gateway',
+    behaviour: 'Elsewhere names that differ in case alone are data, and pass unchanged.',
+  }),
+  'gateway:json:stray-reference': held({
+    spec: 'gateway',
+    behaviour: 'A `ref/prompt` with a `uri`, and a `ref/resource` with a `name`, is refused as ambiguous.',
+  }),
+  'gateway:json:too-many-members': held({
+    spec: 'gateway',
+    behaviour: 'More than 1,024 members of a message, of its `params` or of its `_meta` are refused: 400 with -32600.',
   }),
   'gateway:json:lone-surrogate': held({
     spec: 'gateway',

@@ -48,7 +48,12 @@ export const gatewayLeave = {
   }),
   'gateway:identity:no-sharing': held({
     spec: 'gateway',
-    behaviour: 'Sessions, processes and private answers are never shared between principals.',
+    behaviour: 'Sessions, processes that serve calls, and private answers are never shared between principals.',
+  }),
+  'gateway:identity:headers-first': held({
+    spec: 'gateway',
+    behaviour:
+      'Identity is decided on headers: of a refused POST at most 64 KiB are read, only for the id to echo; the rest is thrown away.',
   }),
   'gateway:identity:every-way': held({
     spec: 'gateway',
@@ -82,6 +87,11 @@ export const gatewayLeave = {
   'gateway:identity:backend-secrets': held({
     spec: 'gateway',
     behaviour: 'What a backend asks for comes from the config, the environment or a file.',
+  }),
+  'gateway:policy:case-twins': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument whose name differs in case alone from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
   }),
   'gateway:policy:no-permit-no-byte': held({
     spec: 'gateway',
@@ -129,6 +139,16 @@ export const gatewayLeave = {
   'gateway:policy:names': held({
     spec: 'gateway',
     behaviour: 'A rule holds for a thing under every name and spelling by which it could be asked for.',
+  }),
+  'gateway:policy:readings': held({
+    spec: 'gateway',
+    behaviour:
+      'An address that parsers read in different ways is ambiguous: rules that deny apply to it, rules that allow do not.',
+  }),
+  'gateway:policy:types': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument of another type than the rule tests for is ambiguous: rules that deny apply, rules that allow do not.',
   }),
   'gateway:policy:strict-profile': held({
     spec: 'gateway',

@@ -27,6 +27,23 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: '`bascule config check` says what `serve` would say, and starts nothing.',
   }),
+  'gateway:config:file-rights': held({
+    spec: 'gateway',
+    behaviour: 'A config, an included secret or a key file that every user of the machine may write is refused.',
+  }),
+  'gateway:config:surroundings': held({
+    spec: 'gateway',
+    behaviour:
+      '`bascule config check` warns of missing commands, directories and users, and of broken key files, with the cure.',
+  }),
+  'gateway:stdio:user': held({
+    spec: 'gateway',
+    behaviour: 'A stdio backend with `user` runs as that user, who cannot read the environment of the gateway.',
+  }),
+  'gateway:run:health-any-host': held({
+    spec: 'gateway',
+    behaviour: 'The health paths answer whatever the `Host` header says.',
+  }),
   'gateway:serve:demo': held({
     spec: 'gateway',
     behaviour: 'Without a configuration the demo backend is served, and shows every feature.',

@@ -116,7 +116,7 @@ export const lifecycle = {
     revisions: 'modern',
     behaviour: 'A modern backend is never sent `initialize` or `notifications/initialized`.',
     reason:
-      'Over HTTP a probe that found a modern backend asks once, with `initialize`, for a legacy half, which servers of both eras need not name in `supportedVersions`. No session comes of it, `notifications/initialized` is never sent, and over stdio neither is.',
+      'A modern backend is asked once, with `initialize`, for a legacy half, which servers of both eras need not name in `supportedVersions`: over HTTP when it is probed, over stdio in a process of its own when the first legacy client comes. No session comes of it, and `notifications/initialized` is never sent.',
   }),
   'lifecycle:stateless:caller-meta-preserved': held({
     spec: '2026-07-28/basic#_meta',

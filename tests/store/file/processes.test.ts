@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -77,6 +77,35 @@ describe('a process that is killed', { ...verifies('gateway:store:durable'), tim
     }
   });
 });
+
+/** A mount of its own, where this user may make one: as root, or in a user namespace. */
+const namespaces = [
+  ['unshare', '--mount'],
+  ['unshare', '--user', '--map-root-user', '--mount'],
+];
+const inNamespace = namespaces.find(([command = '', ...args]) => {
+  const { status } = spawnSync(command, [...args, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']);
+  return status === 0;
+});
+
+// LMDB's answer to a disk that is full from the start is a signal, which only a real file system shows.
+describe.runIf(inNamespace !== undefined)(
+  'a disk that is full when the store is first opened',
+  { ...verifies('gateway:store:named-errors'), timeout: 60_000 },
+  () => {
+    it.each([0, 4, 8, 12, 16, 32, 64, 256])('is an error by name with %i KB free', async (free) => {
+      const [command = '', ...args] = inNamespace ?? [];
+      const script = `mount -t tmpfs -o size=2m tmpfs /mnt && head -c ${(2048 - free) * 1024} /dev/zero > /mnt/fill; exec "$0" "$@"`;
+      const worker = follow(
+        spawn(command, [...args, 'sh', '-c', script, process.execPath, ...workerArguments('open', '/mnt/store')], {
+          stdio: ['pipe', 'pipe', 'inherit'],
+        }),
+      );
+      expect(JSON.parse(await nextLine(worker))).toEqual({ kind: 'full' });
+      expect(await worker.exited).toEqual([0, null]);
+    });
+  },
+);
 
 describe('a disk without room', { ...verifies('gateway:store:named-errors'), timeout: 60_000 }, () => {
   it.skipIf(process.platform === 'win32')('is an error by name; what was kept can be read', async () => {

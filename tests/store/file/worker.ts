@@ -51,7 +51,10 @@ async function fill({ records }: FileStore): Promise<void> {
 }
 
 const [what = '', dir = ''] = process.argv.slice(2);
-const store = await openFileStore({ dir, now: Date.now, warn: (text) => say(text) });
+const store = await openFileStore({ dir, now: Date.now, warn: (text) => say(text) }).catch((error: unknown) => {
+  say(JSON.stringify({ kind: error instanceof StoreError ? error.kind : String(error) }));
+  process.exit(0);
+});
 say('ready');
 await once(process.stdin, 'data');
 await new Map(Object.entries({ fight, write, fill })).get(what)?.(store);

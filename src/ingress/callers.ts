@@ -1,15 +1,18 @@
 /**
- * Whom the limits by address count. The other end of the connection, unless that is a proxy which the config trusts: then
+ * Whom every limit by address counts. The other end of the connection, unless that is a proxy which the config trusts: then
  * the last hop that it and others like it tell of and that is none of them. What stands before that hop anybody can make up.
  */
-import type { IncomingMessage } from 'node:http';
-import { type BlockList, isIP } from 'node:net';
+import { type BlockList, isIP, type Socket } from 'node:net';
+import type { Presented } from '../identity/principal.ts';
 import { isIn, listOf } from '../outward/addresses.ts';
 
 /** Some proxies tell the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const withPort = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
 /** RFC 4291, 2.5.5.2, as the URL parser spells it: what a socket for both families makes of an IPv4 address. */
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+/** What is looked at of a request. */
+export type Caller = Pick<Presented, 'socket' | 'headersDistinct'>;
 
 export class Callers {
   readonly #trusted: BlockList;
@@ -19,11 +22,17 @@ export class Callers {
     this.#trusted = listOf(trustedProxies);
   }
 
+  /** The other end of a connection; undefined where it is a trusted proxy, or gone. */
+  peer({ remoteAddress }: Socket): string | undefined {
+    const address = plainAddress(remoteAddress ?? '');
+    return address === undefined || isIn(this.#trusted, address) ? undefined : networkOf(address);
+  }
+
   /** Empty where the connection is gone. */
-  of(req: IncomingMessage): string {
-    let caller = plainAddress(req.socket.remoteAddress ?? '');
+  of({ socket, headersDistinct }: Caller): string {
+    let caller = plainAddress(socket?.remoteAddress ?? '');
     // As it came: the library is shown none of these headers (requests.ts).
-    const hops = (req.headersDistinct['x-forwarded-for'] ?? []).join(',').split(',');
+    const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
     while (caller !== undefined && isIn(this.#trusted, caller)) {
       const before = plainAddress((hops.pop() ?? '').trim());
       // Nobody is named, or nobody who could be counted: then it is the proxy who asks.

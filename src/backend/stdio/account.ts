@@ -1,0 +1,27 @@
+/** The user that a backend's process runs as, where that is another than the gateway's own. */
+import { readFileSync } from 'node:fs';
+
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+/** Undefined where this machine has no such user. By name or by number, as in /etc/passwd. */
+export function findAccount(user: string, passwd: () => string = systemUsers): Account | undefined {
+  for (const line of passwd().split('\n')) {
+    const [name = '', , uid = '', gid = '', , home = ''] = line.split(':');
+    if (name === '' || (name !== user && uid !== user)) continue;
+    return { name, uid: Number(uid), gid: Number(gid), home };
+  }
+  return undefined;
+}
+
+function systemUsers(): string {
+  try {
+    return readFileSync('/etc/passwd', 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,47 @@
+/** Refused requests in the log: who was refused what, and why. Coalesced by address or principal; never with a secret. */
+import type { Failure } from '../errors.ts';
+import type { CoalescedLog } from './coalesced.ts';
+import type { LogLevel } from './log.ts';
+
+export interface Refusal {
+  readonly failure: Failure;
+  /** The path of the endpoint. */
+  readonly endpoint?: string | undefined;
+  /** Of the client, where it is not known who it is. */
+  readonly address?: string | undefined;
+  /** In the place of the address, once it is known. */
+  readonly principal?: string | undefined;
+  readonly action?: string | undefined;
+  readonly backend?: string | undefined;
+  /** As the client typed it. */
+  readonly name?: string | undefined;
+  readonly origin?: string | undefined;
+}
+
+/** Names and origins are what clients say they are, of any length. */
+const CHARACTERS = 256;
+
+export class RefusalLog {
+  readonly #log: CoalescedLog;
+
+  constructor(log: CoalescedLog) {
+    this.#log = log;
+  }
+
+  tell({ failure, ...about }: Refusal): void {
+    const { reason } = failure;
+    const facts: Record<string, string> = { reason };
+    for (const [key, value] of Object.entries(about)) {
+      if (value !== undefined) facts[key] = value.slice(0, CHARACTERS);
+    }
+    const who = about.principal ?? about.address ?? '';
+    const text = `request refused: ${failure.message.slice(0, CHARACTERS)}`;
+    this.#log.tell(levelOf(failure), `${reason} ${who}`, facts, text);
+  }
+}
+
+/** A client without credentials is at the beginning of every sign-in. Wrong ones, and foreign pages, are somebody's attempt. */
+function levelOf({ reason, row }: Failure): LogLevel {
+  if (reason === 'credentials_missing') return 'info';
+  return row.status === 401 || reason === 'origin_not_allowed' || reason === 'audit_unavailable' ? 'warn' : 'info';
+}

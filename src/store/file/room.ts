@@ -1,0 +1,44 @@
+/**
+ * Room for what LMDB makes when it opens a store for the first time. It writes its first pages, and its table of readers, in
+ * ways that end the process with a signal where the disk is full. So the room is tried first, and a full disk is an error.
+ */
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { StoreError } from '../errors.ts';
+import { fullDisk } from './full-disk.ts';
+
+/** Ten times what LMDB was seen to write while it made an empty store. */
+const FIRST_BYTES = 512 * 1024;
+
+/** Room for some 250 readers. LMDB takes the table in the size that it finds; by default it makes one of 8 KB. */
+const READER_TABLE_BYTES = 16 * 1024;
+
+/** Throws a StoreError. */
+export function makeRoom(path: string): void {
+  if (statSync(path).size === 0) withZeros(path, `${path}.room`, FIRST_BYTES, () => undefined);
+  const table = `${path}-lock`;
+  // Linked, not renamed: a table that another process made in the meantime is in use and must stay.
+  if (!existsSync(table)) withZeros(path, table, READER_TABLE_BYTES, (draft) => linkSync(draft, table));
+}
+
+/** Writes every block of a temporary file, hands it over, and removes it. */
+function withZeros(path: string, name: string, bytes: number, use: (draft: string) => void): void {
+  const draft = `${name}.${randomUUID()}`;
+  try {
+    const file = openSync(draft, 'wx', 0o600);
+    try {
+      for (let left = bytes; left > 0; ) left -= writeSync(file, Buffer.alloc(left));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    use(draft);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') throw fullDisk(path, error);
+    throw new StoreError('unusable', `${name} cannot be written (${code}): this user must be able to`, error);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

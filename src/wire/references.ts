@@ -1,0 +1,40 @@
+/**
+ * What `params` hold deeper than the outline of a message goes, and what is decided by: the `ref` of a `completion/complete`
+ * and the filter of a `subscriptions/listen`. A member there that two readers understand in two ways is refused.
+ */
+import { Failure } from '../errors.ts';
+import { takenFor } from './fold.ts';
+import type { Message, ObjectSpan, Request } from './message.ts';
+import { membersAt } from './skim.ts';
+import { member, stringAt } from './values.ts';
+import { folds } from './vocabulary.ts';
+
+/** Throws a Failure. */
+export function checkReferences(message: Message): void {
+  if (message.kind !== 'request') return;
+  if (message.method === 'completion/complete') checkRef(message);
+  else if (message.method === 'subscriptions/listen') checkedMembers(message, 'notifications');
+}
+
+/** The member that is named, and the one that the other kind of reference has in its place. */
+const stray: Readonly<Record<string, string>> = { 'ref/prompt': 'uri', 'ref/resource': 'name' };
+
+function checkRef(request: Request): void {
+  const ref = checkedMembers(request, 'ref');
+  const type = member(ref, 'type');
+  const kind = type && stringAt(request.bytes, type);
+  const other = kind === undefined || !Object.hasOwn(stray, kind) ? undefined : stray[kind];
+  if (other === undefined || member(ref, other) === undefined) return;
+  throw new Failure('ambiguous_json', { message: `${kind} must not have ${other}`, id: request.id.raw });
+}
+
+function checkedMembers({ bytes, params, id }: Request, key: 'ref' | 'notifications'): ObjectSpan | undefined {
+  const span = member(params, key);
+  const object = span && membersAt(bytes, span);
+  for (const { key: name } of object?.members ?? []) {
+    const word = takenFor(folds[key], name);
+    if (word === undefined) continue;
+    throw new Failure('ambiguous_json', { message: `${name} differs from ${word} in case alone`, id: id.raw });
+  }
+  return object;
+}

@@ -1,0 +1,11 @@
+import { Ids } from '../../../src/backend/ids.ts';
+
+/** Ids that a test can name: "1", "2" and so on. */
+export class CountedIds extends Ids {
+  #last = 0;
+
+  override next(): string {
+    this.#last += 1;
+    return `"${this.#last}"`;
+  }
+}

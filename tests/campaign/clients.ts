@@ -1,0 +1,215 @@
+/** Clients of the campaign: principals who call tools with tokens, in both eras, and sometimes leave in the middle. */
+import type { Chance } from '../interaction/faults/chance.ts';
+import { type Ended, type Exchange, exchange, type Message } from './http.ts';
+import type { Entry, Ledger } from './ledger.ts';
+import type { Saboteur } from './sabotage.ts';
+
+export interface Principal {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface World {
+  readonly origin: string;
+  readonly ledger: Ledger;
+  readonly saboteur: Saboteur;
+  readonly chance: Chance;
+  /** True while the gateway has no descriptors: a connection that it cannot accept is refused by the system, not by it. */
+  readonly isStarved: () => boolean;
+}
+
+const TOOLS = ['echo', 'echo', 'echo', 'slow', 'progress', 'ask', 'large'] as const;
+/** Longer than every limit in the gateway's config. */
+export const HUNG_MS = 60_000;
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'campaign', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+};
+
+abstract class Client {
+  protected readonly world: World;
+  protected readonly principal: Principal;
+  #ids = 0;
+
+  constructor(world: World, principal: Principal) {
+    this.world = world;
+    this.principal = principal;
+  }
+
+  protected nextId(): number {
+    return ++this.#ids;
+  }
+
+  protected get authorization(): Readonly<Record<string, string>> {
+    return { authorization: `Bearer ${this.principal.key}` };
+  }
+
+  /** One call from its beginning to its answer, or to the moment when the client is gone. */
+  async call(path: string, prefix: string): Promise<void> {
+    const { chance, ledger } = this.world;
+    const tool = chance.pick(TOOLS);
+    const entry = ledger.begin(this.principal.name, `${this.constructor.name} ${tool} at ${path}`);
+    const leaves = chance.once(25);
+    let timer: NodeJS.Timeout | undefined;
+    const hung = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        ledger.hung(entry);
+        resolve();
+      }, HUNG_MS);
+    });
+    await Promise.race([this.perform(entry, path, `${prefix}${tool}`, leaves), hung]);
+    clearTimeout(timer);
+    if (!this.world.saboteur.holds(entry)) ledger.ended(entry, 'the answer did not reach its caller');
+  }
+
+  protected abstract perform(entry: Entry, path: string, tool: string, leaves: boolean): Promise<void>;
+
+  /** Sends one request and judges what comes back for it. Resolves with a result that asks for more. */
+  protected async post(
+    entry: Entry,
+    url: string,
+    id: number,
+    how: Exchange,
+    leaves: boolean,
+  ): Promise<Message | undefined> {
+    const { chance, ledger } = this.world;
+    let more: Message | undefined;
+    let answered = false;
+    const ended = await exchange(url, {
+      ...how,
+      ...(chance.once(20) ? { slowReads: 20 } : {}),
+      onMessage: (message, text) => {
+        if (message.method !== undefined) return how.onMessage?.(message, text);
+        if (message.id !== id && message.error === undefined) return;
+        if (message.result?.resultType === 'input_required') more = message;
+        else this.#answer(entry, text);
+        answered = true;
+        this.answered(url, message);
+      },
+      onRequest: (request) => {
+        if (leaves) setTimeout(() => request.destroy(), chance.below(300));
+      },
+    });
+    if (answered) return more;
+    if (leaves) ledger.abandon(entry);
+    else this.#unanswered(entry, ended);
+    return undefined;
+  }
+
+  /** For those who learn something from an answer. */
+  protected answered(_url: string, _message: Message): void {
+    // A modern client keeps nothing between calls.
+  }
+
+  #answer(entry: Entry, text: string): void {
+    const { ledger, saboteur } = this.world;
+    const judge = (said: string) => {
+      const { error } = JSON.parse(said) as Message;
+      if (error === undefined) ledger.result(entry, said);
+      else ledger.error(entry, error.data?.reason ?? (error.code === -32001 ? 'session_not_found' : undefined), said);
+    };
+    saboteur.pass({ entry, text, deliver: (said = text) => judge(said) });
+  }
+
+  #unanswered(entry: Entry, { status, text, error }: Ended): void {
+    const { isStarved, ledger } = this.world;
+    if (status === 0 && isStarved()) ledger.refuse(entry);
+    else ledger.ended(entry, `status ${status}, ${error ?? 'the answer ended'}: ${text.slice(-200)}`);
+  }
+}
+
+export class ModernClient extends Client {
+  protected async perform(entry: Entry, path: string, tool: string, leaves: boolean): Promise<void> {
+    const url = `${this.world.origin}${path}`;
+    let extra: Readonly<Record<string, unknown>> = {};
+    for (let round = 0; round < 5; round++) {
+      const id = this.nextId();
+      const params = { name: tool, arguments: { token: entry.token }, ...extra, _meta: { ...META, progressToken: id } };
+      const headers = {
+        ...this.authorization,
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': tool,
+      };
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
+      const more = await this.post(entry, url, id, { headers, body }, leaves);
+      if (more === undefined) return;
+      const { inputRequests, requestState } = more.result ?? {};
+      const answers = Object.keys(inputRequests ?? {}).map((key) => [
+        key,
+        { action: 'accept', content: { token: entry.token } },
+      ]);
+      extra = { inputResponses: Object.fromEntries(answers), ...(requestState === undefined ? {} : { requestState }) };
+    }
+  }
+}
+
+export class LegacyClient extends Client {
+  readonly #sessions = new Map<string, string>();
+
+  protected async perform(entry: Entry, path: string, tool: string, leaves: boolean): Promise<void> {
+    const url = `${this.world.origin}${path}`;
+    const session = this.#sessions.get(path) ?? (await this.#initialize(entry, path, url));
+    if (session === undefined) return;
+    const headers = { ...this.authorization, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
+    const id = this.nextId();
+    const params = { name: tool, arguments: { token: entry.token }, _meta: { progressToken: id } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
+    const onMessage = ({ id: question, method }: Message) => {
+      if (method !== 'elicitation/create') return;
+      const result = { action: 'accept', content: { token: entry.token } };
+      void exchange(url, { headers, body: JSON.stringify({ jsonrpc: '2.0', id: question, result }) });
+    };
+    // Whoever leaves a legacy call leaves its answer in the event log: the call itself goes on.
+    await this.post(entry, url, id, { headers, body, onMessage }, leaves);
+    if (this.world.chance.once(200)) this.#sessions.delete(path);
+  }
+
+  /** A session that cannot be had is an answer to the call that needed it. */
+  async #initialize(entry: Entry, path: string, url: string): Promise<string | undefined> {
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: { elicitation: {} },
+      clientInfo: { name: 'campaign', version: '1' },
+    };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+    const { status, headers, text, error } = await exchange(url, { headers: this.authorization, body });
+    const session = headers['mcp-session-id'];
+    if (typeof session === 'string') {
+      this.#sessions.set(path, session);
+      const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+      await exchange(url, { headers: { ...this.authorization, 'mcp-session-id': session }, body: initialized });
+      return session;
+    }
+    const { ledger, isStarved } = this.world;
+    const reason = reasonIn(text);
+    if (reason !== undefined) ledger.error(entry, reason, text);
+    else if (status === 0 && isStarved()) ledger.refuse(entry);
+    else ledger.ended(entry, `no session: status ${status}, ${error ?? ''} ${text.slice(0, 200)}`);
+    return undefined;
+  }
+
+  /** A client that is told that its session is gone begins a new one. */
+  protected override answered(url: string, { error }: Message): void {
+    if (error?.code === -32001) this.#sessions.delete(new URL(url).pathname);
+  }
+
+  async leave(): Promise<void> {
+    for (const [path, session] of this.#sessions) {
+      const headers = { ...this.authorization, 'mcp-session-id': session };
+      await exchange(`${this.world.origin}${path}`, { method: 'DELETE', headers });
+    }
+    this.#sessions.clear();
+  }
+}
+
+function reasonIn(text: string): string | undefined {
+  const data = /data:\s*(\{.*\})/.exec(text)?.[1] ?? text;
+  try {
+    return (JSON.parse(data) as Message).error?.data?.reason;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+/** Two transcripts of the same script, with the gateway and without: where they differ. */
+import { groupBy } from './grouping.ts';
+import type { Step, Transcript } from './job.ts';
+import { labelOf } from './steps.ts';
+
+/** One place where the transcripts differ. `undefined`: that side has nothing there. */
+export interface Deviation {
+  /** `connected.capabilities.tools`, `tools/call echo {...}.result.content.0.text`, `heard.notifications/message.0.data` */
+  readonly path: string;
+  readonly direct: unknown;
+  readonly through: unknown;
+}
+
+export function compare(steps: readonly Step[], direct: Transcript, through: Transcript): Deviation[] {
+  const found: Deviation[] = [];
+  walk('', shape(steps, direct), shape(steps, through), found);
+  return found;
+}
+
+/** Keyed by what was done. What the server sent by itself is in order for each method; between methods there is no order. */
+function shape(steps: readonly Step[], { connected, outcomes, heard }: Transcript): unknown {
+  const shaped: Record<string, unknown> = { connected: normalise(connected) };
+  steps.forEach((step, index) => {
+    shaped[`${index + 1}. ${labelOf(step)}`] = normalise(outcomes[index]);
+  });
+  const byMethod = groupBy(heard, ({ method }) => method);
+  for (const [method, all] of byMethod) shaped[`heard ${method}`] = all.map(({ params }) => normalise(params));
+  return shaped;
+}
+
+/** Ids and times that must differ between any two runs. */
+const MUST_DIFFER = new Set(['progressToken', 'elicitationId', 'requestState']);
+const TEXTS: readonly { readonly pattern: RegExp; readonly is: string }[] = [
+  { pattern: /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, is: '<uuid>' },
+  { pattern: /\b\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?/g, is: '<time>' },
+  { pattern: /http:\/\/127\.0\.0\.1:\d+(\/servers\/it)?/g, is: '<address>' },
+];
+
+function normalise(value: unknown): unknown {
+  if (typeof value === 'string') return TEXTS.reduce((text, { pattern, is }) => text.replace(pattern, is), value);
+  if (Array.isArray(value)) return value.map(normalise);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return Object.fromEntries(members.map(([name, inner]) => [name, MUST_DIFFER.has(name) ? '<id>' : normalise(inner)]));
+}
+
+function walk(path: string, direct: unknown, through: unknown, found: Deviation[]): void {
+  if (isTree(direct) && isTree(through) && Array.isArray(direct) === Array.isArray(through)) {
+    for (const name of new Set([...Object.keys(direct), ...Object.keys(through)])) {
+      walk(path === '' ? name : `${path}.${name}`, direct[name], through[name], found);
+    }
+  } else if (direct !== through) {
+    found.push({ path, direct, through });
+  }
+}
+
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { type LineStream, LineWriter } from '../../src/observe/line-writer.ts';
+
+/** A stream whose reader takes what is written when the test says so. */
+function heldStream() {
+  const written: string[] = [];
+  const waiting: ((error?: Error) => void)[] = [];
+  const stream: LineStream = {
+    write: (text, done) => {
+      written.push(text);
+      waiting.push(done);
+    },
+    on: () => undefined,
+  };
+  const settle = (error?: Error) => waiting.shift()?.(error);
+  return { stream, written, settle };
+}
+
+function writerOn(stream: LineStream, queueBytes: number) {
+  const dropped: number[] = [];
+  const writer = new LineWriter({
+    stream,
+    queueBytes,
+    droppedLine: (count) => `${count} dropped\n`,
+    onDropped: (count) => dropped.push(count),
+  });
+  return { writer, dropped };
+}
+
+describe('a line writer', () => {
+  test('writes the first line at once, and the lines that waited together', () => {
+    const { stream, written, settle } = heldStream();
+    const { writer } = writerOn(stream, 100);
+    for (const line of ['a\n', 'b\n', 'c\n']) writer.write(line);
+    expect(written).toEqual(['a\n']);
+    settle();
+    expect(written).toEqual(['a\n', 'b\nc\n']);
+  });
+
+  test('drops the lines beyond its bound, and tells their number behind those that waited', () => {
+    const { stream, written, settle } = heldStream();
+    const { writer, dropped } = writerOn(stream, 6);
+    for (const line of ['a\n', 'b\n', 'c\n', 'd\n', 'e\n']) writer.write(line);
+    expect(dropped).toEqual([1, 1]);
+    settle();
+    expect(written).toEqual(['a\n', 'b\nc\n2 dropped\n']);
+    settle();
+    writer.write('f\n');
+    expect(written.at(-1)).toBe('f\n');
+  });
+
+  test('counts lines that a failed write lost, and tells their number with the next line', () => {
+    const { stream, written, settle } = heldStream();
+    const { writer } = writerOn(stream, 100);
+    writer.write('a\n');
+    settle(new Error('EPIPE'));
+    writer.write('b\n');
+    expect(written).toEqual(['a\n', 'b\n1 dropped\n']);
+  });
+
+  test('is flushed when the reader took everything, or when the time is over', async () => {
+    const { stream, settle } = heldStream();
+    const { writer } = writerOn(stream, 100);
+    await writer.flush(0);
+    writer.write('a\n');
+    await writer.flush(0);
+    const flushed = writer.flush(60_000);
+    settle();
+    await flushed;
+  });
+});

@@ -1,0 +1,41 @@
+/** The log and the audit trail: what they tell, how much of it, and that they are never in the way. */
+import type { Requirement } from '../requirement.ts';
+import { held } from '../requirement.ts';
+
+export const gatewayLog = {
+  'gateway:log:stalled-reader': held({
+    spec: 'gateway',
+    behaviour:
+      'A reader of stderr that stalls delays nothing: log lines wait within a bound, are dropped beyond it, and one line counts them.',
+  }),
+  'gateway:log:closed-reader': held({
+    spec: 'gateway',
+    behaviour: 'A reader of stderr that goes away does not end the program.',
+  }),
+  'gateway:audit:one-record': held({
+    spec: 'gateway',
+    behaviour: 'A `subscriptions/listen` makes one audit record, with a bounded list of what it names.',
+  }),
+  'gateway:audit:fair-room': held({
+    spec: 'gateway',
+    behaviour:
+      'While audit records wait, no principal takes the room of others, and denied requests leave room for allowed ones.',
+  }),
+  'gateway:audit:told-once': held({
+    spec: 'gateway',
+    behaviour: 'Lost audit records are told in one log line for each interval, with their number.',
+  }),
+  'gateway:audit:on-failure-deny': held({
+    spec: 'gateway',
+    behaviour: 'With `audit.onFailure: deny` a request that cannot be recorded is refused by name.',
+  }),
+  'gateway:log:refusals': held({
+    spec: 'gateway',
+    behaviour:
+      'Refused credentials, origins, names and denied requests are log lines, coalesced by address or principal, without secrets.',
+  }),
+  'gateway:audit:refusals': held({
+    spec: 'gateway',
+    behaviour: 'Refused credentials and unknown names are audit records, with the address where there is no principal.',
+  }),
+} satisfies Record<string, Requirement>;
