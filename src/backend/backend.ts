@@ -17,6 +17,7 @@ import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
 import { LegacyHalf } from './legacy-half.ts';
 import { type Line, openLine } from './line.ts';
 import { LiveListProcesses } from './list-processes.ts';
+import { ListRelay } from './list-relay.ts';
 import { ModernLane } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
 import type { Pace } from './pace.ts';
@@ -40,6 +41,7 @@ export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimit
   readonly legacyHalfMs: number;
   readonly slowStartMs: number;
   readonly restartMaxMs: number;
+  readonly changesMs: number;
 }
 
 export interface BackendOptions {
@@ -82,6 +84,7 @@ export class LiveBackend implements Backend {
   readonly #options: BackendOptions;
   readonly #deadlines: Deadlines;
   readonly #lanes = new Set<LegacyLane>();
+  readonly #relay: ListRelay;
   readonly #sharedLegacy: SharedLegacy | undefined;
   /** Where every session has a process of its own. */
   readonly lists: LiveListProcesses | undefined;
@@ -98,6 +101,7 @@ export class LiveBackend implements Backend {
     this.name = options.name;
     this.#options = options;
     this.#deadlines = new Deadlines(options.limits, options.clock);
+    this.#relay = new ListRelay(options.clock, options.limits.changesMs);
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
     const hasProcesses = options.connector.transport === 'stdio' && !options.share;
     this.lists = hasProcesses ? this.#listProcesses() : undefined;
@@ -193,6 +197,7 @@ export class LiveBackend implements Backend {
   async #close(): Promise<void> {
     const failure = new Failure('shutting_down');
     this.#keeper.close();
+    this.#relay.close();
     this.lists?.close();
     this.#modern?.lane.shut(failure);
     const lanes = [...this.#lanes].map((lane) => lane.end(failure));
@@ -244,6 +249,7 @@ export class LiveBackend implements Backend {
     const { clock, limits, notes, self, revisions } = this.#options;
     return {
       ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, health: this.#keeper },
+      relay: this.#relay,
       // A process that is one session's own is shared with nobody.
       slots: this.lists === undefined ? this.#options.callSlots : undefined,
       ended: (gone) => void this.#lanes.delete(gone),

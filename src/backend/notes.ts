@@ -17,4 +17,6 @@ export type OddKind =
 
 export interface BackendNotes extends ChannelNotes {
   odd(kind: OddKind, text: string, cause?: unknown): void;
+  /** A stream was not opened: so many are open, and that is the limit. */
+  streamsFull(most: number): void;
 }

@@ -136,8 +136,10 @@ export const limitTable = {
   queuedPerBackend: count(1024, 0, 100_000),
   /** How long a call waits for its turn. Clients give a call a minute. */
   queueMs: time(30 * s, 10),
-  /** Attempts to take up a cut stream again without any progress in between. */
+  /** Attempts to take up a cut stream again without any progress in between. A backend's standalone stream counts as lost then, and is tried further. */
   reconnects: count(5, 0, 1000),
+  /** Streams to one backend that stay open: one for each legacy session there, and for each upstream subscription. Each is a descriptor. Sessions beyond that hear of list changes through the others. */
+  streamsPerBackend: count(1024, 1, 100_000),
 
   // Many backends behind one endpoint
   /** How long `initialize` and `server/discover` wait for backends of which nothing is known yet. A local server is there by then; what comes later is told by a list change. */

@@ -21,6 +21,8 @@ import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
 export interface RequestContext extends HttpContext {
   /** Nothing of the request is left. */
   over(request: HttpRequest): void;
+  /** The backend answered a request. */
+  reached(): void;
 }
 
 /** Most servers end a stream right after the answer; one that does not within this time loses the connection. */
@@ -205,6 +207,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       // An error without an id settles the POST that it answers.
       this.#settled = true;
       if (this.#phase === 'stream') this.#linger();
+      this.#context.reached();
       this.#sink.answered(message, this.#facts);
     }
   }

@@ -23,6 +23,7 @@ export const limits = {
   asksPerSession: 3,
   downAfter: 3,
   restartMaxMs: 30_000,
+  changesMs: 100,
 };
 
 /** For what is looked at without a backend that could be down. */
@@ -123,6 +124,14 @@ export class OddNotes implements BackendNotes {
   readonly odds: OddKind[] = [];
 
   noise(): void {
+    return;
+  }
+
+  streamLost(): () => void {
+    return () => undefined;
+  }
+
+  streamsFull(): void {
     return;
   }
 
