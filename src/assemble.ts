@@ -40,6 +40,7 @@ import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
 import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
+import { watchDescriptors } from './observe/descriptors.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
@@ -226,6 +227,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     count: (name) => counters.count(name),
   });
+  const stopWatching = watchDescriptors(log, counters, (ms, action) => clock.after(ms, action));
   const state = new State(config, { now, warn, ...options });
   const renewing: Renewing = new Renewing(config, {
     ...{ gateway, door, backends, occupied, inForce, leaves, clock },
@@ -264,6 +266,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       await Promise.all([renewing.close(), ...[...backends, ...services.values()].map((backend) => backend.close())]);
       await leaves.close(AUDIT_CLOSE_MS);
       await state.close();
+      stopWatching();
     },
   };
 }

@@ -9,7 +9,7 @@ import { UserFileError } from './authserver/user-file.ts';
 import { describeConfig } from './config/describe.ts';
 import type { Loaded } from './config/load.ts';
 import { ConfigError, printable } from './config/problems.ts';
-import { KeyFileError } from './identity/key-file.ts';
+import { KeyFileError, KeyRequestError } from './identity/key-file.ts';
 import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
 import { ConfigSource } from './reload/source.ts';
@@ -178,7 +178,7 @@ async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): P
       });
     } catch (error) {
       if (!(error instanceof KeyFileError)) throw error;
-      process.stderr.write(`${file}: ${error.message}\n`);
+      process.stderr.write(error instanceof KeyRequestError ? `${error.message}\n` : `${file}: ${error.message}\n`);
       process.exitCode = 1;
     }
   };

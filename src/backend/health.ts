@@ -149,7 +149,9 @@ export class Health {
 
 function saysNothing(failure: Failure): boolean {
   if (failure instanceof OwnDoing || isAboutCredentials(failure)) return true;
-  return failure.reason === 'backend_busy' || failure.reason === 'shutting_down';
+  return (
+    failure.reason === 'backend_busy' || failure.reason === 'shutting_down' || failure.reason === 'out_of_descriptors'
+  );
 }
 
 /** Anything else it has to say proves that it is there. */

@@ -30,7 +30,7 @@ export function describeConfig(config: Config): string {
         : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
     ),
     ...authServer(config),
-    section('log', [`level ${config.log.level}`]),
+    section('log', [`level ${config.log.level}, format ${config.log.format}`]),
     section('seal', sealing(config)),
   ];
   return sections.join('\n');

@@ -75,6 +75,10 @@ export const limitTable = {
   outboxSoftBytes: bytes(1 * MiB, 1 * KiB, 'outboxBytes'),
   /** Above this the client reads nothing and is cut off. It can resume where its revision has event ids. */
   outboxBytes: bytes(8 * MiB, 4 * KiB),
+  /** How long a client may take nothing of what is ready for it, in pieces of 1 MiB. A line that moves nothing for so long is dead or malicious. */
+  readerStallMs: time(60 * s, 100),
+  /** What waits for all slow readers together. Above this the largest and slowest of them are cut off. */
+  slowReaderBytes: bytes(256 * MiB, 1 * MiB),
   /** Streams of `subscriptions/listen` that one principal may hold: each is a socket and a place in every fan-out. */
   listenStreams: count(64, 1, 100_000),
   /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */

@@ -71,9 +71,11 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
   if (addressless !== undefined) document?.report(['identity'], addressless);
   if (identity.authServer !== undefined && document !== undefined) checkOwnPaths(document, endpoints);
   if (document !== undefined) checkConsents(document, reading.backends, identity, listen);
-  const exposed = endpoints.some((endpoint) => endpoint.identity.kind === 'open') ? exposure(listen) : undefined;
+  const byCommand = document === undefined || overrides.host !== undefined;
+  const isOpen = endpoints.some((endpoint) => endpoint.identity.kind === 'open');
+  const exposed = isOpen ? exposure(listen, byCommand) : undefined;
   if (exposed !== undefined) {
-    if (document === undefined || overrides.host !== undefined) problems.push(onCommandLine(exposed));
+    if (document === undefined || byCommand) problems.push(onCommandLine(exposed));
     else document.report(['listen', 'host'], exposed);
   }
   problems.push(...(document?.problems ?? []));
@@ -93,7 +95,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     ...(identity.authServer === undefined ? {} : { authServer: identity.authServer }),
     store: { dir: reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
-    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
+    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info', format: reading.log?.format ?? 'auto' },
     watch: reading.watch ?? true,
     seal: key === undefined ? {} : { key },
   };

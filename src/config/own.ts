@@ -6,6 +6,7 @@ import {
   denialStyles,
   type EndpointConfig,
   httpTransports,
+  logFormats,
   logLevels,
   namings,
   processStates,
@@ -76,7 +77,12 @@ const settings = {
   rates: z.unknown().optional(),
   audit: z.unknown().optional(),
   store: storeShape.optional(),
-  log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
+  log: shape
+    .closed('a map with `level` or `format`', {
+      level: shape.choice(logLevels).optional(),
+      format: shape.choice(logFormats).optional(),
+    })
+    .optional(),
   watch: shape.flag.optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })

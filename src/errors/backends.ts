@@ -42,6 +42,13 @@ export const backends = {
   shutting_down: row('gateway', 503, INTERNAL, 'Shutting down', 'The gateway is stopping and takes no new requests.'),
 
   // Ours.
+  out_of_descriptors: row(
+    'gateway',
+    200,
+    INTERNAL,
+    'The gateway is out of file descriptors',
+    'No backend is to blame: the process, or the machine, has no descriptor left for a connection or a process. Raise the limit (`ulimit -n`, `LimitNOFILE=`), or lower `limits.connectionsTotal`.',
+  ),
   internal_error: row(
     'gateway',
     200,

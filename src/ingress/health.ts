@@ -21,8 +21,10 @@ export function respondHealth(res: HttpAnswer): void {
   respondState(res, 200, { status: 'ok' });
 }
 
-export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean): void {
+/** `mayKnow`: the names of backends are for those who may come in. */
+export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean, mayKnow: boolean): void {
   const ready = readiness.ready && !closing;
   const status = closing ? 'shutting down' : ready ? 'ready' : 'not ready';
-  respondState(res, ready ? 200 : 503, { status, generation: readiness.generation, backends: readiness.backends });
+  const { generation, backends } = readiness;
+  respondState(res, ready ? 200 : 503, mayKnow ? { status, generation, backends } : { status });
 }

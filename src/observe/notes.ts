@@ -13,7 +13,8 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   return {
     noise: (kind, text) => {
       counters.count(`backend.noise.${kind}`);
-      if (kind === 'stderr') log.info({ backend }, text);
+      // Servers write there what they like (stdio transport): it is for whoever looks for it. A failure shows the last lines.
+      if (kind === 'stderr') log.debug({ backend }, text);
       else if (kind !== 'stdout' || noisy) log.debug({ backend, kind, text }, 'noise from a backend');
       else {
         noisy = true;

@@ -1,5 +1,6 @@
 /** What an HTTP answer without a message in it, or none at all, means for the request. */
 import { Failure, type Reason } from '../../errors.ts';
+import { outOfDescriptors } from '../descriptors.ts';
 
 const TOO_MANY_REQUESTS = 429;
 const REQUEST_TIMEOUT = 408;
@@ -36,6 +37,8 @@ const reasons: Readonly<Record<string, Reason>> = {
 /** What undici or the socket reports. */
 export function failureOfError(cause: unknown): Failure {
   if (cause instanceof Failure) return cause;
+  const full = outOfDescriptors(cause, 'connection');
+  if (full !== undefined) return full;
   const { code, name } = cause as { code?: unknown; name?: unknown };
   const known = typeof code === 'string' ? reasons[code] : undefined;
   const otherwise: Reason = name === 'HTTPParserError' ? 'backend_invalid' : 'backend_unavailable';

@@ -9,6 +9,7 @@ import type { Clock } from '../../exchange/clock.ts';
 import { type Line, LineReader } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes } from '../channel.ts';
+import { outOfDescriptors } from '../descriptors.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
 import { endInOrder } from './ending.ts';
@@ -114,7 +115,10 @@ export class Child {
     const { command, args, env, cwd, user } = options.command;
     return new Promise((resolve, reject) => {
       const refuse = (cause: unknown): void =>
-        reject(new Failure('backend_unavailable', { message: 'Backend process cannot be started', cause }));
+        reject(
+          outOfDescriptors(cause, 'process') ??
+            new Failure('backend_unavailable', { message: 'Backend process cannot be started', cause }),
+        );
       try {
         const account = user === undefined ? undefined : findAccount(user);
         if (user !== undefined && account === undefined) throw new Error(`this machine has no user ${user}`);

@@ -55,6 +55,10 @@ export const gatewayLeave = {
     behaviour:
       'Identity is decided on headers: of a refused POST at most 64 KiB are read, only for the id to echo; the rest is thrown away.',
   }),
+  'gateway:identity:no-names': held({
+    spec: 'gateway',
+    behaviour: 'Without credentials, a server that does not exist is answered as one that does.',
+  }),
   'gateway:identity:every-way': held({
     spec: 'gateway',
     behaviour:

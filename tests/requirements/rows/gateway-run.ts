@@ -40,6 +40,19 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: 'A stdio backend with `user` runs as that user, who cannot read the environment of the gateway.',
   }),
+  'gateway:run:readiness-names': held({
+    spec: 'gateway',
+    behaviour: '`/readyz` names backends to those who may come in; strangers learn whether the gateway is ready.',
+  }),
+  'gateway:run:descriptors-reserved': held({
+    spec: 'gateway',
+    behaviour: 'Clients cannot take every file descriptor: health paths answer, and backends can be reached.',
+  }),
+  'gateway:run:descriptors-named': held({
+    spec: 'gateway',
+    behaviour:
+      'Running out of file descriptors has a failure of its own, is logged once and counted, and blames no backend.',
+  }),
   'gateway:run:health-any-host': held({
     spec: 'gateway',
     behaviour: 'The health paths answer whatever the `Host` header says.',
