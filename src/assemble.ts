@@ -51,6 +51,7 @@ import { State } from './state.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
 import type { EventLog, Records } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
+import { keyHashes } from './wire/keyed-hash.ts';
 
 export interface Assembled {
   readonly gateway: Spine;
@@ -124,6 +125,7 @@ const signInRefusals = {
 } as const;
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
+  keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
   const now = options.timeOfDay ?? Date.now;

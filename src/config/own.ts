@@ -16,7 +16,7 @@ import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { aPath, buildEndpoint, canonicalPath, defaultEndpoints } from './endpoints.ts';
 import type { Variables } from './expand.ts';
-import { type IdentityReading, readGuard, readIdentity, withoutIdentity } from './identity.ts';
+import { callersOf, type IdentityReading, readGuard, readIdentity, withoutIdentity } from './identity.ts';
 import { check } from './issues.ts';
 import {
   buildRpcEndpoint,
@@ -170,7 +170,11 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     : undefined;
   const guard = (identity ?? withoutIdentity).guard;
   const places = endpoints ?? defaultEndpoints([...built], guard);
-  const world = { endpoints: places.map(({ path }) => path), backends: [...built, ...served] };
+  const world = {
+    endpoints: places.map(({ path }) => path),
+    backends: [...built, ...served],
+    callers: identity && callersOf(identity.settings, identity.authServer),
+  };
   notices.push(...unreachedServices(served, places));
   const policy = readPolicy(document, variables, world);
   const rates = readRates(document, variables, world);

@@ -150,6 +150,10 @@ endpoints (2)
     deviation: speaks 2025-03-26 but refuses batches, which that revision says MUST be received
 limits
   bodyBytes: 1 MiB
+policy
+  none: everything is allowed
+audit
+  none: no decision is recorded
 log
   level info, format auto
 seal
@@ -192,6 +196,10 @@ endpoints (1)
     revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
 limits
   all as by default
+policy
+  none: everything is allowed
+audit
+  none: no decision is recorded
 log
   level info, format auto
 seal

@@ -135,6 +135,17 @@ export const gatewayLeave = {
     revisions: 'legacy',
     behaviour: "No method rule is applied to a client's response, which has no method.",
   }),
+  'gateway:policy:unasked-response': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      "A client's response that matches no server request is answered 202, reaches no backend, and is in the audit trail.",
+  }),
+  'gateway:policy:kept-small': held({
+    spec: 'gateway',
+    behaviour:
+      '`clientInfo` has a bound, and what is kept of a message (client info, keys of rates) keeps no other part of its body.',
+  }),
   'gateway:policy:filtered': held({
     spec: 'gateway',
     behaviour:
