@@ -14,7 +14,7 @@ import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
 import type { HealthLimits } from './health.ts';
 import { Keeper } from './keeper.ts';
 import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
-import { LegacyHalf } from './legacy-half.ts';
+import { type Half, LegacyHalf } from './legacy-half.ts';
 import { type Line, openLine } from './line.ts';
 import { LiveListProcesses } from './list-processes.ts';
 import { ListRelay } from './list-relay.ts';
@@ -90,6 +90,8 @@ export class LiveBackend implements Backend {
   readonly lists: LiveListProcesses | undefined;
   readonly #keeper: Keeper;
   readonly #half: LegacyHalf;
+  /** What the legacy half says of itself: legacy clients are told that, and not what the modern half offers. */
+  #halfDiscovery: Discovery | undefined;
   readonly #listeners = new Set<(state: BackendState) => void>();
   #state: BackendState = { state: 'starting' };
   #known: Knowledge | undefined;
@@ -117,7 +119,7 @@ export class LiveBackend implements Backend {
       turned: (down) => this.#turned(down),
     });
     this.#half = new LegacyHalf({
-      ask: () => probeLegacyHalf(this.#probeOptions()),
+      ask: () => this.#askHalf(),
       found: () => this.#foundHalf(),
       clock: options.clock,
       pauseMs: options.limits.restartMaxMs,
@@ -170,9 +172,14 @@ export class LiveBackend implements Backend {
 
   async #discoverHalf(): Promise<Discovery> {
     const discovery = await this.#discover();
-    if (discovery.eras.includes('legacy')) return discovery;
-    await this.#half.seek();
-    return this.lastDiscovery ?? discovery;
+    if (!discovery.eras.includes('legacy')) await this.#half.seek();
+    return this.#halfDiscovery ?? this.lastDiscovery ?? discovery;
+  }
+
+  async #askHalf(): Promise<Half> {
+    const { half, discovery } = await probeLegacyHalf(this.#probeOptions());
+    this.#halfDiscovery = discovery && { ...discovery, eras: ['modern', 'legacy'] };
+    return half;
   }
 
   async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane> {
@@ -336,6 +343,7 @@ export class LiveBackend implements Backend {
     const probed = await probe(this.#probeOptions());
     if (probed.discovery.eras.includes('modern')) await this.#goModern(probed);
     const { half = 'absent' } = probed;
+    this.#halfDiscovery = undefined;
     this.#half.probed(half === 'unknown' && this.#options.single === true ? 'absent' : half);
     if (probed.session !== undefined) this.#keepWarm(probed.session, probed.discovery);
     return probed;
