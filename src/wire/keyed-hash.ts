@@ -3,6 +3,9 @@
  * not know the key cannot make names collide, and so cannot make a table slow. The key is handed in once, at the start.
  * https://github.com/veorq/SipHash
  */
+/** After the last word, with nothing to mix in. */
+const FINAL_ROUNDS = 3;
+
 let key0 = 0;
 let key1 = 0;
 
@@ -32,18 +35,17 @@ function longHash(bytes: Uint8Array, view: DataView, start: number, end: number)
   let v1 = key1;
   let v2 = key0 ^ 0x6c796765;
   let v3 = key1 ^ 0x74656462;
-  const last = end - 4;
-  let i = start;
-  for (; i <= end; i += 4) {
-    let word: number;
-    if (i <= last) word = view.getInt32(i, true);
-    else {
+  const last = (end - start) >> 2;
+  for (let n = 0, i = start; n <= last + FINAL_ROUNDS; n++, i += 4) {
+    let word = 0;
+    if (n < last) word = view.getInt32(i, true);
+    else if (n === last) {
       // The rest, with the length above it; also where nothing is left.
       word = (end - start) << 24;
       if (i + 2 < end) word |= (bytes[i + 2] as number) << 16;
       if (i + 1 < end) word |= (bytes[i + 1] as number) << 8;
       if (i < end) word |= bytes[i] as number;
-    }
+    } else if (n === last + 1) v2 ^= 0xff;
     v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
@@ -56,19 +58,6 @@ function longHash(bytes: Uint8Array, view: DataView, start: number, end: number)
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
-  }
-  v2 ^= 0xff;
-  for (let round = 0; round < 3; round++) {
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
   }
   return v1 ^ v3;
 }
