@@ -11,7 +11,7 @@ import type { Era, Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
-import type { HealthLimits } from './health.ts';
+import { type HealthLimits, outOfService } from './health.ts';
 import { Keeper } from './keeper.ts';
 import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
 import { type Half, LegacyHalf } from './legacy-half.ts';
@@ -164,7 +164,7 @@ export class LiveBackend implements Backend {
   }
 
   #discover(): Promise<Discovery> {
-    if (this.#closed !== undefined) return Promise.reject(new Failure('shutting_down'));
+    if (this.#closed !== undefined) return Promise.reject(outOfService());
     const refusal = this.#keeper.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
@@ -202,7 +202,7 @@ export class LiveBackend implements Backend {
   }
 
   async #close(): Promise<void> {
-    const failure = new Failure('shutting_down');
+    const failure = outOfService();
     this.#keeper.close();
     this.#relay.close();
     this.lists?.close();
@@ -245,7 +245,7 @@ export class LiveBackend implements Backend {
     this.#lanes.add(lane);
     this.#confirm(lane.discovery);
     if (this.#closed !== undefined) {
-      const failure = new Failure('shutting_down');
+      const failure = outOfService();
       await lane.end(failure);
       throw failure;
     }
@@ -300,7 +300,7 @@ export class LiveBackend implements Backend {
   async #probe(): Promise<Discovery> {
     try {
       const { discovery, way } = (await this.#probeModern()) ?? (await this.#probeAfresh());
-      if (this.#closed !== undefined) throw new Failure('shutting_down');
+      if (this.#closed !== undefined) throw outOfService();
       this.#learn(discovery, way);
       this.#seekHalf();
       return discovery;

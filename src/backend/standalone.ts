@@ -29,6 +29,7 @@ export class Standalone implements StandaloneListener, RelayListener {
   /** Resources that were subscribed to in this session. */
   readonly #subscribed = new Set<string>();
   #hearing: Hearing = 'heard';
+  #wasOpen = false;
   #isClosed = false;
 
   constructor(options: StandaloneOptions) {
@@ -49,6 +50,7 @@ export class Standalone implements StandaloneListener, RelayListener {
 
   opened(): void {
     this.#hearing = 'heard';
+    this.#wasOpen = true;
     this.#options.relay.leave(this);
   }
 
@@ -82,6 +84,8 @@ export class Standalone implements StandaloneListener, RelayListener {
   none(): void {
     this.#hearing = 'never';
     this.#options.relay.leave(this);
-    this.#options.silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));
+    // Where there never was one, nobody was promised anything yet.
+    if (this.#wasOpen)
+      this.#options.silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));
   }
 }

@@ -184,13 +184,17 @@ describe('an update that no client subscribed to', verifies('gateway:catalog:una
     const child = await legacyProcess({
       'resources/list': (turn) => turn.result({ resources: [resource(uri), resource('note://l-only')] }),
       'resources/templates/list': (turn) => turn.result({ resourceTemplates: [] }),
+      'resources/read': (turn) => turn.result({ contents: [] }),
     });
     const config = { m: { url: m.backend.url }, l: { command: child.command, args: child.args } };
     const client = new StdioClient(configFile({ backends: config }));
     await client.ask(initialize());
     client.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    // From its first call on the session has a process of its own, and its lists come from there.
+    await client.ask(request('read', 'resources/read', { uri: 'bascule:l/note://l-only' }));
+    const { process } = await child.arrival('resources/read');
     for (const method of ['resources/list', 'resources/templates/list']) await client.ask(request(method, method, {}));
-    for (const one of told) child.processes.at(-1)?.say({ jsonrpc: '2.0', method: updated, params: { uri: one } });
+    for (const one of told) process.say({ jsonrpc: '2.0', method: updated, params: { uri: one } });
     const heardHere = () => client.heard.filter(({ method }) => method === updated);
     await until(() => heardHere().length === told.length, 'all are heard');
     expect(heardHere().map(({ params }) => params.uri)).toEqual(expected);
