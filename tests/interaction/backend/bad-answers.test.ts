@@ -88,8 +88,8 @@ describe.each(eras)('in the %s era', (era) => {
         const { id } = turn.message;
         turn
           .stream()
+          .event(result(id + 1000, text('stray')))
           .event(result(`${id}x`, text('stray')))
-          .event(result(1000, text('stray')))
           .event({ jsonrpc: '2.0', id: 'other', error: { code: 1, message: 'stray' } })
           .event(result(id, done))
           .end();
