@@ -5,6 +5,7 @@
 import { networkInterfaces } from 'node:os';
 import type { BackendConfig, ListenConfig } from './config.ts';
 import { isLoopback } from './listen.ts';
+import { parseUrl } from './shapes.ts';
 
 export interface Ours {
   readonly listen: ListenConfig;
@@ -14,8 +15,10 @@ export interface Ours {
 /** True for every path there: whatever is served at our origin is ours. */
 export function isOurselves(backend: BackendConfig, { listen, publicUrl }: Ours): boolean {
   if (backend.kind !== 'http') return false;
-  const url = new URL(backend.url);
-  if (publicUrl !== undefined && new URL(publicUrl).origin === url.origin) return true;
+  const url = parseUrl(backend.url);
+  // An address that cannot be read is reported where it stands.
+  if (url === undefined) return false;
+  if (publicUrl !== undefined && parseUrl(publicUrl)?.origin === url.origin) return true;
   return url.protocol === 'http:' && portOf(url) === listen.port && isOurHost(hostOf(url.hostname), listen.host);
 }
 

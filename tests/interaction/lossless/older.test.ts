@@ -97,6 +97,6 @@ describe('a schema that a legacy client must get in an object', verifies('gatewa
     });
     const client = await connectLegacy(url);
     const answer = await client.post(request(1, 'tools/list'));
-    expect(answer.body).toBe(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${wrapped.join(",")}]}}`);
+    expect(answer.body).toBe(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${wrapped.join(',')}]}}`);
   });
 });
