@@ -257,7 +257,7 @@ export class LiveBackend implements Backend {
     return {
       ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, health: this.#keeper },
       relay: this.#relay,
-      // A process that is one session's own is shared with nobody.
+      // A process that belongs to one session is not shared.
       slots: this.lists === undefined ? this.#options.callSlots : undefined,
       ended: (gone) => void this.#lanes.delete(gone),
     };
