@@ -72,7 +72,7 @@ export class ChildExit extends Error {
 
   constructor(code: number | null, signal: NodeJS.Signals | null, stderr: string) {
     const last = stderr.trimEnd().split('\n').slice(-LAST_LINES).join('\n');
-    super(`${howEnded(code, signal)}${last === '' ? ', nothing on stderr' : `, last on stderr: ${last}`}`);
+    super(last === '' ? 'nothing on stderr' : `last on stderr: ${last}`);
     this.name = 'ChildExit';
     this.code = code;
     this.signal = signal;
@@ -322,7 +322,8 @@ export class Child {
     const { code, signal } = this.#exit ?? { code: null, signal: null };
     const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
     const message = `Backend process ended without an answer (${howEnded(code, signal)})`;
-    const failure = new Failure('backend_unavailable', { message, cause });
+    const cure = 'run the command in a terminal: it has to stay, read stdin and write messages on stdout';
+    const failure = new Failure('backend_unavailable', { message, cause, cure });
     this.#begin('by itself');
     this.#tell(failure);
     this.#resolveEnded(this.#ending === 'ordered' ? undefined : failure);
