@@ -1,6 +1,6 @@
 /**
  * Where a run through the gateway may differ from one without it: at most ten rows, each with the sentence of the
- * specification that makes it right. A row that no run needs is stale, and fails.
+ * specification that makes it right. A row that no run of the long form needs is stale, and fails.
  */
 import type { Deviation } from './compare.ts';
 
@@ -89,17 +89,15 @@ export const DIFFERENCES: readonly Difference[] = [
     id: 'unasked',
     what:
       'A modern client gets a legacy server’s notifications about lists only where it subscribed, log messages only where they ' +
-      'belong to a request, and no request outside of its own. It has no session: the server may ask for its roots once in each ' +
-      'session that the gateway keeps for it.',
+      'belong to a request, and no request outside of its own.',
     because:
       'The server MUST NOT send notification types the client has not explicitly requested; `notifications/message` is ' +
       'request-scoped; servers MUST NOT initiate JSON-RPC requests.',
     link: `${MODERN}/basic/patterns`,
-    isIt: ({ path, direct, through }, pair) =>
+    isIt: ({ path, through }, pair) =>
       isBridgedToModern(pair) &&
-      ((through === undefined &&
-        /^heard (roots\/list|notifications\/(message|(tools|prompts|resources)\/list_changed))/.test(path)) ||
-        (direct === undefined && /^heard roots\/list\.[1-9]/.test(path))),
+      through === undefined &&
+      /^heard (roots\/list|notifications\/(message|(tools|prompts|resources)\/list_changed))/.test(path),
   },
   {
     id: 'older-revision',
