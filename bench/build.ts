@@ -10,7 +10,17 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 export const resultsDirectory = join(root, 'bench/results');
 const outdir = join(resultsDirectory, 'programs');
 
-const programs = ['backend-http', 'backend-stdio', 'pass-through', 'from-memory', 'bridge', 'gc-on-signal'] as const;
+const programs = [
+  'backend-http',
+  'backend-stdio',
+  'pass-through',
+  'from-memory',
+  'bridge',
+  'gc-on-signal',
+  'flooding',
+  'greedy',
+  'slow-list',
+] as const;
 export type Program = (typeof programs)[number];
 
 export function programPath(name: Program): string {
