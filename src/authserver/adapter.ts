@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Adapter, Payload } from 'oidc-provider';
 import type { Records } from '../store/ports.ts';
+import type { Holder, Holdings } from './holdings.ts';
 import type { Time } from './ports.ts';
 
 /** Found by the grant that they belong to, so that they can be revoked with it. */
@@ -21,6 +22,10 @@ export interface AdapterOptions {
   readonly clientEndsAt: () => number;
   /** What the second of two that use the same code or token is told. */
   readonly alreadyUsed: () => Error;
+  /** Of the models that strangers can make us keep. */
+  readonly holdings: ReadonlyMap<string, Holdings>;
+  /** Who makes us keep it; undefined outside of a request. */
+  readonly holderOf: (payload: Payload) => Holder | undefined;
 }
 
 export class RecordsAdapter implements Adapter {
@@ -43,7 +48,8 @@ export class RecordsAdapter implements Adapter {
       await records.put(this.#members, `${keyOf(grantId)}/${key}`, key, endsAt);
     }
     if (this.#model === 'Session' && typeof uid === 'string') await records.put(uids, keyOf(uid), key, endsAt);
-    await records.put(this.#collection, key, JSON.stringify({ payload, endsAt } satisfies Kept), endsAt);
+    const place = await this.#placeOf(key, payload, endsAt);
+    await records.put(this.#collection, key, JSON.stringify({ payload, endsAt, place } satisfies Kept), endsAt);
   }
 
   async find(id: string): Promise<Payload | undefined> {
@@ -76,7 +82,8 @@ export class RecordsAdapter implements Adapter {
   }
 
   async destroy(id: string): Promise<void> {
-    await this.#options.records.delete(this.#collection, keyOf(id));
+    const text = await this.#options.records.take(this.#collection, keyOf(id));
+    if (text !== undefined) await this.#holdings?.release(placeIn(text));
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {
@@ -96,6 +103,19 @@ export class RecordsAdapter implements Adapter {
     return `oauth:of-grant:${this.#model}`;
   }
 
+  get #holdings(): Holdings | undefined {
+    return this.#options.holdings.get(this.#model);
+  }
+
+  /** Noted before the record is put: what has no place could not be given up. */
+  async #placeOf(key: string, payload: Payload, endsAt: number | undefined): Promise<string | undefined> {
+    const { records, time, holderOf } = this.#options;
+    if (this.#holdings === undefined) return undefined;
+    const before = await records.get(this.#collection, key);
+    const held = { key, holder: holderOf(payload), now: time.now(), endsAt };
+    return this.#holdings.note(held, before === undefined ? undefined : placeIn(before));
+  }
+
   async #read(key: string): Promise<Payload | undefined> {
     const text = await this.#options.records.get(this.#collection, key);
     return text === undefined ? undefined : (JSON.parse(text) as Kept).payload;
@@ -105,6 +125,18 @@ export class RecordsAdapter implements Adapter {
 interface Kept {
   readonly payload: Payload;
   readonly endsAt?: number | undefined;
+  /** Among the holdings. Absent where it is not to be given up. */
+  readonly place?: string | undefined;
+}
+
+function placeIn(text: string): string | undefined {
+  return (JSON.parse(text) as Kept).place;
+}
+
+/** The same record without its place: it is not to be given up any more. */
+export function settled(text: string): { readonly text: string; readonly place: string | undefined } {
+  const { place, ...kept } = JSON.parse(text) as Kept;
+  return { text: JSON.stringify(kept), place };
 }
 
 const uids = 'oauth:uids';

@@ -1,9 +1,8 @@
 /** Who may still begin to ask for a token: anybody, but what is kept of the question until a person answers is bounded. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Callers } from '../ingress/callers.ts';
-import type { Records } from '../store/ports.ts';
-import { interactionCollection } from './adapter.ts';
 import { ByAddress } from './by-address.ts';
+import type { Holdings } from './holdings.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, show } from './pages/answers.ts';
 import { troublePage } from './pages/others.ts';
@@ -13,11 +12,11 @@ import type { Time } from './ports.ts';
 const FULL_MS = 60 * 1000;
 
 export class Authorizations {
-  readonly #records: Records;
   readonly #byAddress: ByAddress;
+  readonly #holdings: Holdings;
 
-  constructor(records: Records, time: Pick<Time, 'now'>, callers: Callers) {
-    this.#records = records;
+  constructor(time: Pick<Time, 'now'>, callers: Callers, holdings: Holdings) {
+    this.#holdings = holdings;
     const { authorizationsPerAddress: most, authorizationsWithinMs: withinMs, countedNames: names } = limits;
     this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
   }
@@ -26,8 +25,8 @@ export class Authorizations {
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     const wait = this.#byAddress.wait(req);
     if (wait > 0) return refuse(res, wait, 'too many from this address');
-    const open = await this.#records.keys(interactionCollection, '', limits.openInteractions);
-    return open.length < limits.openInteractions || refuse(res, FULL_MS, 'there is no room for more at the moment');
+    const hasRoom = await this.#holdings.makeRoom(limits.openInteractions);
+    return hasRoom || refuse(res, FULL_MS, 'there is no room for more at the moment');
   }
 }
 

@@ -1,4 +1,4 @@
-/** How often one address may ask for something; also what is refused counts. */
+/** How often one address, or one IPv6 site, may ask for something; also what is refused counts. */
 import type { IncomingMessage } from 'node:http';
 import type { Callers } from '../ingress/callers.ts';
 import { type AttemptLimits, Attempts } from '../pages/attempts.ts';
@@ -14,7 +14,7 @@ export class ByAddress {
 
   /** Milliseconds until it may; 0 where it may now. */
   wait(req: IncomingMessage): number {
-    const address = this.#callers.of(req);
+    const address = this.#callers.siteOf(req);
     const wait = this.#attempts.waitFor(address);
     this.#attempts.count(address);
     return wait;

@@ -9,8 +9,10 @@ import { Callers } from '../ingress/callers.ts';
 import { Attempts } from '../pages/attempts.ts';
 import { page } from '../pages/frame.ts';
 import { Accounts } from './accounts.ts';
+import { clientCollection, interactionCollection } from './adapter.ts';
 import { Authorizations } from './authorizations.ts';
 import { FormTokens } from './form-token.ts';
+import { Holdings } from './holdings.ts';
 import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
 import { authServerLimits as limits } from './limits.ts';
@@ -58,6 +60,8 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const callers = new Callers(options.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
   const documents = new Attempts({ most, withinMs, names }, () => time.now());
+  const clients = new Holdings(records, clientCollection);
+  const open = new Holdings(records, interactionCollection);
   const provider = await createProvider({
     issuer,
     settings,
@@ -66,15 +70,20 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     resources,
     scopes,
     isCurrent: (name, since) => users.isCurrent(name, since),
+    holdings: new Map([
+      ['Client', clients],
+      ['Interaction', open],
+    ]),
+    networkOf: (req) => callers.siteOf(req),
     mayFetch: ({ req }) => {
-      const address = callers.of(req);
+      const address = callers.siteOf(req);
       const may = documents.waitFor(address) === 0;
       documents.count(address);
       return may;
     },
     showError,
   });
-  const registrations = new Registrations(records, time, callers);
+  const registrations = new Registrations(records, time, callers, clients);
   listen(provider, outside, (clientId) => registrations.used(clientId, settings.refreshTtlMs));
   const tokens = new FormTokens(keys.cookie);
   const signIn = new SignIn(users, () => time.now());
@@ -83,7 +92,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     issuer: home,
     provider,
     registrations,
-    authorizations: new Authorizations(records, time, callers),
+    authorizations: new Authorizations(time, callers, open),
     interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers, refused: outside.refused }),
     accounts: new Accounts({ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),

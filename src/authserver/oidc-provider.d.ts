@@ -68,6 +68,8 @@ declare module 'oidc-provider' {
 
   export class Provider {
     constructor(issuer: string, configuration: object);
+    /** That of the request which is served right now. */
+    static readonly ctx: KoaContext | undefined;
     proxy: boolean;
     callback(): RequestListener;
     on(event: string, listener: (...told: readonly unknown[]) => void): void;

@@ -1,8 +1,10 @@
 /** The library, set up. The only file that loads it, and only when an authorization server is configured. */
-import type { Adapter, Client, KoaContext, Provider } from 'oidc-provider';
+import type { IncomingMessage } from 'node:http';
+import type { Adapter, Client, KoaContext, Payload, Provider } from 'oidc-provider';
 import { RecordsAdapter } from './adapter.ts';
 import { type ClientMetadata, settleMetadata } from './clients.ts';
 import { cookiesFor } from './cookies.ts';
+import type { Holder, Holdings } from './holdings.ts';
 import { type ServerKeys, signingAlgorithm } from './keys.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { paths } from './paths.ts';
@@ -20,6 +22,10 @@ export interface ProviderParts {
   readonly resources: Resources;
   readonly scopes: ScopeBook;
   readonly isCurrent: Users['isCurrent'];
+  /** By model. */
+  readonly holdings: ReadonlyMap<string, Holdings>;
+  /** The network that a request comes from. */
+  networkOf(req: IncomingMessage): string;
   /** Whether one more document may be fetched because of this request. */
   mayFetch(context: KoaContext): boolean;
   showError(context: KoaContext, error: { readonly error: string; readonly error_description?: string }): void;
@@ -50,7 +56,7 @@ async function loadQuietly(): Promise<Library> {
   }
 }
 
-function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Library): object {
+function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Provider }: Library): object {
   const { settings, outside, keys, resources, scopes, isCurrent } = parts;
   const { records, time } = outside;
   return {
@@ -60,6 +66,8 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Li
         time,
         clientEndsAt: () => time.now() + limits.unusedClientMs,
         alreadyUsed: () => new errors.InvalidGrant('it was used before'),
+        holdings: parts.holdings,
+        holderOf: (payload) => userIn(payload) ?? networkIn(Provider.ctx, parts),
       }),
     jwks: keys.signing,
     cookies: cookiesFor(parts.issuer, keys.cookie),
@@ -170,6 +178,22 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy }: Li
 }
 
 const hook = 'bascule';
+
+interface SignedIn {
+  readonly session?: { readonly accountId?: string };
+  readonly result?: { readonly login?: { readonly accountId?: string } };
+}
+
+/** Of an interaction, once the password was right. */
+function userIn(payload: Payload): Holder | undefined {
+  const { session, result }: SignedIn = payload;
+  const name = result?.login?.accountId ?? session?.accountId;
+  return name === undefined ? undefined : { kind: 'user', name };
+}
+
+function networkIn(context: KoaContext | undefined, { networkOf }: ProviderParts): Holder | undefined {
+  return context === undefined ? undefined : { kind: 'network', name: networkOf(context.req) };
+}
 
 interface Owned {
   readonly clientId: string;

@@ -2,22 +2,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Callers } from '../ingress/callers.ts';
 import type { Records } from '../store/ports.ts';
-import { clientCollection, keyOf } from './adapter.ts';
+import { clientCollection, keyOf, settled } from './adapter.ts';
 import { ByAddress } from './by-address.ts';
+import type { Holdings } from './holdings.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, tell } from './pages/answers.ts';
 import type { Time } from './ports.ts';
 
-/** When a registration that never was used may have made room. */
+/** All are in use; whether one of them has ended is worth a look after so long. */
 const FULL_MS = 60 * 60 * 1000;
 
 export class Registrations {
   readonly #records: Records;
   readonly #time: Pick<Time, 'now'>;
   readonly #byAddress: ByAddress;
+  readonly #holdings: Holdings;
 
-  constructor(records: Records, time: Pick<Time, 'now'>, callers: Callers) {
+  constructor(records: Records, time: Pick<Time, 'now'>, callers: Callers, holdings: Holdings) {
     this.#records = records;
+    this.#holdings = holdings;
     this.#time = time;
     const { registrationsPerAddress: most, registrationsWithinMs: withinMs, countedNames: names } = limits;
     this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
@@ -27,18 +30,19 @@ export class Registrations {
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     const wait = this.#byAddress.wait(req);
     if (wait > 0) return refuse(res, wait, 'too many registrations from this address');
-    const kept = await this.#records.keys(clientCollection, '', limits.clients);
-    return kept.length < limits.clients || refuse(res, FULL_MS, 'there is no room for more clients at the moment');
+    const hasRoom = await this.#holdings.makeRoom(limits.clients);
+    return hasRoom || refuse(res, FULL_MS, `all ${limits.clients} clients that can be registered are in use`);
   }
 
-  /** A client that somebody got a token with is kept for as long as it could come back. */
+  /** A client that somebody got a token with is kept for as long as it could come back, and makes room for no other. */
   async used(clientId: string, refreshTtlMs: number): Promise<void> {
     const key = keyOf(clientId);
     const text = await this.#records.get(clientCollection, key);
     // What is known by a document is kept nowhere.
     if (text === undefined) return;
     const endsAt = this.#time.now() + refreshTtlMs + limits.usedClientExtraMs;
-    await this.#records.replace(clientCollection, key, text, text, endsAt);
+    const { text: next, place } = settled(text);
+    if (await this.#records.replace(clientCollection, key, text, next, endsAt)) await this.#holdings.release(place);
   }
 }
 

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { isSigningKey } from '../credentials/client-proof.ts';
 import { grants, subjectTokenTypes } from '../credentials/settings.ts';
+import { isSafeAddress } from '../identity/documents.ts';
 import { issuerAddress, scopeList, visible } from './identity-shapes.ts';
 import * as shape from './shapes.ts';
 
@@ -18,6 +19,18 @@ const clientMetadataUrl = z.string({ error: aDocument }).refine(
   { error: aDocument },
 );
 
+const aServer =
+  'the origin of an authorization server, such as https://login.internal or http://127.0.0.1:9000 (`:*`: any port)';
+const server = z
+  .string({ error: aServer })
+  .regex(/^https?:\/\/[^/?#@\s]+\/?$/i, { error: aServer })
+  .transform((text, context) => {
+    const [, address = text, anyPort = ''] = /^(.*)(:\*)\/?$/.exec(text) ?? [];
+    if (isSafeAddress(address)) return `${new URL(address).origin}${anyPort}`;
+    context.addIssue({ code: 'custom', message: aServer });
+    return z.NEVER;
+  });
+
 /** RFC 8707, 2. */
 const resource = shape.httpAddress.refine((text) => !text.includes('#'), { error: 'an address without #' });
 
@@ -30,6 +43,7 @@ export const backendAuthShape = shape.closed('a map with `type`', {
   clientMetadataUrl: clientMetadataUrl.optional(),
   scopes: scopeList.optional(),
   issuer: issuerAddress.optional(),
+  authorizationServers: z.array(server, { error: 'a list of origins' }).optional(),
   resource: resource.optional(),
   audience: visible.optional(),
   identityProvider: shape

@@ -90,12 +90,13 @@ function backend(it: BackendConfig): string[] {
   return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
 }
 
-function leave({ grant, shared, implied, issuer, clientId, scopes = [] }: BackendAuth): string {
+function leave({ grant, shared, implied, issuer, clientId, scopes = [], authorizationServers }: BackendAuth): string {
   const details = [
     `${grant}, ${shared ? 'one account for all' : 'an account for each caller'}`,
     ...(issuer === undefined ? [] : [`issuer ${shownUrl(issuer)}`]),
     ...(clientId === undefined ? [] : [`client ${clientId}`]),
     ...(scopes.length === 0 ? [] : [`scopes: ${scopes.join(' ')}`]),
+    ...(authorizationServers === undefined ? [] : [`allowed inside: ${authorizationServers.join(' ')}`]),
   ];
   return `  OAuth${implied === true ? ' where it is demanded' : ''}: ${details.join('; ')}`;
 }

@@ -8,10 +8,13 @@ import { compileGlob } from '../policy/glob.ts';
 import { type Condition, type FactName, factNames } from '../policy/rules.ts';
 import { argumentsReadBy } from './policy-arguments.ts';
 import { needsOf } from './policy-needs.ts';
+import { comparingStrictly, withoutIn } from './policy-types.ts';
 
 /** What a person writes into a rule fits ten times; each bounds the work of one evaluation. */
 const limits = { maxAstNodes: 500, maxDepth: 32, maxListElements: 256, maxMapEntries: 64, maxCallArguments: 8 };
 const TEXT_LENGTH = 4_096;
+/** As it is evaluated: a condition that is within the limits stays so where its `in` is written out. */
+const writtenOut = { ...limits, maxAstNodes: 4 * limits.maxAstNodes, maxDepth: 4 * limits.maxDepth };
 
 const loops: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map'];
 const functions: readonly string[] = [
@@ -30,12 +33,17 @@ const types: Readonly<Record<FactName, string>> = {
   annotations: 'map',
 };
 
-const environment = factNames
-  .reduce(
-    (built, name) => built.registerVariable(name, types[name]),
-    new Environment({ homogeneousAggregateLiterals: false, limits }),
-  )
-  .registerFunction('string.glob(string): bool', matchesGlob, { async: false });
+const environment = environmentWithin(limits);
+const strict = comparingStrictly(environmentWithin(writtenOut));
+
+function environmentWithin(bounds: typeof limits): Environment {
+  return factNames
+    .reduce(
+      (built, name) => built.registerVariable(name, types[name]),
+      new Environment({ homogeneousAggregateLiterals: false, limits: bounds }),
+    )
+    .registerFunction('string.glob(string): bool', matchesGlob, { async: false });
+}
 
 export interface NoCondition {
   /** What is wrong, in one line. */
@@ -59,6 +67,10 @@ export function compileCondition(text: string): Condition | NoCondition {
       const name = node.op === 'id' ? factNames.find((fact) => fact === node.args) : undefined;
       if (name !== undefined) reads.add(name);
     });
+    const isOfTexts = [...reads].every((name) => types[name] === 'string');
+    const judged = isOfTexts ? expression : strict.parse(withoutIn(text, expression.ast));
+    const strictly = judged.check();
+    if (!strictly.valid) return { problem: summaryOf(strictly.error), expected };
     return {
       text,
       reads,
@@ -68,7 +80,7 @@ export function compileCondition(text: string): Condition | NoCondition {
         try {
           const facts = new Map<string, unknown>();
           for (const name of reads) facts.set(name, fact(name));
-          const value: unknown = expression(facts);
+          const value: unknown = judged(facts);
           return typeof value === 'boolean' ? value : undefined;
         } catch {
           return undefined;

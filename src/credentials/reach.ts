@@ -1,6 +1,7 @@
 /**
  * How this room reaches others: bounded in time and size, never over a line that others can read, never somewhere else.
- * The backend names its authorization server, and that one names the rest; only what the operator wrote down is trusted.
+ * The backend names its authorization server, and that one names the rest. Only what the operator wrote down may be on this
+ * machine or inside the network: whoever names an address must not reach through us what is only reachable for us.
  */
 import { Failure } from '../errors.ts';
 import { isSafeAddress } from '../identity/documents.ts';
@@ -18,7 +19,6 @@ export interface ReachInit {
 /** What the guard says that is not of the moment. */
 const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
   url_forbidden: 'One of its addresses must not be asked from here',
-  address_forbidden: 'One of its addresses must not be asked from here',
   redirected: 'One of its answers is a redirect',
   too_large: 'One of its answers is too large',
   undecodable: 'One of its answers cannot be decoded',
@@ -27,7 +27,7 @@ const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
 /** Of a backend, or of an issuer that people sign in at. */
 export interface WrittenDown {
   readonly url: string;
-  readonly auth?: Pick<BackendAuth, 'issuer' | 'identityProvider'>;
+  readonly auth?: Pick<BackendAuth, 'issuer' | 'identityProvider' | 'authorizationServers'>;
 }
 
 type Outside = Pick<CredentialPorts, 'outward' | 'trusted' | 'time'>;
@@ -35,27 +35,26 @@ type Outside = Pick<CredentialPorts, 'outward' | 'trusted' | 'time'>;
 export class Reach {
   readonly #outside: Outside;
   readonly #own: ReadonlySet<string>;
-  readonly #onThisMachine: boolean;
 
   constructor({ url, auth = {} }: WrittenDown, outside: Outside) {
     this.#outside = outside;
-    this.#own = new Set([url, auth.issuer, auth.identityProvider?.issuer].flatMap((text) => originOf(text) ?? []));
-    this.#onThisMachine = isLoopback(new URL(url).hostname);
+    const named = [url, auth.issuer, auth.identityProvider?.issuer].flatMap((text) => originOf(text) ?? []);
+    this.#own = new Set([...named, ...(auth.authorizationServers ?? [])]);
   }
 
   /** Whether it may be told anything at all, or people be sent there. */
   mayBeUsed(address: string): boolean {
-    const origin = originOf(address);
-    return origin !== undefined && (this.#own.has(origin) || isSafeAddress(address));
+    return this.#isOwn(address) || (isSafeAddress(address) && new URL(address).protocol === 'https:');
   }
 
   /** Complete when it resolves. Rejects with a Failure. Has the shape that oauth4webapi takes for its `customFetch`. */
   readonly fetch = async (address: string, init: ReachInit): Promise<Response> => {
-    if (!this.mayBeUsed(address)) throw untrusted('One of its addresses is neither https nor on this machine');
+    if (!this.mayBeUsed(address)) throw insecure(address);
     const controller = new AbortController();
     const stop = this.#outside.time.after(credentialLimits.requestMs, () => controller.abort());
     try {
-      const response = await this.#way(address)(address, {
+      const way: Fetch = this.#isOwn(address) ? this.#outside.trusted : this.#outside.outward;
+      const response = await way(address, {
         method: init.method,
         headers: init.headers ?? {},
         ...(init.body === undefined ? {} : { body: String(init.body) }),
@@ -65,6 +64,7 @@ export class Reach {
       return await complete(response);
     } catch (error) {
       if (error instanceof Failure) throw error;
+      if (error instanceof OutwardError && error.kind === 'address_forbidden') throw inside(address);
       const said = error instanceof OutwardError ? guarded[error.kind] : undefined;
       // The cause is left out: it may repeat what was sent.
       throw said === undefined ? new Failure('authorization_unavailable') : untrusted(said);
@@ -75,11 +75,11 @@ export class Reach {
     }
   };
 
-  /** What is on this machine may name others here: it could reach them itself. */
-  #way(address: string): Fetch {
-    const { origin, hostname } = new URL(address);
-    const trusted = this.#own.has(origin) || (this.#onThisMachine && isLoopback(hostname));
-    return trusted ? this.#outside.trusted : this.#outside.outward;
+  #isOwn(address: string): boolean {
+    const origin = originOf(address);
+    if (origin === undefined) return false;
+    const { protocol, hostname } = new URL(origin);
+    return this.#own.has(origin) || this.#own.has(`${protocol}//${hostname}:*`);
   }
 }
 
@@ -104,6 +104,23 @@ async function readBounded({ body }: Response): Promise<string> {
   }
   return Buffer.concat(chunks).toString('utf8');
 }
+
+/** Before anything is asked there. */
+export function insecure(address: string): Failure {
+  return untrusted(`${shown(address)} is neither https nor named in the backend’s \`auth.authorizationServers\``);
+}
+
+function inside(address: string): Failure {
+  const cure = 'if it is meant, name it in the backend’s `auth.authorizationServers`';
+  return untrusted(`${shown(address)} is on this machine or inside the network, and must not be asked: ${cure}`);
+}
+
+/** As the parser spells it: a backend may have written anything. */
+function shown(address: string): string {
+  return originOf(address)?.slice(0, ORIGIN_CHARS) ?? 'An address that it names';
+}
+
+const ORIGIN_CHARS = 300;
 
 export function untrusted(message: string): Failure {
   return new Failure('authorization_untrusted', { message });

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { type Document, firstDocument, wellKnown } from './documents.ts';
-import { type Reach, untrusted } from './reach.ts';
+import { insecure, type Reach, untrusted } from './reach.ts';
 
 /** As much as is used, under the names that oauth4webapi reads; kept in records, so that a flow ends with whom it began. */
 const words = z.array(z.string().max(256)).max(1000).optional();
@@ -28,15 +28,13 @@ export const serverShape = shape.extend({ undocumented: z.literal(true).optional
 export type ServerMetadata = Readonly<z.infer<typeof serverShape>>;
 
 export async function serverMetadata(reach: Reach, issuer: string): Promise<ServerMetadata> {
-  if (!reach.mayBeUsed(issuer)) throw untrusted('Its issuer is neither https nor on this machine');
+  if (!reach.mayBeUsed(issuer)) throw insecure(issuer);
   const document = await firstDocument(reach, placesOf(issuer));
   if (document === undefined) return undocumented(issuer);
   const server = read(document);
   if (!isIssuer(issuer, server.issuer)) throw untrusted('Its metadata is that of another issuer');
   for (const endpoint of [server.authorization_endpoint, server.token_endpoint, server.registration_endpoint]) {
-    if (endpoint !== undefined && !reach.mayBeUsed(endpoint)) {
-      throw untrusted('One of its endpoints is neither https nor on this machine');
-    }
+    if (endpoint !== undefined && !reach.mayBeUsed(endpoint)) throw insecure(endpoint);
   }
   if (server.token_endpoint === undefined) throw untrusted('Its metadata names no token endpoint');
   return server;

@@ -16,6 +16,8 @@ export interface BackendAuth {
   readonly scopes?: readonly string[];
   /** The only authorization server that is used, whatever the backend names. */
   readonly issuer?: string;
+  /** Origins on this machine or inside the network that may be asked where the backend names them. `:*` stands for any port. */
+  readonly authorizationServers?: readonly string[];
   /** In the place of the backend's own address. */
   readonly resource?: string;
   /** RFC 8693, 2.1: where the authorization server knows the backend by another name. */

@@ -68,7 +68,7 @@ export const credentials = {
     200,
     INTERNAL,
     'The backend’s authorization server cannot be trusted',
-    'Its metadata names another issuer than it was asked for, no PKCE with S256, or addresses that must not be asked. The message says which.',
+    'Its metadata names another issuer than it was asked for, no PKCE with S256, or addresses that must not be asked: http, on this machine or inside the network. The message says which. Name the origin in the backend’s `auth.authorizationServers` if it is meant.',
   ),
   authorization_unavailable: row(
     'backend',

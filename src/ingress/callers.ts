@@ -29,7 +29,16 @@ export class Callers {
   }
 
   /** Empty where the connection is gone. */
-  of({ socket, headersDistinct }: Caller): string {
+  of(caller: Caller): string {
+    return networkOf(this.#address(caller) ?? '');
+  }
+
+  /** RFC 6177: a site gets up to 48 bits, and with them 65,536 networks. For what is kept of a caller that has proven nothing. */
+  siteOf(caller: Caller): string {
+    return networkOf(this.#address(caller) ?? '', 48);
+  }
+
+  #address({ socket, headersDistinct }: Caller): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
     // As it came: the library is shown none of these headers (requests.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
@@ -39,7 +48,7 @@ export class Callers {
       if (before === undefined) break;
       caller = before;
     }
-    return caller === undefined ? '' : networkOf(caller);
+    return caller;
   }
 }
 
@@ -57,11 +66,11 @@ function plainAddress(text: string): string | undefined {
 }
 
 /** RFC 6177: whoever has one IPv6 address has at least the 64 bits behind it too. */
-function networkOf(address: string): string {
+function networkOf(address: string, bits: 48 | 64 = 64): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');
   const groups = head === '' ? [] : head.split(':');
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = Array.from({ length: 8 - groups.length - after.length }, () => '0');
-  return `${[...groups, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
+  return `${[...groups, ...zeros, ...after].slice(0, bits / 16).join(':')}::/${bits}`;
 }

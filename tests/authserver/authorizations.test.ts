@@ -49,12 +49,15 @@ describe('asking for a token', verifies('gateway:authserver:bounded'), () => {
     expect(kept).toHaveLength(limits.authorizationsPerAddress);
   });
 
-  it('is refused where as many lie open as there is room for', async () => {
+  it('takes the place of another where as many lie open as there is room for', async () => {
     const served = await serve();
     const ask = await asker(served);
     const open = (at: number) => served.records.put(interactionCollection, `open-${at}`, '{}', Date.now() + 3_600_000);
     for (let at = 1; at < limits.openInteractions; at += 1) await open(at);
     expect((await ask()).status).toBe(303);
-    expect((await ask()).status).toBe(429);
+    const [first] = await served.records.keys(`${interactionCollection}:held`, '', 10);
+    expect((await ask()).status).toBe(303);
+    expect(await served.records.keys(interactionCollection, '', 10_000)).toHaveLength(limits.openInteractions);
+    expect(await served.records.keys(`${interactionCollection}:held`, '', 10)).not.toContain(first);
   });
 });

@@ -38,6 +38,14 @@ describe('who has called', verifies('gateway:authserver:bounded'), () => {
   });
 
   it.each([
+    { name: '48 bits of IPv6', from: '2001:db8:1:2:3:4:5:6', is: '2001:db8:1::/48' },
+    { name: 'an address of IPv4', from: '192.0.2.1', is: '192.0.2.1' },
+  ])('is of a site that is $name', ({ from, is }) => {
+    const req = { socket: { remoteAddress: from }, headersDistinct: {} } as unknown as IncomingMessage;
+    expect(new Callers(trusted).siteOf(req)).toBe(is);
+  });
+
+  it.each([
     { name: 'one by one behind a proxy that is trusted', trustedProxies: ['127.0.0.1'], other: 201 },
     { name: 'as the proxy where it is not', trustedProxies: [], other: 429 },
   ])('is counted $name', async ({ trustedProxies, other }) => {

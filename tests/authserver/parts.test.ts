@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { RecordsAdapter } from '../../src/authserver/adapter.ts';
+import { clientCollection, RecordsAdapter } from '../../src/authserver/adapter.ts';
 import { cookiesFor } from '../../src/authserver/cookies.ts';
+import { Holdings } from '../../src/authserver/holdings.ts';
 import { loadKeys } from '../../src/authserver/keys.ts';
 import { authServerLimits } from '../../src/authserver/limits.ts';
 import { routeOf } from '../../src/authserver/paths.ts';
@@ -66,6 +67,8 @@ describe('what the library keeps', verifies('gateway:authserver:durable', 'gatew
       time: { now },
       clientEndsAt: () => now() + authServerLimits.unusedClientMs,
       alreadyUsed: () => new Error('used'),
+      holdings: new Map(),
+      holderOf: () => undefined,
     });
 
   test('is found by its text, which is no key of the store', async () => {
@@ -107,7 +110,8 @@ describe('what the library keeps', verifies('gateway:authserver:durable', 'gatew
       const adapter = adapterOf(records, 'Client', () => now);
       await adapter.upsert('used', { client_id: 'used' });
       await adapter.upsert('unused', { client_id: 'unused' });
-      await new Registrations(records, { now: () => now }, new Callers([])).used('used', 30 * DAY);
+      const holdings = new Holdings(records, clientCollection);
+      await new Registrations(records, { now: () => now }, new Callers([]), holdings).used('used', 30 * DAY);
       now = 2 * DAY;
       expect(await adapter.find('unused')).toBeUndefined();
       expect(await adapter.find('used')).toEqual({ client_id: 'used' });

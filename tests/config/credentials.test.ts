@@ -49,6 +49,16 @@ describe('auth of a backend', () => {
       },
     },
     {
+      name: 'authorization servers inside',
+      inner:
+        "authorizationServers: ['http://127.0.0.1:9000/', 'HTTPS://Login.Internal:443', 'http://[::1]:*', 'https://a.b:*']",
+      settings: {
+        grant: 'authorization_code',
+        authorizationServers: ['http://127.0.0.1:9000', 'https://login.internal', 'http://[::1]:*', 'https://a.b:*'],
+        shared: false,
+      },
+    },
+    {
       name: 'a machine with a key',
       inner: `grant: client_credentials, clientId: robot, privateKey: '\${file:/run/secrets/key}'`,
       settings: { grant: 'client_credentials', clientId: 'robot', privateKey: pem.trim(), shared: false },
@@ -98,6 +108,17 @@ describe('auth of a backend', () => {
     },
     { inner: 'audience: x', says: '`audience` means nothing here' },
     { inner: 'issuer: http://login.example', says: 'an https:// address' },
+    ...[
+      'http://login.example',
+      'http://10.0.0.1:*',
+      'https://a.example/path',
+      'https://u:p@a.example',
+      '127.0.0.1',
+    ].map((server) => ({
+      inner: `authorizationServers: ['${server}']`,
+      says: 'the origin of an authorization server',
+    })),
+    { inner: 'authorizationServers: https://a.example', says: 'a list of origins' },
     { inner: 'scopes: [offline_access]', says: 'no `offline_access`' },
     { inner: 'resource: https://a.example#b', says: 'without #' },
   ];

@@ -227,7 +227,7 @@ const badResources: readonly Bad[] = [
   {
     name: 'names one that must not be asked',
     reason: 'authorization_untrusted',
-    message: /must not be asked/,
+    message: /169\.254\.169\.254.*must not be asked.*auth\.authorizationServers/,
     break: ({ backend }) => {
       backend.metadata = { authorization_servers: ['https://169.254.169.254'] };
     },

@@ -289,9 +289,11 @@ export class World {
 
   /** As if started anew; the store is what it was. */
   start(auth: Partial<BackendAuth> = {}, more: Partial<CredentialSettings & CredentialPorts> = {}): Credentials {
+    // Everything here is on this machine, each at a port of its own.
+    const usual = { grant: 'authorization_code', shared: false, authorizationServers: ['http://127.0.0.1:*'] } as const;
     const settings: CredentialSettings = {
       publicUrl: 'http://127.0.0.1:8000',
-      backends: { files: { url: this.backend.url, auth: { grant: 'authorization_code', shared: false, ...auth } } },
+      backends: { files: { url: this.backend.url, auth: { ...usual, ...auth } } },
       ...more,
     };
     const credentials = createCredentials(settings, {

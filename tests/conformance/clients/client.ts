@@ -70,7 +70,9 @@ async function main(): Promise<void> {
   const said = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as Context;
   const house: Enterprise | undefined = 'idp_id_token' in said ? await enterprise(address, said) : undefined;
   const context = { ...said, ...house?.context };
-  const auth = scene.auth?.(context);
+  // The kit's authorization servers are on this machine, at ports of its own choice.
+  const authorizationServers = ['http://localhost:*', 'http://127.0.0.1:*'];
+  const auth = scene.auth && { ...scene.auth(context), authorizationServers };
   const config = {
     backends: { kit: { url: address, ...(auth && { auth }), ...(scene.profile && { profile: scene.profile }) } },
     store: { dir: join(folder, 'state') },

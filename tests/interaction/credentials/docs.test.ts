@@ -9,7 +9,7 @@ import { bearer, keyRing, tokenIssuer } from '../harness/credentials.ts';
 import { eras } from '../harness/eras.ts';
 import { type ConfigValue, startGateway } from '../harness/gateway.ts';
 import { caller } from './caller.ts';
-import { GuardedBackend } from './guarded-backend.ts';
+import { GuardedBackend, oauth } from './guarded-backend.ts';
 import { done } from './office.ts';
 import { Person } from './person.ts';
 
@@ -35,7 +35,8 @@ async function place(title: string, era: (typeof eras)[number]) {
     .replaceAll('https://login.example', issuer.url)
     .replaceAll('keys.json', ring.path)
     .replaceAll('dir: state', `dir: ${folder}`);
-  const config = parse(text) as ConfigValue;
+  const config = parse(text) as ConfigValue & { readonly backends: { readonly files: { readonly auth: object } } };
+  Object.assign(config.backends.files.auth, { authorizationServers: oauth.authorizationServers });
   const gateway = await startGateway('store' in config ? config : { ...config, store: { dir: folder } });
   return { backend, issuer, keys, gateway, url: gateway.url('files') };
 }

@@ -20,6 +20,9 @@ export interface GuardedOptions {
   readonly script?: Script;
 }
 
+/** For backends here: their authorization servers are on this machine, each at a port of its own. */
+export const oauth = { type: 'oauth', authorizationServers: ['http://127.0.0.1:*'] } as const;
+
 export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBackend> {
   readonly issuer: TestIssuer;
   readonly inner: Inner;
@@ -28,6 +31,9 @@ export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBac
   /** Every `Authorization` that reached the door, let in or not. */
   readonly presented: (string | undefined)[] = [];
   refusals = 0;
+  /** Named in the place of its own authorization server, and of the place of its metadata. */
+  namedIssuer: string | undefined;
+  namedMetadata: string | undefined;
   /** Tokens that are good no longer, though nobody told whoever has them. */
   readonly ended = new Set<string>();
   /** Which person's tokens those are: who was at the authorization server when it gave the code. */
@@ -85,7 +91,9 @@ export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBac
   #receive(request: IncomingMessage, response: ServerResponse): void {
     if (request.url === this.#metadataPath) {
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ resource: this.url, authorization_servers: [this.issuer.issuer] }));
+      response.end(
+        JSON.stringify({ resource: this.url, authorization_servers: [this.namedIssuer ?? this.issuer.issuer] }),
+      );
       return;
     }
     const chunks: Buffer[] = [];
@@ -107,7 +115,7 @@ export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBac
   #refuse(response: ServerResponse, status: number, scopes: readonly string[]): void {
     this.refusals += 1;
     const challenge = [
-      `resource_metadata="${this.#origin}${this.#metadataPath}"`,
+      `resource_metadata="${this.namedMetadata ?? `${this.#origin}${this.#metadataPath}`}"`,
       ...(scopes.length === 0 ? [] : [`scope="${scopes.join(' ')}"`]),
       ...(status === 403 ? ['error="insufficient_scope"'] : []),
     ];

@@ -9,7 +9,7 @@ import { eras } from '../harness/eras.ts';
 import { type ConfigValue, launchGateway, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
 import { modernBackend, type Script, type ScriptedBackend } from '../harness/http-backend.ts';
 import { type Caller, caller, type Shown } from './caller.ts';
-import { GuardedBackend } from './guarded-backend.ts';
+import { GuardedBackend, oauth } from './guarded-backend.ts';
 import { Person } from './person.ts';
 
 const doors = ['single', 'merged'] as const;
@@ -88,7 +88,7 @@ export class Office {
     const keys = new Map<string, string>(staff.map((name) => [name, ring.make(name)]));
     const config = {
       backends: {
-        files: { url: backend.url, auth: { type: 'oauth', ...given } },
+        files: { url: backend.url, auth: { ...oauth, ...given } },
         other: { url: other.url },
         ...beside,
       },

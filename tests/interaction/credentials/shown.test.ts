@@ -11,7 +11,7 @@ import { bearer } from '../harness/credentials.ts';
 import { eras } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { caller } from './caller.ts';
-import { GuardedBackend } from './guarded-backend.ts';
+import { GuardedBackend, oauth } from './guarded-backend.ts';
 import { done, Office } from './office.ts';
 import { Person } from './person.ts';
 
@@ -43,7 +43,7 @@ describe(
       const backend = await GuardedBackend.open({ era: 'modern' });
       const house = await Setting.launch({
         users: ['ada', 'bob'],
-        more: { backends: { files: { url: backend.url, auth: { type: 'oauth' } } } },
+        more: { backends: { files: { url: backend.url, auth: oauth } } },
       });
       const { access, browser } = await house.tokens();
       const client = await caller({ era: 'modern', url: house.gateway.url(), credentials: bearer(access) });
@@ -98,7 +98,7 @@ describe('whoever has an account at another issuer', verifies('gateway:consent:f
     const jwksUri = `${issuer.issuer}/access-keys`;
     const gateway = await startGateway(
       {
-        backends: { files: { url: backend.url, auth: { type: 'oauth' } } },
+        backends: { files: { url: backend.url, auth: oauth } },
         identity: { issuers: [{ issuer: issuer.issuer, jwksUri, signIn: { clientId: 'gateway' } }] },
       },
       {
@@ -130,7 +130,7 @@ describe('whoever sits at the machine', verifies('gateway:consent:principal-alon
   it.each(eras)('agrees where nobody is asked who they are (%s)', async (era) => {
     const backend = await GuardedBackend.open({ era });
     const gateway = await startGateway(
-      { backends: { files: { url: backend.url, auth: { type: 'oauth' } } } },
+      { backends: { files: { url: backend.url, auth: oauth } } },
       { records: new MemoryRecords(Date.now) },
     );
     const ada = new Person('ada', gateway.origin);

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { eras, initialize, modernMeta } from '../harness/eras.ts';
 import { configFile, StdioClient } from '../harness/program.ts';
-import { GuardedBackend } from './guarded-backend.ts';
+import { GuardedBackend, oauth } from './guarded-backend.ts';
 import { done } from './office.ts';
 import { Person } from './person.ts';
 
@@ -16,7 +16,7 @@ describe('a client that started us', verifies('gateway:credentials:told'), () =>
     const dir = mkdtempSync(join(tmpdir(), 'bascule-stdio-'));
     onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
     const config = {
-      backends: { files: { url: backend.url, auth: { type: 'oauth' } } },
+      backends: { files: { url: backend.url, auth: oauth } },
       store: { dir },
       listen: { port: 0 },
     };

@@ -10,7 +10,7 @@ import { startGateway } from '../harness/gateway.ts';
 import { sseBackend } from '../harness/sse-backend.ts';
 import { SseClient } from '../harness/sse-client.ts';
 import { caller } from './caller.ts';
-import { GuardedBackend } from './guarded-backend.ts';
+import { GuardedBackend, oauth } from './guarded-backend.ts';
 import { done, Office } from './office.ts';
 import { Person } from './person.ts';
 
@@ -47,7 +47,7 @@ describe('HTTP+SSE', held, () => {
     });
     const backend = await GuardedBackend.before(inner);
     const gateway = await startGateway(
-      { backends: { files: { url: backend.url, auth: { type: 'oauth' } } } },
+      { backends: { files: { url: backend.url, auth: oauth } } },
       { records: new MemoryRecords(Date.now) },
     );
     const ada = new Person('ada', gateway.origin);

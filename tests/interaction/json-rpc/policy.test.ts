@@ -66,6 +66,15 @@ describe('a request', () => {
     { name: 'with a tab in an address', test: { url: { glob: 'http://host/**' } }, given: { url: 'http://ho\tst/x' } },
     { name: 'with a slash more', test: { url: { glob: 'http://host/x' } }, given: { url: 'http://host/x/' } },
   ];
+  it.each([
+    { name: 'a text for a truth', when: 'arguments.force == true', given: { force: 'true' } },
+    { name: 'a list for a text', when: "arguments.mode in ['drop']", given: { mode: ['drop'] } },
+  ])('params with $name are denied by a rule that denies when $when', verifies('gateway:policy:types'), async (row) => {
+    const shop = await under([allow(['*']), { id: 'no', effect: 'deny', what: ['rpc'], when: row.when }]);
+    expect((await shop.post(ask('pay', row.given))).json()).toMatchObject(error(1, 403, 'policy_denied'));
+    expect(shop.service.bytes).toBe(0);
+  });
+
   it.each(ambiguous)(
     'params $name are denied by a rule that denies, and not allowed by one that allows',
     verifies('gateway:policy:types', 'gateway:policy:readings'),

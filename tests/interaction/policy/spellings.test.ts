@@ -213,31 +213,3 @@ describe('an address that parsers read in different ways', () => {
     expect((await client.ask(call(name, { url: 'http://münchen.example/x y' }))).result).toBeDefined();
   });
 });
-
-describe('an argument of another type than the rule has', () => {
-  it.each(ways)(
-    'over $name is denied by a rule that denies, and not allowed by one that allows',
-    verifies('gateway:policy:types'),
-    async (way) => {
-      const name = way.where === 'merged' ? 'a__delete_file' : 'delete_file';
-      const rule = (effect: string, equals: unknown) => ({
-        ...{ id: effect, effect, what: ['call'], with: { arguments: { force: { equals } } } },
-      });
-      const denying = await openHouse({ more: { policy: { rules: [all, rule('deny', true)] } } });
-      const client = await way.enter(denying);
-      for (const force of ['true', 1, 'yes', [true, 'x'], {}, true]) {
-        const { error } = await client.ask(call(name, { force }));
-        expect([force, error?.code]).toEqual([force, 403]);
-      }
-      expect(heard(denying, 'tools/call')).toBe(0);
-      for (const force of [false, null]) expect((await client.ask(call(name, { force }))).result).toBeDefined();
-      const allowing = await openHouse({ more: { policy: { rules: [rule('allow', false)] } } });
-      const other = await way.enter(allowing);
-      for (const force of ['false', 0, 'no', null]) {
-        const { error } = await other.ask(call(name, { force }));
-        expect([force, error?.code]).toEqual([force, 403]);
-      }
-      expect(heard(allowing, 'tools/call')).toBe(0);
-    },
-  );
-});

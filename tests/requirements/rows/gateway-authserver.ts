@@ -52,6 +52,11 @@ export const gatewayAuthServer = {
     spec: 'gateway',
     behaviour: 'Registrations and documents are bounded per address and in all; unused registrations end.',
   }),
+  'gateway:authserver:flood': held({
+    spec: 'gateway',
+    behaviour:
+      'When open sign-ins or unused clients fill their room, the network that holds most gives up its oldest; nobody else does.',
+  }),
   'gateway:authserver:secrets': held({
     spec: 'gateway',
     behaviour: 'Tokens, codes, secrets and passwords are in no log, and not in the clear on disk.',

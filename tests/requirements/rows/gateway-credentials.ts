@@ -41,6 +41,11 @@ export const gatewayCredentials = {
     spec: '2025-11-25/basic/authorization#token-theft',
     behaviour: 'Tokens, codes and secrets stand in no answer, no log and no page.',
   }),
+  'gateway:credentials:inside': held({
+    spec: '2026-07-28/basic/authorization/security-considerations',
+    behaviour:
+      'A backend cannot make the gateway ask an address on this machine or inside the network, other than its own origin and those that the config names.',
+  }),
   'gateway:credentials:recipes': held({
     spec: 'gateway',
     behaviour: 'The recipes of docs/oauth-to-backends.md do what they say.',

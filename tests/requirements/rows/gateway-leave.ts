@@ -163,7 +163,7 @@ export const gatewayLeave = {
   'gateway:policy:types': held({
     spec: 'gateway',
     behaviour:
-      'An argument of another type than the rule tests for is ambiguous: rules that deny apply, rules that allow do not.',
+      'An argument of another type than the rule tests for, or compares in a condition, is ambiguous: rules that deny apply, rules that allow do not.',
   }),
   'gateway:policy:strict-profile': held({
     spec: 'gateway',

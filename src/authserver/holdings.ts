@@ -1,0 +1,122 @@
+/**
+ * Who made us keep what, by the network of the request or by the signed-in user. When the room is used up, the one that holds
+ * most gives up its oldest, and networks give up before users do: a flood takes the room from itself.
+ */
+import { createHash } from 'node:crypto';
+import type { Records } from '../store/ports.ts';
+
+export interface Holder {
+  readonly kind: 'network' | 'user';
+  readonly name: string;
+}
+
+export interface Held {
+  /** The key of the record in its own collection. */
+  readonly key: string;
+  /** Absent where nobody can tell: then it stays with whom it was. */
+  readonly holder: Holder | undefined;
+  readonly now: number;
+  readonly endsAt: number | undefined;
+}
+
+/** Letters that sort in the order in which holders give up. */
+const kinds = { network: 'a', user: 'b' } as const;
+/** Enough hexadecimal digits for every time until the year 10889. */
+const TIME_DIGITS = 12;
+const HOLDER_CHARS = 22;
+/** Looking for what to give up means to list everything: then room is made for the next ones, too. */
+const GIVEN_UP_AT_ONCE = 1 / 100;
+
+/** Of one holder, in the order of their age. */
+type Places = string[];
+
+export class Holdings {
+  readonly #records: Records;
+  readonly #kept: string;
+  readonly #places: string;
+  /** As many more fit, as far as this process knows. What others add meanwhile is made good at the next look. */
+  #room = 0;
+
+  constructor(records: Records, collection: string) {
+    this.#records = records;
+    this.#kept = collection;
+    this.#places = `${collection}:held`;
+  }
+
+  /** Returns the place, to be kept in the record itself. `before` is the place that the record had. */
+  async note({ key, holder, now, endsAt }: Held, before: string | undefined): Promise<string | undefined> {
+    const by = holder === undefined ? undefined : holderKey(holder);
+    if (by === undefined || before?.startsWith(`${by}/`) === true) return before;
+    const place = `${by}/${now.toString(16).padStart(TIME_DIGITS, '0')}/${key}`;
+    await this.#records.put(this.#places, place, key, endsAt);
+    await this.release(before);
+    return place;
+  }
+
+  /** It is gone, or it is no longer to be given up. */
+  async release(place: string | undefined): Promise<void> {
+    if (place !== undefined) await this.#records.delete(this.#places, place);
+  }
+
+  /** Makes room for one more where there are `most`. False where none of them is to be given up. */
+  async makeRoom(most: number): Promise<boolean> {
+    if (this.#room === 0) {
+      const { length } = await this.#records.keys(this.#kept, '', most * 2);
+      const excess = length - most;
+      const given = excess < 0 ? 0 : await this.#giveUp(excess + Math.ceil(most * GIVEN_UP_AT_ONCE), most * 2);
+      this.#room = Math.max(0, given - excess);
+    }
+    if (this.#room === 0) return false;
+    this.#room -= 1;
+    return true;
+  }
+
+  /** Tells how many there were. */
+  async #giveUp(count: number, most: number): Promise<number> {
+    const shares = sharesOf(await this.#records.keys(this.#places, '', most));
+    for (let given = 0; given < count; given += 1) {
+      const [holder, places] = next(shares) ?? [];
+      const place = places?.shift();
+      if (holder === undefined || place === undefined) return given;
+      if (places?.length === 0) shares.delete(holder);
+      await this.#records.delete(this.#kept, place.slice(place.lastIndexOf('/') + 1));
+      await this.release(place);
+    }
+    return count;
+  }
+}
+
+/** A hash: nobody who reads the names of records learns addresses and names from them. */
+function holderKey({ kind, name }: Holder): string {
+  return `${kinds[kind]}${createHash('sha256').update(name).digest('base64url').slice(0, HOLDER_CHARS)}`;
+}
+
+function sharesOf(all: readonly string[]): Map<string, Places> {
+  const shares = new Map<string, Places>();
+  for (const place of all) {
+    const holder = place.slice(0, place.indexOf('/'));
+    const places = shares.get(holder);
+    if (places === undefined) shares.set(holder, [place]);
+    else places.push(place);
+  }
+  return shares;
+}
+
+type Share = readonly [holder: string, places: Places];
+
+function next(shares: ReadonlyMap<string, Places>): Share | undefined {
+  let found: Share | undefined;
+  for (const share of shares) if (found === undefined || isBefore(share, found)) found = share;
+  return found;
+}
+
+/** Whether it gives up before the other one does. */
+function isBefore([holder, places]: Share, [otherHolder, otherPlaces]: Share): boolean {
+  if (holder[0] !== otherHolder[0]) return (holder[0] ?? '') < (otherHolder[0] ?? '');
+  if (places.length !== otherPlaces.length) return places.length > otherPlaces.length;
+  return ageOf(places) < ageOf(otherPlaces);
+}
+
+function ageOf([oldest = '']: Places): string {
+  return oldest.slice(oldest.indexOf('/') + 1);
+}
