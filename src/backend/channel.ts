@@ -39,10 +39,16 @@ export interface Pending {
   abort(): void;
 }
 
+/**
+ * What a message outside of any request's stream belongs to: a running call, the client of the session, or neither (it was
+ * answered here, or dropped). All but those of a running call are unsolicited, and count against the backend's budget.
+ */
+export type Reception = 'call' | 'session' | 'none';
+
 /** Hears what belongs to no request. */
 export interface ChannelSink {
   /** Anything that was not correlated to a request of ours; unknown and duplicate response ids are dropped by the channel and counted. */
-  stray(message: Notification | Request): void;
+  stray(message: Notification | Request): Reception;
   /** The process ended, or the channel was cut for good. Requests in flight have failed before. Not called after `close`. */
   lost(failure: Failure): void;
 }
@@ -70,4 +76,6 @@ export interface Channel {
 export interface ChannelNotes {
   /** A line on stdout that is no message, or a message nobody waits for. `text` is cut to a sane length. */
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', text: string): void;
+  /** The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or stream. */
+  flood(stage: 'paused' | 'ended', where: string): void;
 }

@@ -12,7 +12,7 @@ import { mirroredHeaders } from '../wire/mirror.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { cancelledBytes } from './cancelled.ts';
-import type { Channel, ChannelSink, HttpFacts } from './channel.ts';
+import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
@@ -130,15 +130,19 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
    * Only channels without a stream per request have strays in this era.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#receiving-messages
    */
-  stray(message: Notification | Request): void {
+  stray(message: Notification | Request): Reception {
     try {
       const call = message.kind === 'request' ? undefined : this.#ownerOf(message);
-      if (call !== undefined) call.message(message);
-      else if (message.kind === 'request') this.notes.odd('forbidden_request', message.method);
+      if (call !== undefined) {
+        call.message(message);
+        return 'call';
+      }
+      if (message.kind === 'request') this.notes.odd('forbidden_request', message.method);
       else this.notes.odd('unattributed', message.method);
     } catch (cause) {
       this.notes.odd('fault', `a stray ${message.method}`, cause);
     }
+    return 'none';
   }
 
   /** Calls in flight have failed before; the next ones find a new process, or fail by themselves. */

@@ -132,6 +132,13 @@ export const limitTable = {
   /** Attempts to take up a cut stream again without any progress in between. */
   reconnects: count(5, 0, 1000),
 
+  /** Messages of one pipe or stream of a backend that belong to no running call, in one period; 4 KiB count as one more. Each costs some 20 µs: 2 % of the event loop. Above it the pipe is paused until the period ends. */
+  unsolicitedMessages: count(1000, 1, 1_000_000_000),
+  /** That period. What comes after a pause waits for no longer than a person notices. */
+  unsolicitedMs: time(1 * s, 10),
+  /** Periods in a row above it, until the backend's process or stream is ended. A server that dumps what it has at its start is done by then. */
+  unsolicitedPeriods: count(10, 1, 1_000_000),
+
   // Many backends behind one endpoint
   /** How long `initialize` and `server/discover` wait for backends of which nothing is known yet. A local server is there by then; what comes later is told by a list change. */
   discoverWaitMs: time(3 * s, 0),

@@ -39,6 +39,14 @@ export const backends = {
     'Backend lost its session',
     'The backend forgot its session while the request was running. It may have run; it was not sent twice.',
   ),
+  backend_flooding: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend ended for flooding',
+    'The backend kept sending more messages that belong to no call than `limits.unsolicitedMessages` allows, and was ended. ' +
+      'See what it writes (`log.level: debug`), and mend it, or raise the limit.',
+  ),
   shutting_down: row('gateway', 503, INTERNAL, 'Shutting down', 'The gateway is stopping and takes no new requests.'),
 
   // Ours.

@@ -23,6 +23,16 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
         );
       }
     },
+    flood: (stage, where) => {
+      counters.count(`backend.flood.${stage}`);
+      const facts = { backend, where };
+      if (stage === 'paused') log.debug(facts, 'the backend sends more than limits.unsolicitedMessages: it is paused');
+      else
+        log.warn(
+          { ...facts, reason: 'backend_flooding' },
+          'the backend was ended: it kept sending more than limits.unsolicitedMessages that belong to no call',
+        );
+    },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);
       if (kind === 'fault') log.error({ backend, cause: cause instanceof Error ? cause.stack : cause }, text);

@@ -6,14 +6,16 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import { type Line, LineReader } from '../../wire/lines.ts';
+import type { Line } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
-import type { ChannelNotes } from '../channel.ts';
+import type { ChannelNotes, Reception } from '../channel.ts';
+import { type FloodLimits, FloodMeter } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
 import { endInOrder } from './ending.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
+import { Output } from './output.ts';
 import { Stderr } from './stderr.ts';
 
 export interface ChildCommand {
@@ -25,7 +27,7 @@ export interface ChildCommand {
   readonly user?: string;
 }
 
-export interface ChildLimits {
+export interface ChildLimits extends FloodLimits {
   /** One line of stdout. */
   readonly lineBytes: number;
   /** The tail of stderr that is kept. */
@@ -50,7 +52,7 @@ export interface ChildOptions {
 
 /** Who hears a child. None of these may throw. */
 export interface ChildSink {
-  message(message: Message): void;
+  message(message: Message): Reception;
   /** A line was too long and was skipped: somebody's answer, most likely. */
   oversized(failure: Failure): void;
   /** Once, and not after a `stop` that its own listener ordered. */
@@ -90,7 +92,7 @@ export class Child {
   readonly ended: Promise<Failure | undefined>;
   readonly #options: ChildOptions;
   readonly #process: Piped;
-  readonly #lines: LineReader;
+  readonly #output: Output;
   readonly #stderr: Stderr;
   readonly #exited: Promise<void>;
   #resolveGone: () => void = nothing;
@@ -149,7 +151,13 @@ export class Child {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
-    this.#lines = new LineReader({ lineBytes: options.limits.lineBytes }, 'backend_too_large');
+    this.#output = new Output(process_.stdout, options.limits, options.clock, {
+      line: (line) => this.#onLine(line),
+      // A child that closed its output answers nobody any more, whether it ends or not.
+      ended: () => this.#awaitLastOutput(),
+      paused: () => options.notes.flood('paused', 'stdout'),
+      flooded: () => this.#onFlood('stdout'),
+    });
     this.#stderr = new Stderr({
       stderrBytes: options.limits.stderrBytes,
       clock: options.clock,
@@ -161,7 +169,7 @@ export class Child {
     process_.stdin.on('error', nothing);
     process_.stdout.on('error', nothing);
     process_.stderr.on('error', nothing);
-    process_.stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    this.#readStderr();
     this.#exited = new Promise((resolve) => {
       process_.once('exit', (code, signal) => {
         this.#onExit(code, signal);
@@ -220,9 +228,7 @@ export class Child {
       if (failure !== undefined) queueMicrotask(() => sink.exited(failure));
       return;
     }
-    const { stdout } = this.#process;
-    stdout.on('data', (chunk: Buffer) => this.#onOutput(chunk));
-    stdout.once('end', () => this.#onOutputEnd());
+    this.#output.read();
   }
 
   /** Takes one line. Throws a Failure where the child is gone or does not read what it was sent. */
@@ -248,42 +254,64 @@ export class Child {
     return this.gone;
   }
 
-  #onOutput(chunk: Buffer): void {
-    this.#lastActive = this.#options.clock.now();
-    this.#onLines(this.#lines.push(chunk));
+  /** A verbose server that works is slowed down at most: its log alone ends it only while nobody waits for it. */
+  #readStderr(): void {
+    const { stderr } = this.#process;
+    const { limits, clock, notes } = this.#options;
+    const meter = new FloodMeter(limits, clock, {
+      pause: () => {
+        stderr.pause();
+        notes.flood('paused', 'stderr');
+      },
+      resume: () => void stderr.resume(),
+      end: () => !this.busy && this.#onFlood('stderr'),
+    });
+    stderr.on('data', (chunk: Buffer) => meter.add(this.#stderr.push(chunk), chunk.byteLength));
+    stderr.once('close', () => meter.stop());
   }
 
-  #onLines(lines: readonly Line[]): void {
-    for (const line of lines) {
-      if (line instanceof Failure) {
-        this.#options.notes.noise('unreadable', line.message);
-        this.#sink?.oversized(line);
-      } else this.#onLine(line);
+  #onLine(line: Line): void {
+    if (this.#reported) return;
+    if (line instanceof Failure) {
+      this.#options.notes.noise('unreadable', line.message);
+      this.#output.unsolicited(this.#options.limits.lineBytes);
+      this.#sink?.oversized(line);
+      return;
     }
-  }
-
-  #onLine(line: Uint8Array): void {
     let messages: readonly Message[];
     try {
       messages = readIncoming(line);
     } catch {
       this.#options.notes.noise('stdout', excerpt(line));
+      this.#output.unsolicited(line.byteLength);
       return;
     }
-    for (const message of messages) {
-      if (message.kind === 'result' || message.kind === 'error') this.#hasAnswered = true;
-      this.#sink?.message(message);
-    }
+    for (const message of messages) this.#onMessage(message);
   }
 
-  /** A child that closed its output answers nobody any more, whether it ends or not. */
-  #onOutputEnd(): void {
-    this.#onLines(this.#lines.end());
-    this.#awaitLastOutput();
+  /** What belongs to nobody is no activity: a child that only writes such things is idle. */
+  #onMessage(message: Message): void {
+    const reception = this.#sink?.message(message) ?? 'none';
+    if (reception !== 'none') this.#lastActive = this.#options.clock.now();
+    if (reception !== 'call') this.#output.unsolicited(message.bytes.byteLength);
+    else if (message.kind === 'result' || message.kind === 'error') this.#hasAnswered = true;
+  }
+
+  /** Ended like one that crashed, so that the pace of restarts applies. It cannot go on writing while it is being ended. */
+  #onFlood(where: string): boolean {
+    if (this.#ending === undefined) {
+      this.#options.notes.flood('ended', where);
+      this.#tell(new Failure('backend_flooding'));
+      this.#begin('by itself');
+    }
+    this.#output.destroy();
+    this.#process.stderr.destroy();
+    return true;
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#exit = { code, signal };
+    this.#output.finish();
     this.#awaitLastOutput();
     // Ends what it left behind in its group.
     this.#begin('by itself');
@@ -304,7 +332,7 @@ export class Child {
     const failure = new Failure('backend_unavailable', { message: 'Backend process ended', cause });
     this.#begin('by itself');
     this.#tell(failure);
-    this.#resolveEnded(this.#ending === 'ordered' ? undefined : failure);
+    this.#resolveEnded(this.#ending === 'ordered' ? undefined : (this.#failure ?? failure));
   }
 
   #tell(failure: Failure): void {

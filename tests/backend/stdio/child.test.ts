@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Reception } from '../../../src/backend/channel.ts';
 import {
   Child,
   type ChildCommand,
@@ -10,10 +11,16 @@ import {
 import type { Failure } from '../../../src/errors.ts';
 import type { Message } from '../../../src/wire/message.ts';
 import { realClock } from '../support/clock.ts';
-import { isRunning, node, shell } from '../support/processes.ts';
+import { floodLimits, isRunning, node, shell } from '../support/processes.ts';
 import { NotesRecorder, text } from '../support/recorders.ts';
 
-const limits: ChildLimits = { lineBytes: 4096, stderrBytes: 2048, childStopMs: 150, stdinBytes: 256 * 1024 };
+const limits: ChildLimits = {
+  lineBytes: 4096,
+  stderrBytes: 2048,
+  childStopMs: 150,
+  stdinBytes: 256 * 1024,
+  ...floodLimits,
+};
 const started: Child[] = [];
 afterEach(async () => {
   await Promise.all(started.map((child) => child.stop()));
@@ -26,9 +33,10 @@ class Listener implements ChildSink {
   readonly exits: Failure[] = [];
   #watchers: (() => void)[] = [];
 
-  message(message: Message): void {
+  message(message: Message): Reception {
     this.messages.push(text(message));
     this.#changed();
+    return 'session';
   }
   oversized(failure: Failure): void {
     this.oversize.push(failure);

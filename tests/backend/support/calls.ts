@@ -125,6 +125,10 @@ export class OddNotes implements BackendNotes {
     return;
   }
 
+  flood(): void {
+    return;
+  }
+
   odd(kind: OddKind): void {
     this.odds.push(kind);
   }

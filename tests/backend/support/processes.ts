@@ -23,3 +23,6 @@ export function shell(script: string, env: Readonly<Record<string, string>> = {}
 export function node(script: string) {
   return { command: process.execPath, args: ['-e', script], env: {} };
 }
+
+/** Of the defaults, for suites that are about something else. */
+export const floodLimits = { unsolicitedMessages: 1000, unsolicitedMs: 1000, unsolicitedPeriods: 10 };

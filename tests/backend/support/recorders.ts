@@ -1,4 +1,4 @@
-import type { ChannelNotes, ChannelSink, HttpFacts, RequestSink } from '../../../src/backend/channel.ts';
+import type { ChannelNotes, ChannelSink, HttpFacts, Reception, RequestSink } from '../../../src/backend/channel.ts';
 import type { Failure } from '../../../src/errors.ts';
 import type { Message, Notification, Request, Response } from '../../../src/wire/message.ts';
 
@@ -67,9 +67,10 @@ export class ChannelRecorder extends Watched implements ChannelSink {
   readonly strays: string[] = [];
   readonly losses: Failure[] = [];
 
-  stray(message: Notification | Request): void {
+  stray(message: Notification | Request): Reception {
     this.strays.push(message.method);
     this.changed();
+    return 'session';
   }
 
   lost(failure: Failure): void {
@@ -83,6 +84,11 @@ export class NotesRecorder extends Watched implements ChannelNotes {
 
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', noise: string): void {
     this.notes.push({ kind, text: noise });
+    this.changed();
+  }
+
+  flood(stage: 'paused' | 'ended', where: string): void {
+    this.notes.push({ kind: `flood ${stage}`, text: where });
     this.changed();
   }
 
