@@ -38,8 +38,10 @@ import { type Caller, Callers } from './ingress/callers.ts';
 import type { Pages } from './ingress/pages.ts';
 import { keyFileAt } from './key-files.ts';
 import type { Audit } from './observe/audit.ts';
+import { logBackendState } from './observe/backend-states.ts';
 import { CoalescedLog } from './observe/coalesced.ts';
 import type { Counters } from './observe/counters.ts';
+import { watchDescriptors } from './observe/descriptors.ts';
 import { createFault } from './observe/fault.ts';
 import type { Log } from './observe/log.ts';
 import { backendNotes } from './observe/notes.ts';
@@ -50,6 +52,7 @@ import { State } from './state.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from './store/memory.ts';
 import type { EventLog, Records } from './store/ports.ts';
 import { createSeal } from './store/seal.ts';
+import { keyHashes } from './wire/keyed-hash.ts';
 
 export interface Assembled {
   readonly gateway: Spine;
@@ -74,7 +77,7 @@ export interface Assembled {
 export interface AssembleOptions {
   readonly log: Log;
   readonly counters: Counters;
-  onBackendState?(name: string, state: BackendState): void;
+  onBackendState?: (name: string, state: BackendState) => void;
   /** The machine's own unless another is handed in. */
   readonly clock?: Clock;
   /** In this process's memory unless another is handed in. */
@@ -123,9 +126,11 @@ const signInRefusals = {
 } as const;
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
+  keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
   const now = options.timeOfDay ?? Date.now;
+  const onBackendState = options.onBackendState ?? ((name, state) => logBackendState(log, name, state));
   // Expiry is about the time of day, which the gateway's own clock need not know.
   const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
   const makeService = (settings: ServiceConfig): RpcService =>
@@ -165,15 +170,16 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     warn,
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
   });
+  const instance = newId();
   const slots = new ProbeSlots(limits.probesAtOnce, clock);
   const makeBackend = (settings: BackendConfig): Backend => {
     const notes = backendNotes(settings.name, log, counters);
     const presented = connections.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots },
+      ...{ limits, clock, version: about.version, notes, slots, instance },
       ...(presented && { presented }),
     });
-    backend.onChange((state) => options.onBackendState?.(backend.name, state));
+    backend.onChange((state) => onBackendState(backend.name, state));
     return backend;
   };
   const backends: Backends = new Backends(config.backends.map(makeBackend));
@@ -222,10 +228,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     work: new Work(),
     clock,
     newId,
+    instance,
     fault: createFault(log, newId),
     warn,
     count: (name) => counters.count(name),
   });
+  const stopWatching = watchDescriptors(log, counters, (ms, action) => clock.after(ms, action));
   const state = new State(config, { now, warn, ...options });
   const renewing: Renewing = new Renewing(config, {
     ...{ gateway, door, backends, occupied, inForce, leaves, clock },
@@ -264,6 +272,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       await Promise.all([renewing.close(), ...[...backends, ...services.values()].map((backend) => backend.close())]);
       await leaves.close(AUDIT_CLOSE_MS);
       await state.close();
+      stopWatching();
     },
   };
 }

@@ -1,32 +1,42 @@
 /** What a person sees when the gateway starts. */
 import { about } from './about.ts';
-import type { Config } from './config/config.ts';
+import type { Config, EndpointConfig } from './config/config.ts';
 import type { Failure } from './errors.ts';
 import type { BackendState } from './exchange/lane.ts';
+import { explained } from './observe/cause.ts';
 
-export function greeting(config: Config, url: string, notices: readonly string[]): string {
-  const path = mainPath(config);
-  const address = `${url}${path ?? ''}`;
+/** `listening` is where connections are accepted; clients may know another address. */
+export function greeting(config: Config, listening: string, notices: readonly string[]): string {
+  const { publicUrl } = config.identity;
+  const url = publicUrl ?? listening;
+  const main = mainEndpoint(config);
+  const address = `${url}${main?.path ?? ''}`;
   const lines = [
-    `Bascule ${about.version}  ${address}`,
+    `Bascule ${about.version}  ${address}${publicUrl === undefined ? '' : `  (listening on ${listening})`}`,
     '',
     ...notices.map((notice) => `  note: ${notice}`),
     ...config.endpoints.flatMap((endpoint) => endpoint.deviations.map((text) => `  note: ${endpoint.path}: ${text}`)),
     ...(config.backends.length > 1 ? severalBackends(config, url) : []),
     ...services(config, url),
-    ...(path === undefined ? [] : clients(address)),
+    ...(main === undefined ? [] : clients(address, main)),
     'Backends:',
   ];
   return lines.join('\n');
 }
 
-function clients(address: string): string[] {
+function clients(address: string, { identity }: EndpointConfig): string[] {
+  const isGuarded = identity.kind === 'guarded';
+  const withKey = isGuarded && identity.keys;
+  const headers = withKey ? ',"headers":{"Authorization":"Bearer <key>"}' : '';
+  const header = withKey ? " -H 'Authorization: Bearer <key>'" : '';
   return [
     'Connect a client:',
-    `  Claude Code   claude mcp add --transport http bascule ${address}`,
-    `  VS Code       code --add-mcp '{"name":"bascule","type":"http","url":"${address}"}'`,
-    `  Cursor        ~/.cursor/mcp.json: {"mcpServers":{"bascule":{"url":"${address}"}}}`,
-    `  curl          curl -s ${address} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}'`,
+    ...(withKey ? ['  A key is needed in the place of <key>; `bascule key new <name>` makes one.'] : []),
+    ...(isGuarded && identity.tokens ? ['  Clients that know OAuth need none: they lead you to the sign-in.'] : []),
+    `  Claude Code   claude mcp add --transport http bascule ${address}${withKey ? ' --header "Authorization: Bearer <key>"' : ''}`,
+    `  VS Code       code --add-mcp '{"name":"bascule","type":"http","url":"${address}"${headers}}'`,
+    `  Cursor        ~/.cursor/mcp.json: {"mcpServers":{"bascule":{"url":"${address}"${headers}}}}`,
+    `  curl          curl -s ${address}${header} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}'`,
     '',
   ];
 }
@@ -42,7 +52,7 @@ export function backendLine(name: string, state: BackendState): string {
   if (state.state === 'starting') return `  ${name}  starting`;
   if (state.state === 'personal') return `  ${name}  each of its users connects with an account of their own`;
   if (state.state === 'refused') return `  ${name}  ${refusal(state.failure)}`;
-  if (state.state === 'down') return `  ${name}  down: ${state.failure.message} (${state.failure.reason})`;
+  if (state.state === 'down') return `  ${name}  down: ${explained(state.failure)}`;
   const { eras, revision, serverInfo } = state.discovery;
   const who =
     typeof serverInfo?.name === 'string' ? ` ${serverInfo.name} ${String(serverInfo.version ?? '')}`.trimEnd() : '';
@@ -55,8 +65,8 @@ function refusal({ reason, message, data }: Failure): string {
 }
 
 /** Where clients are sent: the first endpoint of MCP, which is the one with everything unless the config says otherwise. */
-function mainPath(config: Config): string | undefined {
-  return config.endpoints.find(({ protocol }) => protocol === undefined)?.path;
+function mainEndpoint(config: Config): EndpointConfig | undefined {
+  return config.endpoints.find(({ protocol }) => protocol === undefined);
 }
 
 function severalBackends(config: Config, url: string): string[] {

@@ -22,6 +22,7 @@ import type { Rooms } from './gateway/rooms.ts';
 import type { Turn } from './gateway/turn.ts';
 import type { Asked, Credentials, Principal } from './identity/principal.ts';
 import type { Era } from './wire/revisions.ts';
+import { VIA } from './wire/via.ts';
 
 export class Spine implements Gateway {
   /** What is not MCP has a front of its own: gateway/json-rpc/front.ts. */
@@ -71,6 +72,10 @@ export class Spine implements Gateway {
     const era = eraOf(message, header('mcp-protocol-version'));
     if (endpoint === undefined || endpoint.protocol !== undefined) {
       reply.refuse(new Failure('path_not_found'), era);
+      return;
+    }
+    if (isOpening(message) && header(VIA) === this.#rooms.instance) {
+      reply.refuse(new Failure('gateway_loop'), era);
       return;
     }
     const { principal, credentials } = sender;
@@ -199,4 +204,9 @@ export class Spine implements Gateway {
       return this.#rooms.fault(error);
     }
   }
+}
+
+/** A loop begins with a probe or with a session: nothing else has to be looked at. */
+function isOpening(message: Arrival['message']): boolean {
+  return message.kind === 'request' && (message.method === 'server/discover' || message.method === 'initialize');
 }

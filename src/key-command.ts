@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readQuantity } from './config/quantity.ts';
 import { addKey, describeKeys, removeKeys } from './identity/key-book.ts';
-import { KeyFileError, readKeyFile, writeKeyFile } from './identity/key-file.ts';
+import { KeyFileError, KeyRequestError, readKeyFile, writeKeyFile } from './identity/key-file.ts';
 import { replaceFile } from './key-files.ts';
 import { readTrustedFile } from './trusted-file.ts';
 
@@ -64,6 +64,6 @@ function momentOf(text: string, now: number): number {
   // A bare number would be milliseconds, which nobody means.
   const span = /[a-z]$/.test(text) ? readQuantity(text, within) : undefined;
   const moment = span === undefined ? (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN) : now + span;
-  if (Number.isNaN(moment)) throw new KeyFileError('--expires is a time such as 90d, or a date such as 2027-01-31');
+  if (Number.isNaN(moment)) throw new KeyRequestError('--expires is a time such as 90d, or a date such as 2027-01-31');
   return moment;
 }

@@ -6,11 +6,14 @@ import { Command } from 'commander';
 import { about } from './about.ts';
 import { askTwice, fromPipe } from './ask-password.ts';
 import { UserFileError } from './authserver/user-file.ts';
+import type { Config } from './config/config.ts';
 import { describeConfig } from './config/describe.ts';
+import { callersOf } from './config/identity.ts';
 import type { Loaded } from './config/load.ts';
 import { ConfigError, printable } from './config/problems.ts';
-import { KeyFileError } from './identity/key-file.ts';
+import { KeyFileError, KeyRequestError } from './identity/key-file.ts';
 import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
+import { review } from './policy/review.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
 import { ConfigSource } from './reload/source.ts';
 import { serve } from './serve.ts';
@@ -65,7 +68,11 @@ configCommand
   .action((path: string | undefined) =>
     withConfig(path, {}, async ({ config, notices }) => {
       for (const notice of notices) process.stdout.write(`note: ${notice}\n`);
-      for (const problem of missingHere(config)) process.stdout.write(`warning: ${printable(problem)}\n`);
+      const { policy } = config;
+      const { places, callers } = reviewed(config);
+      const remarks = policy === undefined ? [] : review(policy, places, callers);
+      for (const problem of [...missingHere(config), ...remarks.map(({ rule, text }) => `rule \`${rule}\` ${text}`)])
+        process.stdout.write(`warning: ${printable(problem)}\n`);
       process.stdout.write(`${describeConfig(config)}\n`);
     }),
   );
@@ -178,7 +185,7 @@ async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): P
       });
     } catch (error) {
       if (!(error instanceof KeyFileError)) throw error;
-      process.stderr.write(`${file}: ${error.message}\n`);
+      process.stderr.write(error instanceof KeyRequestError ? `${error.message}\n` : `${file}: ${error.message}\n`);
       process.exitCode = 1;
     }
   };
@@ -186,11 +193,18 @@ async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): P
   else await withConfig(flags.config, {}, async ({ config }) => run(config.identity.keyFile ?? resolve('keys.json')));
 }
 
+/** What rules are reviewed against. */
+function reviewed(config: Config) {
+  return {
+    places: Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends])),
+    callers: callersOf(config.identity, config.authServer),
+  };
+}
+
 async function withPolicy(path: string | undefined, run: (command: PolicyCommand) => number): Promise<void> {
   await withConfig(path, {}, async ({ config }) => {
-    const places = Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends]));
     const say = (text: string) => void process.stdout.write(`${text}\n`);
-    process.exitCode = run({ policy: config.policy, places, say });
+    process.exitCode = run({ policy: config.policy, ...reviewed(config), say });
   });
 }
 

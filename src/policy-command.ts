@@ -8,6 +8,7 @@ import { digest } from './digest.ts';
 import type { ThingKind } from './policy/actions.ts';
 import { compilePolicy } from './policy/compile.ts';
 import { explain } from './policy/explain.ts';
+import type { Callers } from './policy/match.ts';
 import type { Policy } from './policy/policy.ts';
 import type { Question } from './policy/question.ts';
 import { type Places, review } from './policy/review.ts';
@@ -18,19 +19,21 @@ export interface PolicyCommand {
   /** Of the config, which was loaded and found sound. */
   readonly policy: PolicySettings | undefined;
   readonly places: Places;
+  /** Absent: not known. */
+  readonly callers?: Callers | undefined;
   readonly say: (text: string) => void;
 }
 
 const nothing = 'There is no policy: everything is allowed.';
 
 /** The exit code: remarks are no failure. */
-export function checkPolicy({ policy, places, say }: PolicyCommand): number {
+export function checkPolicy({ policy, places, callers, say }: PolicyCommand): number {
   if (policy === undefined) {
     say(nothing);
     return 0;
   }
   for (const sentence of explain(policy)) say(sentence);
-  for (const { rule, text } of review(policy, places)) say(`warning: ${rule} ${text}`);
+  for (const { rule, text } of review(policy, places, callers)) say(`warning: ${rule} ${text}`);
   return 0;
 }
 

@@ -5,10 +5,13 @@ import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import type { Loaded } from './config/load.ts';
 import { type HttpServer, startHttp } from './ingress/listener.ts';
+import { logBackendState } from './observe/backend-states.ts';
 import { Counters } from './observe/counters.ts';
 import { LineWriter } from './observe/line-writer.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
+import { connectionsWithin, openFilesLimit } from './open-files.ts';
+import { readinessOf } from './readiness.ts';
 import { Reloader } from './reload/reloader.ts';
 import { reloadOnSignal } from './reload/signal.ts';
 import type { ConfigSource } from './reload/source.ts';
@@ -21,7 +24,7 @@ const FLUSH_MS = 1_000;
 export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const counters = new Counters();
   const queueBytes = config.limits.logQueueBytes;
-  const log = createLog({ level: config.log.level, queueBytes, counters });
+  const log = createLog({ ...config.log, queueBytes, counters });
   // A reader of stdout that stalls or goes away is no reason to stop serving, either.
   const stdout = new LineWriter({
     stream: process.stdout,
@@ -35,11 +38,17 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     log,
     counters,
     onBackendState: (name, state) => {
+      // A person who sees both streams is told once.
+      if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
       const line = backendLine(name, state);
       if (greeted) say(line);
       else early.push(line);
     },
   });
+  const connectionsTotal = connectionsWithin(openFilesLimit(), config.limits.connectionsTotal);
+  if (connectionsTotal < config.limits.connectionsTotal)
+    log.info({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
+  let isOpen = false;
   let server: HttpServer;
   try {
     server = await startHttp({
@@ -47,15 +56,15 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       endpoints: config.endpoints,
       gateway: assembled.gateway,
       door: assembled.door,
-      limits: config.limits,
-      ready: () => readiness(assembled),
+      limits: { ...config.limits, connectionsTotal },
+      ready: () => readinessOf(assembled, isOpen),
       notes: ingressNotes(log, counters),
       clock: systemClock,
       pages: assembled.pages,
     });
   } catch (error) {
     await assembled.close(0);
-    process.stderr.write(`${cannotListen(config, error)}\n`);
+    log.error({}, cannotListen(config, error));
     process.exitCode = 1;
     return;
   }
@@ -71,17 +80,19 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   reloadOnSignal(() => reloader.reload());
   try {
     await assembled.open(server.url);
+    isOpen = true;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     await assembled.close(0);
     await server.close({ drainMs: 0 });
-    process.stderr.write(`${error.message}\n`);
+    log.error({}, error.message);
     process.exitCode = 1;
     return;
   }
   say(greeting(config, server.url, notices));
   greeted = true;
   for (const line of early) say(line);
+  for (const { name } of assembled.backends) logBackendState(log, name, { state: 'starting' });
   probeAll(assembled);
   stopOnSignal(config.limits, async () => {
     log.info({}, 'stopping');
@@ -96,19 +107,6 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
 /** Finds out what each backend is, so that people see it and the first client does not wait for it. Failures are states, told by onBackendState. */
 function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
-}
-
-function readiness({ backends, services, config }: Assembled) {
-  const states = [...backends, ...services.values()].map(({ name, state }) => ({
-    name,
-    state: state.state,
-    ...('failure' in state ? { reason: state.failure.reason } : {}),
-  }));
-  return {
-    generation: config.generation,
-    ready: states.every(({ state }) => state !== 'starting'),
-    backends: Object.fromEntries(states.map(({ name, ...rest }) => [name, rest])),
-  };
 }
 
 function cannotListen({ listen }: Config, error: unknown): string {

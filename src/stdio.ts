@@ -1,10 +1,10 @@
 /** `bascule stdio`: the client that started us has our standard streams. Stdout carries protocol alone. */
 import { assemble } from './assemble.ts';
-import { backendLine } from './banner.ts';
 import { systemClock } from './clock.ts';
 import type { Loaded } from './config/load.ts';
 import type { HttpServer } from './ingress/listener.ts';
 import { serveStdio } from './ingress/stdio.ts';
+import { logBackendState } from './observe/backend-states.ts';
 import { Counters } from './observe/counters.ts';
 import { createLog } from './observe/log.ts';
 import { ingressNotes } from './observe/notes.ts';
@@ -17,7 +17,7 @@ import { StoreError } from './store/errors.ts';
 
 export async function serveOverStdio({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const counters = new Counters();
-  const log = createLog({ level: config.log.level, queueBytes: config.limits.logQueueBytes, counters });
+  const log = createLog({ ...config.log, queueBytes: config.limits.logQueueBytes, counters });
   for (const notice of notices) log.info({}, notice);
   const endpoint = config.endpoints.find(({ protocol }) => protocol === undefined);
   if (endpoint === undefined) {
@@ -27,10 +27,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
   }
   const assembled = assemble(config, {
     ...{ log, counters, stdoutIsProtocol: true, overHttp: false },
-    onBackendState: (backend, state) => {
-      // Nobody sees a greeting here; what a person has to do is told all the same.
-      if (state.state === 'refused') log.warn({ backend }, backendLine(backend, state).trim());
-    },
+    onBackendState: (backend, state) => logBackendState(log, backend, state),
   });
   let pages: HttpServer | undefined;
   const pagesAt = async () => {

@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One sentence each: what is wrong, and what to do. */
 export function missingHere(config: Config, env: Environment = process.env): string[] {
-  const { authServer, backends, identity, store } = config;
+  const { audit, authServer, backends, identity, store } = config;
   const processes = backends.filter((backend): backend is StdioBackendConfig => backend.kind === 'stdio');
   const keeps = authServer !== undefined || backends.some((it) => it.kind === 'http' && it.auth?.implied === false);
   return [
@@ -23,6 +23,7 @@ export function missingHere(config: Config, env: Environment = process.env): str
     ...(authServer === undefined ? [] : userFileProblems(authServer.userFile)),
     ...processes.flatMap((backend) => commandProblems(backend, env)),
     ...(keeps ? directoryProblems(store.dir) : []),
+    ...(audit?.to.kind === 'file' ? auditProblems(audit.to.path) : []),
   ];
 }
 
@@ -92,9 +93,23 @@ function findCommand(command: string, path: string, cwd: string): string | undef
 }
 
 /** The nearest directory that exists decides: the rest is made at start. */
-function directoryProblems(dir: string): string[] {
-  let nearest = dir;
+function nearestOf(path: string): string {
+  let nearest = path;
   while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest);
+  return nearest;
+}
+
+/** The file is made where it is missing, its directory is not. */
+function auditProblems(file: string): string[] {
+  const cure = 'records would be lost; name a file that this user may write';
+  const place = existsSync(file) ? file : dirname(file);
+  if (isDirectory(file)) return [`\`audit.to\` ${file} is a directory: ${cure}`];
+  if (!existsSync(place)) return [`\`audit.to\` ${file}: there is no directory ${place}; ${cure}`];
+  return isWritable(place) ? [] : [`\`audit.to\` ${file}: ${place} cannot be written; ${cure}`];
+}
+
+function directoryProblems(dir: string): string[] {
+  const nearest = nearestOf(dir);
   const wrong = isDirectory(nearest) ? (isWritable(nearest) ? undefined : 'cannot be written') : 'is not a directory';
   return wrong === undefined
     ? []

@@ -23,7 +23,7 @@ export interface AuthServerOutside {
   readonly records: Records;
   readonly time: Time;
   readonly warn: Warn;
-  /** Somebody did not sign in: a wrong name or password, or too many of them. For the log. */
+  /** A sign-in failed: wrong name or password, or too many attempts. For the log. */
   readonly refused: (why: 'wrong' | 'wait', address: string) => void;
   /** The one for addresses that somebody else named: it refuses those that lead inside. */
   readonly outwardFetch: OutwardFetch;

@@ -11,12 +11,13 @@ import type { Era, Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
-import type { HealthLimits } from './health.ts';
+import { type HealthLimits, outOfService } from './health.ts';
 import { Keeper } from './keeper.ts';
 import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
-import { LegacyHalf } from './legacy-half.ts';
+import { type Half, LegacyHalf } from './legacy-half.ts';
 import { type Line, openLine } from './line.ts';
 import { LiveListProcesses } from './list-processes.ts';
+import { ListRelay } from './list-relay.ts';
 import { ModernLane } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
 import type { Pace } from './pace.ts';
@@ -38,7 +39,9 @@ export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimit
   readonly probeMs: number;
   readonly probeAgeMs: number;
   readonly legacyHalfMs: number;
+  readonly slowStartMs: number;
   readonly restartMaxMs: number;
+  readonly changesMs: number;
 }
 
 export interface BackendOptions {
@@ -81,11 +84,14 @@ export class LiveBackend implements Backend {
   readonly #options: BackendOptions;
   readonly #deadlines: Deadlines;
   readonly #lanes = new Set<LegacyLane>();
+  readonly #relay: ListRelay;
   readonly #sharedLegacy: SharedLegacy | undefined;
   /** Where every session has a process of its own. */
   readonly lists: LiveListProcesses | undefined;
   readonly #keeper: Keeper;
   readonly #half: LegacyHalf;
+  /** What the legacy half says of itself: legacy clients are told that, and not what the modern half offers. */
+  #halfDiscovery: Discovery | undefined;
   readonly #listeners = new Set<(state: BackendState) => void>();
   #state: BackendState = { state: 'starting' };
   #known: Knowledge | undefined;
@@ -97,6 +103,7 @@ export class LiveBackend implements Backend {
     this.name = options.name;
     this.#options = options;
     this.#deadlines = new Deadlines(options.limits, options.clock);
+    this.#relay = new ListRelay(options.clock, options.limits.changesMs);
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
     const hasProcesses = options.connector.transport === 'stdio' && !options.share;
     this.lists = hasProcesses ? this.#listProcesses() : undefined;
@@ -112,7 +119,7 @@ export class LiveBackend implements Backend {
       turned: (down) => this.#turned(down),
     });
     this.#half = new LegacyHalf({
-      ask: () => probeLegacyHalf(this.#probeOptions()),
+      ask: () => this.#askHalf(),
       found: () => this.#foundHalf(),
       clock: options.clock,
       pauseMs: options.limits.restartMaxMs,
@@ -157,7 +164,7 @@ export class LiveBackend implements Backend {
   }
 
   #discover(): Promise<Discovery> {
-    if (this.#closed !== undefined) return Promise.reject(new Failure('shutting_down'));
+    if (this.#closed !== undefined) return Promise.reject(outOfService());
     const refusal = this.#keeper.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
@@ -165,9 +172,14 @@ export class LiveBackend implements Backend {
 
   async #discoverHalf(): Promise<Discovery> {
     const discovery = await this.#discover();
-    if (discovery.eras.includes('legacy')) return discovery;
-    await this.#half.seek();
-    return this.lastDiscovery ?? discovery;
+    if (!discovery.eras.includes('legacy')) await this.#half.seek();
+    return this.#halfDiscovery ?? this.lastDiscovery ?? discovery;
+  }
+
+  async #askHalf(): Promise<Half> {
+    const { half, discovery } = await probeLegacyHalf(this.#probeOptions());
+    this.#halfDiscovery = discovery && { ...discovery, eras: ['modern', 'legacy'] };
+    return half;
   }
 
   async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane> {
@@ -190,8 +202,9 @@ export class LiveBackend implements Backend {
   }
 
   async #close(): Promise<void> {
-    const failure = new Failure('shutting_down');
+    const failure = outOfService();
     this.#keeper.close();
+    this.#relay.close();
     this.lists?.close();
     this.#modern?.lane.shut(failure);
     const lanes = [...this.#lanes].map((lane) => lane.end(failure));
@@ -232,7 +245,7 @@ export class LiveBackend implements Backend {
     this.#lanes.add(lane);
     this.#confirm(lane.discovery);
     if (this.#closed !== undefined) {
-      const failure = new Failure('shutting_down');
+      const failure = outOfService();
       await lane.end(failure);
       throw failure;
     }
@@ -243,7 +256,8 @@ export class LiveBackend implements Backend {
     const { clock, limits, notes, self, revisions } = this.#options;
     return {
       ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, health: this.#keeper },
-      // A process that is one session's own is shared with nobody.
+      relay: this.#relay,
+      // A process that belongs to one session is not shared.
       slots: this.lists === undefined ? this.#options.callSlots : undefined,
       ended: (gone) => void this.#lanes.delete(gone),
     };
@@ -264,7 +278,14 @@ export class LiveBackend implements Backend {
   }
 
   #look(): Promise<Discovery> {
-    this.#probing ??= this.#paced(() => this.#probe()).finally(() => {
+    if (this.#probing !== undefined) return this.#probing;
+    const { clock, limits, notes } = this.#options;
+    const seconds = Math.round(limits.slowStartMs / 1000);
+    const stop = clock.after(limits.slowStartMs, () =>
+      notes.odd('slow', `the backend has not answered for ${seconds} s, neither server/discover nor initialize`),
+    );
+    this.#probing = this.#paced(() => this.#probe()).finally(() => {
+      stop();
       this.#probing = undefined;
     });
     return this.#probing;
@@ -279,7 +300,7 @@ export class LiveBackend implements Backend {
   async #probe(): Promise<Discovery> {
     try {
       const { discovery, way } = (await this.#probeModern()) ?? (await this.#probeAfresh());
-      if (this.#closed !== undefined) throw new Failure('shutting_down');
+      if (this.#closed !== undefined) throw outOfService();
       this.#learn(discovery, way);
       this.#seekHalf();
       return discovery;
@@ -322,6 +343,7 @@ export class LiveBackend implements Backend {
     const probed = await probe(this.#probeOptions());
     if (probed.discovery.eras.includes('modern')) await this.#goModern(probed);
     const { half = 'absent' } = probed;
+    this.#halfDiscovery = undefined;
     this.#half.probed(half === 'unknown' && this.#options.single === true ? 'absent' : half);
     if (probed.session !== undefined) this.#keepWarm(probed.session, probed.discovery);
     return probed;

@@ -61,10 +61,10 @@ export interface Channel {
   post(message: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void>;
   /**
    * Opens the backend's standalone stream where it has one (legacy GET): messages come as strays, it is re-opened with
-   * `Last-Event-ID` within bounds, and a 405 means that there is none. A channel whose messages come anyway does nothing.
-   * Resolves when the backend has answered, whatever it said, or cannot any more; never rejects.
+   * `Last-Event-ID` for as long as the channel lives, and a 405 means that there is none. A channel whose messages come
+   * anyway does nothing. Resolves when the backend has answered, whatever it said, or cannot any more; never rejects.
    */
-  listen(headers: Readonly<Record<string, string>>): Promise<void>;
+  listen(headers: Readonly<Record<string, string>>, listener: StandaloneListener): Promise<void>;
   /** Ends a legacy HTTP session (DELETE) where one was named; ends nothing else. */
   forget(headers: Readonly<Record<string, string>>): Promise<void>;
   /** While it is wanted, what carries it is not ended for being idle. Absent where nothing is. */
@@ -72,8 +72,23 @@ export interface Channel {
   close(): Promise<void>;
 }
 
+/** How the backend's standalone stream fares. */
+export interface StandaloneListener {
+  opened(): void;
+  /** It does not stand: it ended, or could not be opened. It is tried again. */
+  away(): void;
+  /** It stands, and did not for a while: what the backend said meanwhile was not heard. */
+  missed(): void;
+  /** It was tried as often as a request would be, in vain. It is tried further, at longer pauses. Called again for each attempt. */
+  lost(failure: Failure): void;
+  /** The backend offers none. */
+  none(): void;
+}
+
 /** What a channel noticed and survived, for logs and counters. */
 export interface ChannelNotes {
+  /** A standalone stream is lost for now. Returns what to call, once, when it is back, or is no longer wanted. */
+  streamLost(why: string): (how: 'back' | 'closed') => void;
   /** A line on stdout that is no message, or a message nobody waits for. `text` is cut to a sane length. */
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', text: string): void;
   /** The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or stream. */

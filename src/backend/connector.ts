@@ -9,7 +9,7 @@ export interface Way {
   /**
    * A channel of its own: another process, or another conversation with the same address. Rejects with a Failure.
    * `patienceMs`: how long the backend may take to open it, where that is up to the backend, or how long one waits for its turn.
-   * `owner`: the principal whose session it is. Absent: nobody's in particular, and the first to go where room is needed.
+   * `owner`: the principal whose session it is. Absent: no principal owns it, and it is evicted first.
    */
   connect(era: Era, sink: ChannelSink, patienceMs?: number, owner?: string): Promise<Channel>;
 }

@@ -43,7 +43,7 @@ export class Correlation {
 
   readonly #emptied: (() => void) | undefined;
 
-  /** `emptied`: nobody waits any more. */
+  /** `emptied`: no request waits for an answer. */
   constructor(notes: ChannelNotes, emptied?: () => void) {
     this.#notes = notes;
     this.#emptied = emptied;

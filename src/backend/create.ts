@@ -4,11 +4,12 @@ import type { Limits } from '../config/limits.ts';
 import type { Presenter } from '../credentials/presenter.ts';
 import type { Backend } from '../exchange/lane.ts';
 import type { Principal } from '../identity/principal.ts';
+import { VIA } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
-import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HTTP_STREAMS, HttpPools } from './http/pool.ts';
+import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
 import type { BackendNotes } from './notes.ts';
@@ -30,6 +31,8 @@ export interface CreateOptions {
   random?(): number;
   /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
   readonly presented?: Presented;
+  /** Marks requests over HTTP as this gateway's own. */
+  readonly instance?: string;
   /** Paces the first probes of all backends. */
   readonly slots?: ProbeSlots;
 }
@@ -47,13 +50,13 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
     return live(config, options, { probes: options.slots, calls }, pace, stdioConnector(config, options, pace));
   }
   const url = new URL(config.url);
-  const pools = new HttpPools(url.origin, {
-    connectMs: options.limits.connectMs,
-    headerBytes: options.limits.headerBytes,
-    connections: options.limits.callsPerBackend + HTTP_HANDSHAKES,
-    queue: HTTP_QUEUE,
-    streams: HTTP_STREAMS,
-  });
+  const { connectMs, headerBytes, callsPerBackend, streamsPerBackend } = options.limits;
+  const connections = callsPerBackend + HTTP_HANDSHAKES;
+  const pools = new HttpPools(
+    url.origin,
+    { connectMs, headerBytes, connections, queue: HTTP_QUEUE, streams: streamsPerBackend },
+    () => options.notes.streamsFull(streamsPerBackend),
+  );
   const { presented } = options;
   // One principal's probe waits for no other's: the slots are for backends that start together.
   const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) =>
@@ -142,7 +145,8 @@ function httpConnector(
 ): Connector {
   const { limits, clock, notes, random = Math.random } = options;
   const url = new URL(config.url);
-  const shared = { url, pools, headers: () => config.headers, clock, notes };
+  const headers = options.instance === undefined ? config.headers : { ...config.headers, [VIA]: options.instance };
+  const shared = { url, pools, headers: () => headers, clock, notes };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
   const streamable: Way = {
     transport: 'http',

@@ -83,7 +83,7 @@ export function readAgreement(answer: Answer, spoken?: readonly Revision[]): Agr
 }
 
 function unanswered(): Failure {
-  return new Failure('backend_timeout', { message: 'The backend did not answer initialize' });
+  return new Failure('backend_timeout', { message: 'Backend timed out: it did not answer initialize' });
 }
 
 function refused(bytes: Uint8Array, text: { start: number; end: number } | undefined): Failure {

@@ -33,6 +33,14 @@ export class OwnDoing extends Failure {
 }
 
 /** We refuse, and say when it is worth another try. */
+/**
+ * For whoever still waits at a backend that was closed, or comes to it afterwards. A gateway that stops has answered its clients
+ * before it closes its backends: the backend was taken out of the config, or is another one there.
+ */
+export function outOfService(): OwnDoing {
+  return new OwnDoing({ message: 'The backend was taken out of service' });
+}
+
 export function leftAlone(failure: Failure | undefined, retryAfterMs: number): OwnDoing {
   return new OwnDoing({
     ...(failure === undefined ? {} : { message: failure.message, cause: failure }),
@@ -149,7 +157,7 @@ export class Health {
 
 function saysNothing(failure: Failure): boolean {
   if (failure instanceof OwnDoing || isAboutCredentials(failure)) return true;
-  return failure.reason === 'backend_busy' || failure.reason === 'shutting_down';
+  return failure.reason === 'backend_busy' || failure.reason === 'out_of_descriptors';
 }
 
 /** Anything else it has to say proves that it is there. */

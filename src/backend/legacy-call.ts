@@ -14,6 +14,8 @@ export interface LegacySession extends CallHost {
   asked(message: Request, call: LegacyCall): void;
   withdrew(message: Notification): void;
   lost(failure: Failure): void;
+  /** The backend did what it was asked to. */
+  done(request: CallRequest): void;
 }
 
 export class LegacyCall extends RunningCall {
@@ -31,7 +33,10 @@ export class LegacyCall extends RunningCall {
   }
 
   protected override judge(message: Response, http: HttpFacts | undefined): Outcome {
-    if (message.kind === 'result') return { kind: 'result', message, vocabulary: 'legacy' };
+    if (message.kind === 'result') {
+      if (this.request.row.action === 'subscribe') this.#session.done(this.request);
+      return { kind: 'result', message, vocabulary: 'legacy' };
+    }
     // Some servers say 404 to a method that they do not have.
     if (this.#isGone(http) && codeOf(message) !== METHOD_NOT_FOUND) {
       const failure = this.#loseSession(new Failure('backend_session_lost'));

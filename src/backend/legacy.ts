@@ -3,8 +3,9 @@
  * clients that are the same to the backend). The session's own traffic, asks and notifications outside any call, is heard here.
  */
 import { Failure } from '../errors.ts';
+import { changedList } from '../exchange/bridge/subscriptions.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
-import type { Discovery, Lane, LaneSink } from '../exchange/lane.ts';
+import type { Discovery, Hearing, Lane, LaneSink } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
@@ -24,9 +25,11 @@ import type { Witness } from './health.ts';
 import type { Ids } from './ids.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
+import type { ListRelay } from './list-relay.ts';
 import type { BackendNotes } from './notes.ts';
 import type { CallHost, Ending, RunningCall } from './running.ts';
 import type { Slots } from './slots.ts';
+import { Standalone } from './standalone.ts';
 
 export interface LegacyLimits {
   /** How long `initialize` may take: the process may have to be unpacked first. */
@@ -44,6 +47,7 @@ export interface LegacyOptions {
   /** Which may be spoken; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
   readonly health: Witness;
+  readonly relay: ListRelay;
   readonly slots?: Slots | undefined;
   /** The lane is closed or lost, and its channel is gone. */
   ended(lane: LegacyLane): void;
@@ -66,6 +70,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly #sink: LaneSink;
   readonly #calls = new Map<string, LegacyCall>();
   readonly #asks: AskBook;
+  readonly #standalone: Standalone;
   #agreement: Agreement | undefined;
   #initialized = false;
   /** While `initialized` is on its way, calls wait: over HTTP one could overtake it. */
@@ -118,6 +123,12 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       send: (answer) => this.post(answer, 'an answer'),
       orphaned: (ask) => sink.ask(ask),
     });
+    this.#standalone = new Standalone({
+      capabilities: () => this.discovery.capabilities,
+      notify: (notification) => this.#unasked(notification),
+      silenced: (failure) => this.#silenced(failure),
+      relay: options.relay,
+    });
   }
 
   get discovery(): Discovery {
@@ -127,6 +138,14 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
 
   get attributesAsks(): boolean {
     return this.channel.streamPerRequest && !this.#asksElsewhere;
+  }
+
+  get hearing(): Hearing {
+    return this.#standalone.hearing;
+  }
+
+  whenHeard(): Promise<void> {
+    return this.#ready(true);
   }
 
   get isIdle(): boolean {
@@ -228,6 +247,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   /** From here on nothing is sent, and nobody waits. */
   #finish(failure: Failure): void {
     this.#asks.close();
+    this.#standalone.close();
     for (const call of [...this.#calls.values()]) call.fail(failure);
     this.#over ??= failure;
   }
@@ -250,6 +270,10 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
   }
 
+  done(request: CallRequest): void {
+    this.#standalone.subscribed(request);
+  }
+
   gone(call: RunningCall, how: Ending): void {
     this.#calls.delete(call.key);
     this.#asks.callEnded(call, how);
@@ -267,6 +291,25 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       this.#sink.lost(failure);
     } catch (cause) {
       this.notes.odd('fault', 'a lost session', cause);
+    }
+  }
+
+  #silenced(failure: Failure): void {
+    if (this.#over !== undefined) return;
+    try {
+      this.#sink.silenced?.(failure);
+    } catch (cause) {
+      this.notes.odd('fault', 'a lost stream', cause);
+    }
+  }
+
+  /** What the backend did not say in this session, and would have. */
+  #unasked(notification: Notification): void {
+    if (this.#over !== undefined) return;
+    try {
+      this.#sink.notify(notification);
+    } catch (cause) {
+      this.notes.odd('fault', notification.method, cause);
     }
   }
 
@@ -316,6 +359,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
     if (message.method === 'notifications/message') return this.#logged(message);
     if (message.method !== 'notifications/progress') {
+      if (changedList(message.method) !== undefined) this.#options.relay.told(message);
       this.#sink.notify(message);
       return 'session';
     }
@@ -400,7 +444,12 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   /** Until the standalone stream stands, or is not to be had. Servers that send no headers before their first event exist. */
   async #listen(): Promise<void> {
     try {
-      await within(this.#options.clock, LISTEN_MS, this.channel.listen(this.headers), () => undefined);
+      await within(
+        this.#options.clock,
+        LISTEN_MS,
+        this.channel.listen(this.headers, this.#standalone),
+        () => undefined,
+      );
     } catch (cause) {
       this.notes.odd('fault', 'a standing stream', cause);
     }

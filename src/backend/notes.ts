@@ -10,9 +10,13 @@ export type OddKind =
   | 'duplicate_ask'
   /** A notification or an answer of ours that the backend did not take. */
   | 'not_taken'
+  /** It has been silent for long while it is looked for. */
+  | 'slow'
   /** An exception in a handler: a fault of ours, survived. */
   | 'fault';
 
 export interface BackendNotes extends ChannelNotes {
   odd(kind: OddKind, text: string, cause?: unknown): void;
+  /** A stream was not opened: so many are open, and that is the limit. */
+  streamsFull(most: number): void;
 }

@@ -6,6 +6,7 @@ import { Failure } from '../errors.ts';
 import type { Backend, BackendState, Discovery, Lane } from '../exchange/lane.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Clock } from './deadlines.ts';
+import { outOfService } from './health.ts';
 import type { BackendNotes } from './notes.ts';
 
 export interface OwnBackend extends Backend {
@@ -79,7 +80,7 @@ export class PersonalBackend implements Backend {
       existing.principal = principal;
       return existing.backend;
     }
-    if (this.#closed !== undefined) throw new Failure('shutting_down');
+    if (this.#closed !== undefined) throw outOfService();
     this.#makeRoom();
     const backend = this.#options.open(() => own.principal);
     const own: Own = { backend, principal, usedAt: clock.now() };

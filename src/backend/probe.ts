@@ -115,7 +115,7 @@ async function withLegacyHalf(discovery: Discovery, visit: Visit, options: Probe
   const { connector, limits } = options;
   const said = halfSaid(discovery, options);
   if (said !== 'unknown' || connector.transport !== 'http') return { discovery, half: said };
-  const half = await askHalf(visit, options, limits.probeMs);
+  const { half } = await askHalf(visit, options, limits.probeMs);
   return half === 'present' ? { discovery: withLegacy(discovery), half } : { discovery, half };
 }
 
@@ -125,12 +125,18 @@ function halfSaid(discovery: Discovery, { revisions: spoken = revisions }: Probe
   return newest(spoken, 'legacy') === undefined ? 'absent' : 'unknown';
 }
 
-async function askHalf(visit: Visit, options: ProbeOptions, patienceMs: number): Promise<Half> {
+/** `discovery`: what the legacy half says of itself, where it is present. It may differ from what the modern one says. */
+export interface AskedHalf {
+  readonly half: Half;
+  readonly discovery?: Discovery;
+}
+
+async function askHalf(visit: Visit, options: ProbeOptions, patienceMs: number): Promise<AskedHalf> {
   const patient = { ...options, limits: { ...options.limits, firstByteMs: patienceMs } };
   const initialized = await initialize(visit, patient, undefined, asModernServersWant);
-  if ('failure' in initialized) return halfAfter(initialized.answer, options.connector.transport);
+  if ('failure' in initialized) return { half: halfAfter(initialized.answer, options.connector.transport) };
   visit.endSession();
-  return 'present';
+  return { half: 'present', discovery: initialized.discovery };
 }
 
 export function withLegacy(discovery: Discovery): Discovery {
@@ -138,7 +144,7 @@ export function withLegacy(discovery: Discovery): Discovery {
 }
 
 /** Asks a modern backend whether it speaks the legacy era too, apart from what goes on with it. Never rejects. */
-export async function probeLegacyHalf(options: ProbeOptions): Promise<Half> {
+export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf> {
   const { connector, limits } = options;
   try {
     const visit = new Visit(await openWay(connector, limits.probeMs));
@@ -149,7 +155,7 @@ export async function probeLegacyHalf(options: ProbeOptions): Promise<Half> {
     }
   } catch {
     // It could not be asked: there is no process to be had, or it is being closed.
-    return 'unknown';
+    return { half: 'unknown' };
   }
 }
 

@@ -87,6 +87,10 @@ class Audience implements LaneSink {
     this.#sinks.clear();
     for (const sink of sinks) sink.lost(failure);
   }
+
+  silenced(failure: Failure): void {
+    for (const sink of [...this.#sinks]) sink.silenced?.(failure);
+  }
 }
 
 /** The answer to a client that takes back what others still want. */

@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel, ChannelSink, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
-import type { Witness } from './health.ts';
+import { outOfService, type Witness } from './health.ts';
 import type { Ids } from './ids.ts';
 import { type Connect, type Line, openLine } from './line.ts';
 
@@ -90,7 +90,7 @@ export class SharedChannel implements Channel, ChannelSink {
   }
 
   async close(): Promise<void> {
-    this.#closed = new Failure('shutting_down');
+    this.#closed = outOfService();
     const channel = this.#channel;
     this.#channel = undefined;
     await channel?.close();
@@ -112,7 +112,8 @@ export class SharedChannel implements Channel, ChannelSink {
       void this.#reconnect();
       return undefined;
     }
-    if (this.#waiting.length >= WAITING) return new Failure('backend_busy');
+    if (this.#waiting.length >= WAITING)
+      return new Failure('backend_busy', { message: 'Backend busy: too many requests wait for its process to start' });
     this.#waiting.push(waiting);
     return undefined;
   }

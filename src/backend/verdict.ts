@@ -10,6 +10,7 @@ import { era, isRevision, newest, type Revision, revisions } from '../wire/revis
 import { member, valueAt } from '../wire/values.ts';
 import { codeOf, METHOD_NOT_FOUND, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
 import { readDiscover } from './discovery.ts';
+import { failureOfStatus } from './http/verdict.ts';
 import type { Answer } from './question.ts';
 
 /** `http`: Streamable HTTP. `sse`: HTTP+SSE, which has the legacy era alone. */
@@ -30,7 +31,7 @@ export function judge(answer: Answer, transport: Transport, spoken: readonly Rev
   switch (answer.kind) {
     case 'silent':
       // A pipe has nobody else on it, so silence there is the server's own. Behind HTTP stands who knows what.
-      return transport === 'stdio' ? legacy : none(new Failure('backend_timeout'));
+      return transport === 'stdio' ? legacy : none(unanswered());
     case 'failed':
       return saysNothing(answer.http?.status, transport, false) ? none(answer.failure) : legacy;
     case 'answered': {
@@ -46,9 +47,7 @@ export function judge(answer: Answer, transport: Transport, spoken: readonly Rev
       if (code === UNSUPPORTED_VERSION) return choose(supportedBy(message), spoken);
       if (onlyModern(code))
         return none(new Failure('backend_invalid', { message: 'The backend refused server/discover' }));
-      return saysNothing(http?.status, transport, true)
-        ? none(new Failure('backend_unavailable', { cause: `HTTP ${http?.status}` }))
-        : legacy;
+      return saysNothing(http?.status, transport, true) ? none(failureOfStatus(http?.status ?? 0, false)) : legacy;
     }
   }
 }
@@ -103,6 +102,12 @@ function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
   const data = span === undefined ? undefined : valueAt(bytes, span);
   if (typeof data !== 'object' || data === null || !('supported' in data) || !Array.isArray(data.supported)) return [];
   return data.supported.filter((version) => typeof version === 'string');
+}
+
+function unanswered(): Failure {
+  return new Failure('backend_timeout', {
+    message: 'Backend timed out: it did not answer server/discover (`limits.probeMs`)',
+  });
 }
 
 function none(failure: Failure): Verdict {

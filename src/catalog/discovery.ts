@@ -9,6 +9,8 @@ export interface Part {
   readonly backend: string;
   /** Undefined where the backend has not said yet what it is. */
   readonly discovery: { readonly capabilities: Members; readonly instructions: string | undefined } | undefined;
+  /** The page on which this principal has to agree before the backend does anything. */
+  readonly consentUrl?: string | undefined;
 }
 
 export interface MergedDiscovery {
@@ -38,10 +40,18 @@ export function mergeDiscoveries(parts: readonly Part[], about: Members): Merged
     capabilities: mergeCapabilities(parts),
     serverInfo: about,
     instructions: joinInstructions(
-      parts.map(({ backend, discovery }) => ({ backend, text: discovery?.instructions ?? '' })),
+      parts.map(({ backend, discovery, consentUrl }) => ({
+        backend,
+        text: consentUrl === undefined ? (discovery?.instructions ?? '') : consentText(consentUrl),
+      })),
     ),
     rest: {},
   };
+}
+
+/** Its tools are not listed meanwhile: without this, neither the model nor the person learns why. */
+function consentText(url: string): string {
+  return `This server cannot be used yet: it needs the user's consent. Ask the user to open ${url}`;
 }
 
 function mergeCapabilities(parts: readonly Part[]): Members {

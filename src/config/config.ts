@@ -19,7 +19,7 @@ export interface Config {
   readonly services: readonly ServiceConfig[];
   readonly endpoints: readonly EndpointConfig[];
   readonly limits: Limits;
-  readonly log: { readonly level: LogLevel };
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
   readonly identity: IdentitySettings;
   /** Absent: everything is allowed. */
   readonly policy?: PolicySettings;
@@ -38,6 +38,8 @@ export interface Config {
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
+export const logFormats = ['auto', 'json', 'text'] as const;
+export type LogFormat = (typeof logFormats)[number];
 
 export interface ListenConfig {
   readonly host: string;

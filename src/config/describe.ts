@@ -1,5 +1,6 @@
 /** What a config was understood to say, for people. Values that may be secrets are counted, never shown. */
 import type { BackendAuth } from '../credentials/settings.ts';
+import { explain, explainRate } from '../policy/explain.ts';
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { isLoopback } from './listen.ts';
@@ -30,7 +31,10 @@ export function describeConfig(config: Config): string {
         : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
     ),
     ...authServer(config),
-    section('log', [`level ${config.log.level}`]),
+    section('policy', config.policy === undefined ? ['none: everything is allowed'] : explain(config.policy)),
+    ...(config.rates.length === 0 ? [] : [section('rates', config.rates.map(explainRate))]),
+    section('audit', audited(config)),
+    section('log', [`level ${config.log.level}, format ${config.log.format}`]),
     section('seal', sealing(config)),
   ];
   return sections.join('\n');
@@ -61,6 +65,17 @@ function authServer({ authServer: it, identity, store }: Config): string[] {
     `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${store.dir}`,
   ];
   return [section('authorization server', lines)];
+}
+
+function audited({ audit }: Config): string[] {
+  if (audit === undefined) return ['none: no decision is recorded'];
+  const { to, onFailure, arguments: recorded } = audit;
+  const where =
+    to.kind === 'file'
+      ? `${to.path} (${writeQuantity(to.maxBytes, 'bytes')}, then ${to.keep} older files)`
+      : `standard ${to.kind === 'stderr' ? 'error' : 'output'}`;
+  const what = recorded === undefined ? 'no arguments' : `arguments of ${recorded.of.join(', ')}`;
+  return [where, `${what}; requests that cannot be recorded are ${onFailure === 'deny' ? 'refused' : 'served'}`];
 }
 
 function backend(it: BackendConfig): string[] {

@@ -19,6 +19,18 @@ const harmless: readonly { readonly at: readonly string[]; readonly keys: readon
   { at: ['servers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
   { at: ['endpoints'], keys: ['path', 'backends', 'sessions', 'names', 'denials'] },
   { at: ['identity'], keys: ['publicUrl', 'style', 'audiences'] },
+  { at: ['identity', 'keys'], keys: ['file', 'header', 'query'] },
+  { at: ['identity', 'issuers'], keys: ['issuer', 'algorithms', 'clockToleranceMs', 'audienceCheckedByVerifier'] },
+  { at: ['identity', 'scopes'], keys: ['required'] },
+  { at: ['identity', 'scopes', '*'], keys: ['*'] },
+  {
+    at: ['identity', 'authServer'],
+    keys: ['users', 'tokenTtlMs', 'refreshTtlMs', 'registration', 'metadataDocuments', 'allowAddresses'],
+  },
+  { at: ['endpoints'], keys: ['identity', 'protocol'] },
+  { at: ['endpoints', 'identity'], keys: ['accept', 'style', 'audiences'] },
+  { at: ['endpoints', 'identity', 'keys'], keys: ['header', 'query'] },
+  { at: ['backends', '*'], keys: ['protocol'] },
   {
     at: ['endpoints', 'profile'],
     keys: ['revisions', 'batches', 'accept', 'elicitation', 'toolNames', 'bodyBytes', 'jsonDepth'],
@@ -26,8 +38,15 @@ const harmless: readonly { readonly at: readonly string[]; readonly keys: readon
   { at: ['backends', '*', 'profile'], keys: ['asks', 'revisions'] },
   { at: ['policy'], keys: ['mode', 'open'] },
   { at: ['policy', 'rules'], keys: ['id', 'effect', 'mode', 'what'] },
+  { at: ['policy', 'rules', 'who'], keys: ['principals', 'issuers', 'scopes', 'groups'] },
+  { at: ['policy', 'rules', 'on'], keys: ['endpoints', 'backends', 'tools', 'prompts', 'asks', 'methods'] },
+  { at: ['rates'], keys: ['id', 'per', 'what', 'perSecond', 'burst', 'concurrent'] },
+  { at: ['rates', 'who'], keys: ['principals', 'issuers', 'scopes', 'groups'] },
+  { at: ['rates', 'on'], keys: ['endpoints', 'backends', 'tools', 'prompts', 'asks', 'methods'] },
+  { at: ['audit'], keys: ['to', 'maxBytes', 'keep', 'onFailure'] },
+  { at: ['store'], keys: ['dir'] },
   { at: ['limits'], keys: ['*'] },
-  { at: ['log'], keys: ['level'] },
+  { at: ['log'], keys: ['level', 'format'] },
 ];
 /** Of an address, only this: keys are in paths and queries often enough, and a slip makes them part of the host. */
 const scheme = /^["']?[A-Za-z][A-Za-z0-9+.-]*:\/\//;

@@ -2,9 +2,11 @@
  * Who may call. `identity:` at the top of the file holds for every endpoint, also for those that are derived or added
  * later; an endpoint departs from it by name, and is open only if it says `identity: none`.
  */
+
 import { resolve } from 'node:path';
 import type { AuthServerSettings } from '../authserver/settings.ts';
 import { algorithms, type GuardedSettings, type GuardSettings, type IdentitySettings } from '../identity/settings.ts';
+import type { Callers } from '../policy/match.ts';
 import { methods } from '../wire/methods.ts';
 import { authServerFault, authServerSettings } from './authserver.ts';
 import type { ListenConfig } from './config.ts';
@@ -57,6 +59,10 @@ export function readIdentity(
     guard: defaultGuard(draft),
     ...(authServer === undefined ? {} : { authServer: authServerSettings(authServer, directory) }),
   };
+}
+
+export function callersOf({ keyFile, issuers }: IdentitySettings, authServer: unknown): Callers {
+  return { keys: keyFile !== undefined, issuers: issuers.length + (authServer === undefined ? 0 : 1) };
 }
 
 function takesTokens({ issuers, authServer }: IdentityDraft): boolean {

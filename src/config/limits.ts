@@ -35,7 +35,8 @@ function row(value: number, unit: Unit, least: number, most: number, atMost?: st
 
 export const limitTable = {
   // What comes in
-  /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 20 ms to scan. */
+  /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 20 ms to scan, and a few
+   * times that where it was made to be dear (`bench/scan.ts`). */
   bodyBytes: bytes(4 * MiB, 1 * KiB),
   /** Half-sent bodies of all clients: 64 of the largest. Those of senders without credentials are 64 KiB at most. */
   bodyBytesTotal: bytes(256 * MiB, 1 * MiB),
@@ -75,6 +76,10 @@ export const limitTable = {
   outboxSoftBytes: bytes(1 * MiB, 1 * KiB, 'outboxBytes'),
   /** Above this the client reads nothing and is cut off. It can resume where its revision has event ids. */
   outboxBytes: bytes(8 * MiB, 4 * KiB),
+  /** How long a client may take nothing of what is ready for it, in pieces of 1 MiB. A line that moves nothing for so long is dead or malicious. */
+  readerStallMs: time(60 * s, 100),
+  /** What waits for all slow readers together. Above this the largest and slowest of them are cut off. */
+  slowReaderBytes: bytes(256 * MiB, 1 * MiB),
   /** Streams of `subscriptions/listen` that one principal may hold: each is a socket and a place in every fan-out. */
   listenStreams: count(64, 1, 100_000),
   /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */
@@ -119,6 +124,8 @@ export const limitTable = {
   probesAtOnce: count(8, 1, 1000),
   /** How long a modern backend may think about `initialize`, where it is not known whether it speaks the legacy era too and a legacy client has come. Half of what clients give `initialize`. */
   legacyHalfMs: time(30 * s, 10),
+  /** A backend that is looked for and has said nothing for so long is named in the log. Servers that are downloaded when they are started need as long; others hang. */
+  slowStartMs: time(10 * s, 100),
   /** A backend is upgraded seldom, but it is: what we know about its era gets old. */
   probeAgeMs: time(10 * min, 1 * s),
   /** Attempts in a row that did not reach a backend, until it counts as down and callers are refused at once. One may have been cut by a restart; after a few nobody should have to try. A probe counts for all of them: it is nobody's work, and has time of its own. */
@@ -129,8 +136,10 @@ export const limitTable = {
   queuedPerBackend: count(1024, 0, 100_000),
   /** How long a call waits for its turn. Clients give a call a minute. */
   queueMs: time(30 * s, 10),
-  /** Attempts to take up a cut stream again without any progress in between. */
+  /** Attempts to take up a cut stream again without any progress in between. A backend's standalone stream counts as lost then, and is tried further. */
   reconnects: count(5, 0, 1000),
+  /** Streams to one backend that stay open: one for each legacy session there, and for each upstream subscription. Each is a descriptor. Sessions beyond that hear of list changes through the others. */
+  streamsPerBackend: count(1024, 1, 100_000),
 
   /** Messages of one pipe or stream of a backend that belong to no running call, in one period; 4 KiB count as one more. Each costs some 20 µs: 2 % of the event loop. Above it the pipe is paused until the period ends. */
   unsolicitedMessages: count(1000, 1, 1_000_000_000),

@@ -52,10 +52,10 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Whoever can reach the port can use every backend, with the credentials that stand in the config. */
-export function exposure({ host, openToNetwork }: ListenConfig): Complaint | undefined {
+export function exposure({ host, openToNetwork }: ListenConfig, onCommandLine: boolean): Complaint | undefined {
   if (openToNetwork || isLoopback(host)) return undefined;
   return {
     message: 'others could reach this address, and nobody would ask who they are',
-    expected: '127.0.0.1, ::1 or localhost; or `openToNetwork: true` to allow it all the same',
+    expected: `127.0.0.1, ::1 or localhost; or \`${onCommandLine ? '--open-to-network' : 'openToNetwork: true'}\` to allow it all the same`,
   };
 }

@@ -11,6 +11,7 @@ import { readForeign, workspaceOf } from './foreign.ts';
 import { unreachable, withoutIdentity } from './identity.ts';
 import { defaultLimits } from './limits.ts';
 import { buildListen, exposure } from './listen.ts';
+import { isOurselves } from './ourselves.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
 import { readOwn } from './own.ts';
 import { ConfigError, type Problem } from './problems.ts';
@@ -61,19 +62,27 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
   const overrides = checkOverrides(options.overrides ?? {}, problems);
   const identity = reading.identity ?? withoutIdentity;
   const listen = buildListen(reading.listen, overrides, identity.settings.publicUrl);
+  const ours = { listen, publicUrl: identity.settings.publicUrl };
+  const own = reading.backends.filter((backend) => isOurselves(backend, ours)).map(({ name }) => name);
+  const backends = reading.backends.filter(({ name }) => !own.includes(name));
   const endpoints =
-    reading.endpoints ??
+    reading.endpoints?.map((endpoint) => ({
+      ...endpoint,
+      backends: endpoint.backends.filter((name) => !own.includes(name)),
+    })) ??
     defaultEndpoints(
-      reading.backends.map(({ name }) => name),
+      backends.map(({ name }) => name),
       identity.guard,
     );
   const addressless = unreachable(identity, listen);
   if (addressless !== undefined) document?.report(['identity'], addressless);
   if (identity.authServer !== undefined && document !== undefined) checkOwnPaths(document, endpoints);
   if (document !== undefined) checkConsents(document, reading.backends, identity, listen);
-  const exposed = endpoints.some((endpoint) => endpoint.identity.kind === 'open') ? exposure(listen) : undefined;
+  const byCommand = document === undefined || overrides.host !== undefined;
+  const isOpen = endpoints.some((endpoint) => endpoint.identity.kind === 'open');
+  const exposed = isOpen ? exposure(listen, byCommand) : undefined;
   if (exposed !== undefined) {
-    if (document === undefined || overrides.host !== undefined) problems.push(onCommandLine(exposed));
+    if (document === undefined || byCommand) problems.push(onCommandLine(exposed));
     else document.report(['listen', 'host'], exposed);
   }
   problems.push(...(document?.problems ?? []));
@@ -83,7 +92,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     generation: options.generation ?? 1,
     source,
     listen,
-    backends: reading.backends,
+    backends,
     services: reading.services ?? [],
     endpoints,
     identity: identity.settings,
@@ -93,11 +102,12 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
     ...(identity.authServer === undefined ? {} : { authServer: identity.authServer }),
     store: { dir: reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
-    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info' },
+    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info', format: reading.log?.format ?? 'auto' },
     watch: reading.watch ?? true,
     seal: key === undefined ? {} : { key },
   };
-  return { config: deepFreeze(config), notices: reading.notices };
+  const leftOut = own.map((name) => `backend \`${name}\` is the address of this gateway itself and is left out`);
+  return { config: deepFreeze(config), notices: [...reading.notices, ...leftOut] };
 }
 
 function demo({ demo: server, cwd }: LoadOptions): Reading {

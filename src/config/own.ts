@@ -6,6 +6,7 @@ import {
   denialStyles,
   type EndpointConfig,
   httpTransports,
+  logFormats,
   logLevels,
   namings,
   processStates,
@@ -15,7 +16,7 @@ import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { aPath, buildEndpoint, canonicalPath, defaultEndpoints } from './endpoints.ts';
 import type { Variables } from './expand.ts';
-import { type IdentityReading, readGuard, readIdentity, withoutIdentity } from './identity.ts';
+import { callersOf, type IdentityReading, readGuard, readIdentity, withoutIdentity } from './identity.ts';
 import { check } from './issues.ts';
 import {
   buildRpcEndpoint,
@@ -76,7 +77,12 @@ const settings = {
   rates: z.unknown().optional(),
   audit: z.unknown().optional(),
   store: storeShape.optional(),
-  log: shape.closed('a map with `level`', { level: shape.choice(logLevels).optional() }).optional(),
+  log: shape
+    .closed('a map with `level` or `format`', {
+      level: shape.choice(logLevels).optional(),
+      format: shape.choice(logFormats).optional(),
+    })
+    .optional(),
   watch: shape.flag.optional(),
   seal: shape
     .closed('a map with `key`', { key: z.string({ error: sealKey }).min(32, { error: sealKey }).optional() })
@@ -164,7 +170,11 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     : undefined;
   const guard = (identity ?? withoutIdentity).guard;
   const places = endpoints ?? defaultEndpoints([...built], guard);
-  const world = { endpoints: places.map(({ path }) => path), backends: [...built, ...served] };
+  const world = {
+    endpoints: places.map(({ path }) => path),
+    backends: [...built, ...served],
+    callers: identity && callersOf(identity.settings, identity.authServer),
+  };
   notices.push(...unreachedServices(served, places));
   const policy = readPolicy(document, variables, world);
   const rates = readRates(document, variables, world);

@@ -5,7 +5,7 @@ import { type RateSettings, shares } from '../policy/rates.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
-import { checkPlaces } from './policy.ts';
+import { checkPlaces, checkWho } from './policy.ts';
 import { actionList, onShape, ruleId, whoShape } from './policy-shapes.ts';
 import * as shape from './shapes.ts';
 
@@ -46,6 +46,7 @@ export function readRates(document: ConfigDocument, variables: Variables, world:
       document.report([...path, 'id'], { message: `another limit has the id \`${rate.id}\` already` });
     ids.add(rate.id);
     checkPlaces(document, path, rate, world);
+    checkWho(document, path, rate, world);
     const { per = [], who = {}, on = {}, ...rest } = rate;
     return [{ ...rest, per, who, on }];
   });

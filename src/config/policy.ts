@@ -30,6 +30,7 @@ export function readPolicy(document: ConfigDocument, variables: Variables, world
     }
     ids.add(rule.id);
     checkPlaces(document, path, rule, world);
+    checkWho(document, path, rule, world);
     if (rule.on?.annotations !== undefined && trusted.length === 0) {
       document.reportKey([...path, 'on', 'annotations'], {
         message: 'annotations are what a backend says of itself, and none is believed',
@@ -74,6 +75,18 @@ export function checkPlaces(
     style: 'path',
   });
   checkKnown(document, [...path, 'on', 'backends'], on?.backends ?? [], { known: backends, what: 'backend' });
+}
+
+/** A subject is a name at its issuer: the same one of another issuer is another person. */
+export function checkWho(document: ConfigDocument, path: Path, { who }: Pick<RuleDraft, 'who'>, world: World): void {
+  const { principals = [], issuers } = who ?? {};
+  if (issuers !== undefined || (world.callers?.issuers ?? 0) < 2) return;
+  const named = principals.find((one) => one !== '*' && one !== 'local' && !one.startsWith('key:'));
+  if (named === undefined) return;
+  document.report([...path, 'who', 'principals'], {
+    message: `\`${named}\` could be of any of the ${world.callers?.issuers} issuers that are trusted`,
+    expected: '`issuers` beside it, with the one whose tokens are meant',
+  });
 }
 
 interface Known {

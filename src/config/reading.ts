@@ -2,7 +2,7 @@
 import type { AuditSettings } from '../observe/audit.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { PolicySettings } from '../policy/rules.ts';
-import type { BackendConfig, EndpointConfig, LogLevel, ServiceConfig } from './config.ts';
+import type { BackendConfig, EndpointConfig, LogFormat, LogLevel, ServiceConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
 import type { IdentityReading } from './identity.ts';
@@ -16,7 +16,7 @@ export interface Reading {
   readonly services?: readonly ServiceConfig[] | undefined;
   readonly endpoints?: readonly EndpointConfig[] | undefined;
   readonly limits?: Limits | undefined;
-  readonly log?: { readonly level?: LogLevel | undefined } | undefined;
+  readonly log?: { readonly level?: LogLevel | undefined; readonly format?: LogFormat | undefined } | undefined;
   readonly watch?: boolean | undefined;
   readonly seal?: { readonly key?: string | undefined } | undefined;
   /** Absolute. */

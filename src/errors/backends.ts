@@ -47,9 +47,23 @@ export const backends = {
     'The backend kept sending more messages that belong to no call than `limits.unsolicitedMessages` allows, and was ended. ' +
       'See what it writes (`log.level: debug`), and mend it, or raise the limit.',
   ),
+  starting: row(
+    'gateway',
+    503,
+    INTERNAL,
+    'Starting',
+    'The gateway listens already and is not ready to let requests in. Try again after `Retry-After`.',
+  ),
   shutting_down: row('gateway', 503, INTERNAL, 'Shutting down', 'The gateway is stopping and takes no new requests.'),
 
   // Ours.
+  out_of_descriptors: row(
+    'gateway',
+    200,
+    INTERNAL,
+    'The gateway is out of file descriptors',
+    'No backend is to blame: the process, or the machine, has no descriptor left for a connection or a process. Raise the limit (`ulimit -n`, `LimitNOFILE=`), or lower `limits.connectionsTotal`.',
+  ),
   internal_error: row(
     'gateway',
     200,

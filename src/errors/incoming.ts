@@ -2,6 +2,13 @@
 import { type FailureRow, INTERNAL, INVALID_REQUEST, PARSE, row } from './row.ts';
 
 export const incoming = {
+  gateway_loop: row(
+    'client',
+    508,
+    INVALID_REQUEST,
+    'The gateway is a backend of itself',
+    'A request of this gateway came back to it: one of its backends leads here. Take that backend out of the config.',
+  ),
   // What was sent cannot be read.
   parse_error: row('client', 400, PARSE, 'Parse error', 'The body is not JSON, or not UTF-8.'),
   invalid_request: row(

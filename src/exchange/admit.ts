@@ -9,7 +9,7 @@ import { type Era, era, isRevision, type Profile, type Revision } from '../wire/
 import { member, slice, stringAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
 import type { ClientFacts } from './call.ts';
-import { declaredAt } from './declared.ts';
+import { checkSize, declaredAt } from './declared.ts';
 import { unsupported } from './handshake.ts';
 import { logLevelAt } from './log-level.ts';
 
@@ -82,6 +82,7 @@ export function unknownMethod(request: Request, of: Era): Failure {
 
 function clientFacts(request: Request, revision: Revision, capabilities: ClientCapabilities): ClientFacts {
   const info = metaMember(request, 'clientInfo');
+  if (info !== undefined) checkSize(info, 'clientInfo');
   return { revision, info: info && slice(request.bytes, info), capabilities };
 }
 

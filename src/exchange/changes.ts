@@ -1,28 +1,43 @@
 /** Changes that come in a storm are told once at its beginning and once at its end. */
 import type { Clock } from './clock.ts';
 
-export class Changes<Kind> {
-  readonly #clock: Clock;
-  readonly #quietMs: number;
-  readonly #tell: (kind: Kind) => void;
-  /** Kinds that were told a moment ago, and whether another came since. */
-  readonly #recent = new Map<Kind, { again: boolean; readonly stop: () => void }>();
+interface Recent<News> {
+  /** What came since it was told; only the latest is kept. */
+  later: { readonly news: News } | undefined;
+  readonly stop: () => void;
+}
 
-  constructor(clock: Clock, quietMs: number, tell: (kind: Kind) => void) {
+/** `News`: what is handed on with a change. */
+export class Changes<Kind, News = void> {
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #quietMs: number;
+  readonly #tell: (kind: Kind, news: News) => void;
+  /** Kinds that were told a moment ago. */
+  readonly #recent = new Map<Kind, Recent<News>>();
+
+  constructor(clock: Pick<Clock, 'after'>, quietMs: number, tell: (kind: Kind, news: News) => void) {
     this.#clock = clock;
     this.#quietMs = quietMs;
     this.#tell = tell;
   }
 
-  changed(kind: Kind): void {
+  changed(kind: Kind, news: News): void {
     const recent = this.#recent.get(kind);
     if (recent !== undefined) {
-      recent.again = true;
+      recent.later = { news };
       return;
     }
-    const entry = { again: false, stop: this.#clock.after(this.#quietMs, () => this.#quiet(kind)) };
-    this.#recent.set(kind, entry);
-    this.#tell(kind);
+    const stop = this.#clock.after(this.#quietMs, () => this.#quiet(kind));
+    this.#recent.set(kind, { later: undefined, stop });
+    this.#tell(kind, news);
+  }
+
+  /** Tells now what was held back. */
+  flush(): void {
+    for (const kind of [...this.#recent.keys()]) {
+      this.#recent.get(kind)?.stop();
+      this.#quiet(kind);
+    }
   }
 
   close(): void {
@@ -31,8 +46,8 @@ export class Changes<Kind> {
   }
 
   #quiet(kind: Kind): void {
-    const again = this.#recent.get(kind)?.again === true;
+    const later = this.#recent.get(kind)?.later;
     this.#recent.delete(kind);
-    if (again) this.changed(kind);
+    if (later !== undefined) this.changed(kind, later.news);
   }
 }

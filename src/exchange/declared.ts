@@ -14,8 +14,8 @@ const KEPT_LENGTH = 2_048;
 /** By their text: equal declarations mean the same, whoever makes them. */
 const known = new Map<string, ClientCapabilities>();
 
-export function checkSize({ start, end }: Span): void {
-  if (end - start > BYTES) throw new Failure('invalid_params', { message: `Capabilities have ${BYTES} bytes at most` });
+export function checkSize({ start, end }: Span, what: 'capabilities' | 'clientInfo' = 'capabilities'): void {
+  if (end - start > BYTES) throw new Failure('invalid_params', { message: `${what} may have at most ${BYTES} bytes` });
 }
 
 /** Undefined where it is no object. */

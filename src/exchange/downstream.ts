@@ -15,6 +15,8 @@ export interface Downstream {
   deliver(message: Uint8Array, urgency: Urgency, key?: string): void;
   /** Somebody is reading. */
   readonly connected: boolean;
+  /** Somebody reads what belongs to no request. */
+  readonly listens: boolean;
   close(): void;
 }
 
@@ -33,6 +35,10 @@ export class LineDownstream implements Downstream {
     return this.#open;
   }
 
+  get listens(): boolean {
+    return this.#open;
+  }
+
   deliver(message: Uint8Array, urgency: Urgency, key?: string): void {
     this.#connection.send({ id: undefined, data: message, urgency, key });
   }
@@ -43,7 +49,12 @@ export class LineDownstream implements Downstream {
 }
 
 /** For a client that has no stream but the answer to its one request. */
-export const nowhere: Downstream = { deliver: () => undefined, connected: false, close: () => undefined };
+export const nowhere: Downstream = {
+  deliver: () => undefined,
+  connected: false,
+  listens: false,
+  close: () => undefined,
+};
 
 export interface StreamLimits {
   /** Streams opened by GET that somebody reads. */
@@ -92,6 +103,10 @@ export class StreamsDownstream implements Downstream {
 
   get connected(): boolean {
     return [...this.#streams.values()].some((stream) => stream.connected);
+  }
+
+  get listens(): boolean {
+    return this.#standalone.some((stream) => stream.connected);
   }
 
   /** The stream of a POST, before anything was sent on it. */

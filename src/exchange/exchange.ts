@@ -9,7 +9,10 @@ import { metaKeys } from '../wire/meta.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
+import { changedList } from './bridge/subscriptions.ts';
 import type { Call } from './call.ts';
+import { Changes } from './changes.ts';
+import type { Clock } from './clock.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
 const { subscriptionId } = metaKeys;
@@ -34,6 +37,8 @@ export class Exchange {
   #watcher: ((ending: Ending) => void) | undefined;
   #begun = false;
   #over: (() => void) | undefined;
+  /** Of a `subscriptions/listen` alone. */
+  #changes: Changes<string, Notification> | undefined;
 
   constructor(request: Request, row: MethodRow, outlet: Outlet, onSettled: (exchange: Exchange) => void) {
     this.request = request;
@@ -90,8 +95,21 @@ export class Exchange {
     this.send(spliceMessage(notification, [{ span: token, with: this.token.raw }]), 'progress', this.token.key);
   }
 
+  /** A change of a list that comes again within so long is told once at the end of that time. */
+  coalesceChanges(clock: Clock, quietMs: number): void {
+    this.#changes = new Changes(clock, quietMs, (_method, notification: Notification) =>
+      this.#sendTagged(notification),
+    );
+  }
+
   /** What comes on a `subscriptions/listen` is tagged with the id that this client gave. */
   sendSubscribed(notification: Notification): void {
+    const { method } = notification;
+    if (this.#changes === undefined || changedList(method) === undefined) this.#sendTagged(notification);
+    else if (!this.#settled) this.#changes.changed(method, notification);
+  }
+
+  #sendTagged(notification: Notification): void {
     const { params } = notification;
     const { raw } = this.request.id;
     this.send(params === undefined ? taggedAlone(notification, raw) : tagged(notification, params, raw), 'keep');
@@ -123,6 +141,7 @@ export class Exchange {
     const call = this.#call;
     const { raw } = this.request.id;
     const meta = `"_meta":{${JSON.stringify(subscriptionId)}:${raw}}`;
+    this.#changes?.flush();
     if (onLine) this.send(notificationBytes('notifications/cancelled', `{"requestId":${raw},${meta}}`), 'keep');
     this.respondResult(`{"resultType":"complete",${meta}}`);
     call?.cancel();
@@ -141,6 +160,7 @@ export class Exchange {
     if (this.#settled) return;
     this.#settled = true;
     this.#call = undefined;
+    this.#changes?.close();
     this.#outlet.settle(settlement);
     this.#onSettled(this);
     this.#over?.();

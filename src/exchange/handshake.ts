@@ -23,12 +23,14 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
   const info = member(request.params, 'clientInfo');
   const capabilities = member(request.params, 'capabilities');
+  if (info !== undefined) checkSize(info, 'clientInfo');
   if (capabilities !== undefined) checkSize(capabilities);
   const revision = known ? version : fallback;
   const declared = capabilities && valueAt(request.bytes, capabilities);
   return {
     revision,
-    info: info && slice(request.bytes, info),
+    // A copy: the session keeps it, and must not keep the body that it came in.
+    info: info && new Uint8Array(slice(request.bytes, info)),
     capabilities: readCapabilities(olderCapabilities(revision, declared)),
   };
 }

@@ -29,7 +29,12 @@ export interface LaneSink {
   ask(ask: Ask): void;
   /** The upstream session is gone and will not come back: 404, or the process ended. Calls in flight were settled before. */
   lost(failure: Failure): void;
+  /** What the backend says outside any call is not heard for now, and subscriptions cannot be honoured. The session goes on. */
+  silenced?(failure: Failure): void;
 }
+
+/** Whether what a backend says outside any call is heard. `lost`: not at the moment. `never`: the backend has no way to say it. */
+export type Hearing = 'heard' | 'lost' | 'never';
 
 export interface Lane {
   readonly era: Era;
@@ -39,6 +44,10 @@ export interface Lane {
    * does, so a call that may ask must be alone on the lane.
    */
   readonly attributesAsks: boolean;
+  /** Absent where it is always heard, or is nobody's business: modern backends are asked for a stream by each listener. */
+  readonly hearing?: Hearing;
+  /** Resolves when the backend's standalone stream has been opened, or is not to be had for now. */
+  whenHeard?(): Promise<void>;
   call(permit: Permit, request: CallRequest, sink: CallSink): Call;
   /** Passes on a client's notification. Absorbed where the backend's era has no such thing. */
   notify(permit: Permit, notification: Notification): void;

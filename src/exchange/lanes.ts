@@ -31,7 +31,7 @@ export interface LaneLimits {
 const POOLS = 256;
 
 /** A lane for one call, given back when that is over. A lane that is shared by everybody is one too. */
-export interface HeldLane extends Pick<Lane, 'call' | 'discovery' | 'era'> {
+export interface HeldLane extends Pick<Lane, 'call' | 'discovery' | 'era' | 'hearing'> {
   /** Gives it back without having called. */
   release?(): void;
   /** A call of the gateway's own, beside the one that the lane is held for. `call` itself where the lane is everybody's. */
@@ -53,7 +53,7 @@ interface Pooled {
   lane?: Lane;
 }
 
-/** What a pooled session says outside its calls; undefined: it is lost, and with it what it would have said. */
+/** What a pooled session says outside its calls; undefined: it is lost, or not heard for now, and so is what it would have said. */
 export type HearPooled = (
   backend: string,
   principal: Principal,
@@ -164,6 +164,9 @@ export class Lanes {
     return {
       era: lane.era,
       discovery: lane.discovery,
+      get hearing() {
+        return lane.hearing ?? 'heard';
+      },
       call: (given, request, sink) => new PooledCall(request, sink, given, () => reopen(given)).begin(held),
       release,
       aside: (given, request, sink) => lane.call(given, request, sink),
@@ -296,6 +299,10 @@ export class Lanes {
         this.#hear(name, principal, client, undefined);
         audience.lost(failure);
       },
+      silenced: (failure) => {
+        this.#hear(name, principal, client, undefined);
+        audience.silenced(failure);
+      },
     };
     const opening = this.#backend(name, principal).open(permit, 'legacy', client, sink, principal.key);
     const entry: Pooled = {
@@ -321,7 +328,10 @@ export class Lanes {
     const [idle] = owned
       .filter(({ entry }) => entry.users === 0 && entry.audience.size === 0)
       .sort((a, b) => a.entry.idleSince - b.entry.idleSince);
-    if (idle === undefined) throw new Failure('backend_busy');
+    if (idle === undefined) {
+      const message = 'Backend busy: too many sessions of one principal (`limits.pooledPerPrincipal`)';
+      throw new Failure('backend_busy', { message });
+    }
     idle.pool.delete(idle.entry);
     closeWhenOpen(idle.entry);
   }

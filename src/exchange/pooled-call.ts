@@ -10,7 +10,7 @@ import type { SessionLevel, StartRequest } from './session-level.ts';
 
 /** An upstream session for one call, given back with `release`. */
 export interface OpenedLane {
-  readonly lane: Pick<Lane, 'call' | 'discovery' | 'era'>;
+  readonly lane: Pick<Lane, 'call' | 'discovery' | 'era' | 'hearing'>;
   /** Of a session that has log messages. */
   readonly level: SessionLevel | undefined;
   release(): void;

@@ -4,16 +4,18 @@
  */
 import { Failure } from '../errors.ts';
 import type { Principal } from '../identity/principal.ts';
-import { forwarded } from '../wire/compose.ts';
+import { forwarded, notificationBytes } from '../wire/compose.ts';
 import type { Id, Notification, Response } from '../wire/message.ts';
 import type { Endpoint } from './arrival.ts';
 import { type AskLimits, Asks } from './asks.ts';
 import type { Listening } from './bridge/listening.ts';
 import { knowsNotification } from './bridge/older.ts';
+import { changedList, type ListKind } from './bridge/subscriptions.ts';
 import type { Ask, ClientFacts } from './call.ts';
+import { Changes } from './changes.ts';
 import type { Clock } from './clock.ts';
 import { type Downstream, questionKey } from './downstream.ts';
-import { Inflight } from './exchange.ts';
+import { type Exchange, Inflight } from './exchange.ts';
 import type { Lane, LaneSink } from './lane.ts';
 import { isWanted } from './log-level.ts';
 import { urgencyOf } from './urgency.ts';
@@ -23,6 +25,11 @@ export interface SessionFacts {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
   readonly client: ClientFacts;
+}
+
+export interface SessionLimits extends AskLimits {
+  /** Changes of a list that come within so long are told once. */
+  readonly changesMs: number;
 }
 
 export class Session {
@@ -44,22 +51,28 @@ export class Session {
   logLevel: string | undefined;
   /** What to pass on of what a backend said, in the client's names: set where several stand behind the endpoint. */
   translate: ((backend: string, said: Notification) => Notification | undefined) | undefined;
+  /** What a backend says is not heard for now. */
+  silenced: ((backend: string) => void) | undefined;
   /** Why a backend may not ask the client something; undefined where it may. Absent where every backend may. */
   denyAsk: ((backend: string, ask: Ask) => Failure | undefined) | undefined;
   /** Whether the client may hear something. Absent where it may hear everything. */
   mayHear: ((backend: string, said: Notification) => boolean) | undefined;
   readonly #clock: Clock;
+  readonly #changes: Changes<string, Uint8Array>;
   readonly #endings: (() => void)[] = [];
   #lastSeen: number;
   #ended = false;
 
-  constructor(facts: SessionFacts, downstream: Downstream, limits: AskLimits, clock: Clock) {
+  constructor(facts: SessionFacts, downstream: Downstream, limits: SessionLimits, clock: Clock) {
     this.id = facts.id;
     this.principal = facts.principal;
     this.endpoint = facts.endpoint;
     this.client = facts.client;
     this.downstream = downstream;
     this.asks = new Asks(facts.client, limits, clock);
+    this.#changes = new Changes(clock, limits.changesMs, (method, message) =>
+      this.downstream.deliver(message, 'keep', method),
+    );
     this.#clock = clock;
     this.openedAt = clock.now();
     this.#lastSeen = this.openedAt;
@@ -91,15 +104,49 @@ export class Session {
         const notification = this.translate === undefined ? said : this.translate(backend, said);
         if (notification === undefined || this.#ended || !this.hears(notification)) return;
         if (this.mayHear?.(backend, notification) === false) return;
-        this.downstream.deliver(forwarded(notification), urgencyOf(notification));
+        this.tell(forwarded(notification), notification);
       },
       ask: (ask: Ask) => {
         const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);
         if (failure !== undefined) ask.answer({ failure });
-        else this.asks.relay(ask, (message) => this.downstream.deliver(message, 'keep', questionKey));
+        else this.asks.relay(ask, (message) => this.put(message));
       },
       lost,
+      silenced: () => this.silenced?.(backend),
     };
+  }
+
+  /** Whether a question that belongs to no request in particular has a way to the client now. */
+  get isReachable(): boolean {
+    return this.downstream.listens || this.#carrier() !== undefined;
+  }
+
+  /**
+   * Puts a question, or its withdrawal, to the client. A client that has not opened a stream with GET is reading the answers
+   * to its requests: one of those streams carries it. Where there is none it waits for the client to open one.
+   */
+  put(message: Uint8Array): void {
+    const carrier = this.downstream.listens ? undefined : this.#carrier();
+    if (carrier === undefined) this.downstream.deliver(message, 'keep', questionKey);
+    else carrier.send(message, 'keep');
+  }
+
+  /** A request whose answer can carry more; rather one from which a backend may ask. */
+  #carrier(): Exchange | undefined {
+    const carrying = this.inflight.all().filter((exchange) => exchange.carries);
+    return carrying.find(({ row }) => row.mayAsk === true) ?? carrying[0];
+  }
+
+  /** Delivers what belongs to no request of the client. A list that changes again and again is told of once in a while. */
+  tell(message: Uint8Array, notification: Notification): void {
+    if (this.#ended) return;
+    if (changedList(notification.method) === undefined) this.downstream.deliver(message, urgencyOf(notification));
+    else this.#changes.changed(notification.method, message);
+  }
+
+  /** A list is another than before. */
+  tellChanged({ method }: ListKind): void {
+    if (!this.#ended) this.#changes.changed(method, notificationBytes(method));
   }
 
   /** Whether the client wants it, and its revision has such a thing. */
@@ -129,6 +176,7 @@ export class Session {
       );
     }
     this.lanes.clear();
+    this.#changes.close();
     for (const listening of this.listenings.values()) listening.close();
     for (const action of this.#endings) action();
     this.downstream.close();

@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts';
 import { unknownMethod } from '../exchange/admit.ts';
 import { Listening, untagged } from '../exchange/bridge/listening.ts';
-import { nothingWanted, offeredLists } from '../exchange/bridge/subscriptions.ts';
+import { nothingWanted } from '../exchange/bridge/subscriptions.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { HeldLane } from '../exchange/lanes.ts';
 import { logLevelAt } from '../exchange/log-level.ts';
@@ -12,7 +12,6 @@ import type { Request } from '../wire/message.ts';
 import { eraHas } from '../wire/methods.ts';
 import { member, textMember } from '../wire/values.ts';
 import type { Rooms } from './rooms.ts';
-import { isMerged } from './targets.ts';
 
 /** The backend that a request was for, and the way there. */
 export interface Destination {
@@ -47,11 +46,6 @@ export function absorb(
   return true;
 }
 
-/** The client is ready to hear: from here on it is told when lists change, if the backend tells of that. */
-export function beginListening(rooms: Rooms, session: Session, to: Destination): void {
-  if (to.lane.era === 'modern' && !session.ended) listeningOf(rooms, session, to);
-}
-
 /** Remembered for what comes; a modern backend is told with every request instead. */
 function setLevel(session: Session, exchange: Exchange, { lane }: Destination): boolean {
   if (!rememberLevel(session, exchange)) return true;
@@ -72,17 +66,15 @@ export function rememberLevel(session: Session, exchange: Exchange): boolean {
 function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: Destination): Listening {
   const existing = session.listenings.get(backend);
   if (existing !== undefined) return existing;
-  // Where several backends stand behind the endpoint, the hub tells of lists.
-  const alone = session.initialized !== undefined && !isMerged(session.endpoint);
-  const lists = alone ? offeredLists(lane.discovery.capabilities) : nothingWanted;
-  const listening = new Listening(lists, {
+  // The hub tells of lists, on one stream for all sessions.
+  const listening = new Listening(nothingWanted, {
     client: session.client,
     clock: rooms.clock,
     // A backend that was away may have got another lane since.
     start: (request, sink) => (rooms.lanes.stateless(backend, session.principal) ?? lane).call(permit, request, sink),
     deliver: (message, said) => {
       const passed = session.translate === undefined ? said : session.translate(backend, said);
-      if (passed !== undefined) session.downstream.deliver(passed === said ? message : untagged(passed), 'keep');
+      if (passed !== undefined) session.tell(passed === said ? message : untagged(passed), passed);
     },
   });
   session.listenings.set(backend, listening);

@@ -19,7 +19,6 @@ import {
 import { ownNotification, withUri } from '../exchange/bridge/updates.ts';
 import type { Watched } from '../exchange/bridge/watching.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
-import { Changes } from '../exchange/changes.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Discovery } from '../exchange/lane.ts';
@@ -36,7 +35,7 @@ export interface Sources {
   readonly discovery: Discovery;
   readonly client: ClientFacts;
   readonly clock: Clock;
-  readonly limits: { readonly changesMs: number; readonly listWaitMs: number };
+  readonly limits: { readonly listWaitMs: number };
   /** Changes at modern backends, and backends that come and go. */
   hear(hear: HearChange, gone: (backend: string) => void): () => void;
   /** The backend that has the resource, and what that calls it. Rejects with a Failure. */
@@ -59,7 +58,6 @@ export class Gathering implements Call {
   readonly #sources: Sources;
   readonly #request: Request;
   readonly #open = new Map<string, Promise<Source>>();
-  readonly #changes: Changes<ListKind>;
   /** The client's address of a resource, by backend and the backend's own. */
   readonly #addresses = new Map<string, string>();
   readonly #early = new Set<ListKind>();
@@ -73,7 +71,6 @@ export class Gathering implements Call {
     this.#exchange = exchange;
     this.#sources = sources;
     this.#request = request;
-    this.#changes = new Changes(sources.clock, sources.limits.changesMs, (kind) => this.#tellChange(kind));
   }
 
   /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
@@ -104,7 +101,6 @@ export class Gathering implements Call {
   cancel(): void {
     this.#ended = true;
     this.#stopHearing();
-    this.#changes.close();
     for (const opening of this.#open.values()) closeWhenOpen(opening);
     this.#open.clear();
   }
@@ -113,7 +109,7 @@ export class Gathering implements Call {
     // One that was away may be back: what it told before has to be asked for again.
     for (const name of backend === undefined ? this.#sources.place.backends : [backend])
       if (!this.#open.has(name)) this.#resume(name);
-    this.#changes.changed(kind);
+    this.#tellChange(kind);
   }
 
   #gone(backend: string): void {
@@ -201,12 +197,15 @@ export class Gathering implements Call {
     const watched = await this.#sources.watch(backend);
     const subscribed = new Set<string>();
     const mine = this.#open.get(backend);
-    const stop = watched.hear(
-      (notification) => this.#told(backend, notification),
-      () => this.#lost(backend, mine),
-    );
+    const stop = watched.hear({
+      heard: (notification) => this.#told(backend, notification),
+      lost: () => this.#lost(backend, mine),
+    });
     return {
       subscribe: async (uri) => {
+        await watched.whenHeard();
+        if (watched.hearing !== 'heard')
+          throw new Failure('backend_unavailable', { message: 'The backend has no event stream at the moment' });
         await watched.subscribe(uri);
         subscribed.add(uri);
       },
@@ -220,7 +219,7 @@ export class Gathering implements Call {
   #told(backend: string, notification: Notification): void {
     const kind = changedList(notification.method);
     if (kind === undefined) this.#tellUpdate(backend, notification);
-    else this.#changes.changed(kind);
+    else this.#tellChange(kind);
   }
 
   #tellUpdate(backend: string, notification: Notification): void {

@@ -23,8 +23,8 @@ interface Hearer {
   readonly principal: Principal;
   readonly hear: HearChange;
   readonly gone: ((backend: string) => void) | undefined;
-  /** Watches of backends that are one principal's alone: they last while somebody hears for that principal. */
-  readonly own: Set<Watch>;
+  /** The watches that it hears. A watch lasts while there is one who hears it, or lists are kept for which it is needed. */
+  readonly watches: Set<Watch>;
 }
 
 interface Watch {
@@ -32,6 +32,8 @@ interface Watch {
   /** Whom its changes concern; undefined: everybody. */
   readonly principal: string | undefined;
   hearers: number;
+  /** Lists of the backend are kept: it is needed whether or not anybody hears. */
+  isKept: boolean;
   listening: Listening | undefined;
   /** The capabilities that it had before. */
   had: Readonly<Record<string, unknown>>;
@@ -53,14 +55,14 @@ export class Hub {
 
   /** Tells of changes at the backends of a place from now on, and of backends that are gone. Returns how to stop. */
   hear(place: Endpoint, principal: Principal, hear: HearChange, gone?: (backend: string) => void): () => void {
-    const hearer: Hearer = { place, principal, hear, gone, own: new Set() };
+    const hearer: Hearer = { place, principal, hear, gone, watches: new Set() };
     this.#watchFor(hearer);
     this.#hearers.add(hearer);
     return () => {
       this.#hearers.delete(hearer);
-      for (const watch of hearer.own) {
+      for (const watch of hearer.watches) {
         watch.hearers -= 1;
-        if (watch.hearers === 0) this.#end(watch);
+        if (watch.hearers === 0 && !watch.isKept) this.#end(watch);
       }
     };
   }
@@ -68,8 +70,9 @@ export class Hub {
   /** A backend is watched from the first time that somebody wants to know what it has. */
   watch(name: string): void {
     const backend = this.#backends.get(name);
-    if (backend === undefined || backend.ownOf !== undefined || this.#watches.has(name)) return;
-    this.#watch(name, backend, undefined);
+    if (backend === undefined || backend.ownOf !== undefined) return;
+    const watch = this.#watches.get(name) ?? this.#watch(name, backend, undefined);
+    watch.isKept = true;
   }
 
   /** What a list of this principal lacked, because it took too long, is there now. */
@@ -81,20 +84,18 @@ export class Hub {
   }
 
   #watchFor(hearer: Hearer): void {
-    for (const name of hearer.place.backends) {
-      if (this.#backends.get(name)?.ownOf === undefined) this.watch(name);
-      else this.#watchOwn(name, hearer);
+    const { place, principal, watches } = hearer;
+    for (const name of place.backends) {
+      const backend = this.#backends.of(name, principal);
+      if (backend === undefined) continue;
+      // Where each principal presents something of its own, each has a watch of its own.
+      const isOwn = this.#backends.get(name)?.ownOf !== undefined;
+      const key = isOwn ? keyOf(name, principal.key) : name;
+      const watch = this.#watches.get(key) ?? this.#watch(key, backend, isOwn ? principal.key : undefined);
+      if (watches.has(watch)) continue;
+      watches.add(watch);
+      watch.hearers += 1;
     }
-  }
-
-  #watchOwn(name: string, { principal, own }: Hearer): void {
-    const key = keyOf(name, principal.key);
-    const backend = this.#backends.of(name, principal);
-    if (backend === undefined) return;
-    const watch = this.#watches.get(key) ?? this.#watch(key, backend, principal.key);
-    if (own.has(watch)) return;
-    own.add(watch);
-    watch.hearers += 1;
   }
 
   #watch(key: string, backend: Backend, principal: string | undefined): Watch {
@@ -102,6 +103,7 @@ export class Hub {
       backend: backend.name,
       principal,
       hearers: 0,
+      isKept: false,
       listening: undefined,
       had: backend.lastDiscovery?.capabilities ?? {},
       stop: this.#follow(backend, (state) => this.#became(backend, watch, state)),

@@ -10,10 +10,11 @@ import { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { readBatch } from '../wire/batch.ts';
-import { resultBytes } from '../wire/compose.ts';
+import { notificationBytes, resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { hasPolling, type Revision } from '../wire/revisions.ts';
+import { skimMessage } from '../wire/skim.ts';
 import { demandScopes } from './entry.ts';
 import { attemptEarly, isToldByStatus } from './leave/clearance.ts';
 import { guardSession } from './leave/guarded.ts';
@@ -257,7 +258,10 @@ export class LegacyFront {
   #oneWay(session: Session, turn: Turn, message: Exclude<Message, Request>, row: MethodRow | undefined): void {
     if (message.kind === 'notification') this.#notification(session, turn.principal, message, row);
     // An answer that nobody waits for is dropped. It never reaches a backend by itself.
-    else if (!session.answer(message)) this.#rooms.count('exchange.unasked_response');
+    else if (!session.answer(message)) {
+      this.#rooms.count('exchange.unasked_response');
+      turn.leave.dropped({ principal: turn.principal, endpoint: turn.endpoint, message });
+    }
   }
 
   #notification(session: Session, principal: Principal, message: Notification, row: MethodRow | undefined): void {
@@ -267,10 +271,19 @@ export class LegacyFront {
       if (cancelled !== undefined) session.cancel(cancelled.id, cancelled.reason);
       return;
     }
-    if (row.method === 'notifications/initialized') session.initialized = message;
+    if (row.method === 'notifications/initialized') session.initialized = kept(message);
     this.#lanes.notify(session, principal, message, row);
   }
 }
+
+/** A session keeps it for backends that are opened later: bytes of its own, and not more of them than such a notification needs. */
+function kept(message: Notification): Notification {
+  if (message.bytes.byteLength > INITIALIZED_BYTES)
+    return skimMessage(notificationBytes(message.method)) as Notification;
+  return { ...message, bytes: new Uint8Array(message.bytes) };
+}
+
+const INITIALIZED_BYTES = 4 * 1024;
 
 /** Returns what to call when `initialize` was answered, one way or the other. */
 function open(line: LineState): () => void {

@@ -181,7 +181,8 @@ export class ListReading {
       );
     });
     const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
-    const tells = tellsOfChanges(lane.discovery.capabilities, row) ? limits.listGoodMs : limits.listUnsureMs;
+    const isTold = (lane.hearing ?? 'heard') === 'heard' && tellsOfChanges(lane.discovery.capabilities, row);
+    const tells = isTold ? limits.listGoodMs : limits.listUnsureMs;
     // Whoever presents something of their own may be shown something of their own, whatever the backend says of it.
     const isShared = lane.era === 'modern' && backends.get(name)?.ownOf === undefined;
     return {

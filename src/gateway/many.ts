@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { StartCall } from '../exchange/bridge/drive.ts';
 import type { CallSink } from '../exchange/call.ts';
-import type { Discovery } from '../exchange/lane.ts';
+import type { Backend, Discovery } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Notification, Request, ResultResponse } from '../wire/message.ts';
@@ -29,9 +29,20 @@ export async function discoverAll(
     await within(clock, limits.discoverWaitMs, probes, () => undefined);
   }
   return mergeDiscoveries(
-    all.map(({ name, lastDiscovery }) => ({ backend: name, discovery: lastDiscovery })),
+    all.map((backend) => ({
+      backend: backend.name,
+      discovery: backend.lastDiscovery,
+      consentUrl: consentUrl(backend, backends.get(backend.name) !== backend),
+    })),
     about,
   );
+}
+
+/** Where the principal has to agree before the backend can be used. What is shared by all waits for nobody in particular. */
+function consentUrl({ state }: Backend, isOwn: boolean): string | undefined {
+  if (!isOwn || state.state !== 'refused' || state.failure.reason !== 'consent_needed') return undefined;
+  const url = state.failure.data?.url;
+  return typeof url === 'string' ? url : undefined;
 }
 
 /** A merged list in the place of a backend's. `unknown` makes the answer where no backend has such things. */

@@ -240,6 +240,7 @@ export class ModernFront {
       const { endpoint } = turn;
       const backend = isMerged(endpoint) ? undefined : endpoint.backends[0];
       const place = this.#rooms.inForce.place(endpoint);
+      exchange.coalesceChanges(this.#rooms.clock, this.#rooms.limits.changesMs);
       this.#listening.set(exchange, { line, principal, place, backend });
     } else {
       this.#running.add(exchange);

@@ -45,6 +45,8 @@ export interface Rooms {
   readonly clock: Clock;
   /** Unguessable, visible ASCII, at least 128 random bits. */
   readonly newId: () => string;
+  /** What this gateway calls itself towards HTTP backends. A request that comes with it is its own. */
+  readonly instance: string;
   readonly fault: Fault;
   readonly warn: Warn;
   /** What was survived is counted. */

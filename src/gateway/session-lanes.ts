@@ -13,11 +13,10 @@ import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
-import { notificationBytes } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { textMember } from '../wire/values.ts';
-import { beginListening, rememberLevel } from './absorb.ts';
+import { rememberLevel } from './absorb.ts';
 import { discoverAll } from './many.ts';
 import type { Renewal } from './renewal.ts';
 import type { Rooms } from './rooms.ts';
@@ -32,6 +31,8 @@ interface HeardLists {
 export class SessionLanes {
   readonly #rooms: Rooms;
   readonly #links = new WeakMap<Session, SessionLinks>();
+  /** Sessions of one modern backend that the hub tells of changes of its lists: how to stop that. */
+  readonly #hearing = new WeakMap<Session, () => void>();
   /** By backend: whose changes of lists a session hears. */
   readonly #heard = new WeakMap<Session, Map<string, HeardLists>>();
 
@@ -74,7 +75,7 @@ export class SessionLanes {
       session.onEnd(() => over.abort());
       void consenting.waitFor(String(elicitationId), limits.sessionIdleMs, over.signal).then((waited) => {
         if (waited !== 'done' || session.ended) return;
-        for (const { method } of listKinds) session.downstream.deliver(notificationBytes(method), 'keep', method);
+        for (const kind of listKinds) session.tellChanged(kind);
       });
       return discoverAll(this.#rooms, session.endpoint, session.principal);
     }
@@ -92,7 +93,7 @@ export class SessionLanes {
       opening.then(
         (lane) => {
           lane.notify(permit, message);
-          if (isReady && !merged) beginListening(this.#rooms, session, { backend, lane, permit });
+          if (isReady && !merged && lane.era === 'modern') this.#hearHub(session);
         },
         () => undefined,
       );
@@ -119,21 +120,37 @@ export class SessionLanes {
     this.reshape(session);
     if (session.initialized === undefined || isMerged(endpoint)) return true;
     for (const backend of endpoint.backends) this.#hearLists(session, backend);
-    if (!wasAlone) return true;
-    for (const { method } of lists.get(endpoint.path) ?? [])
-      session.downstream.deliver(notificationBytes(method), 'keep', method);
+    if (!wasAlone || this.#hearing.has(session)) return true;
+    for (const kind of lists.get(endpoint.path) ?? []) session.tellChanged(kind);
     return true;
   }
 
   /** Where one backend stood behind the endpoint there may be several now. */
   reshape(session: Session): void {
     if (!isMerged(session.endpoint)) return;
+    this.#stopHearing(session);
     this.#link(session);
     if (session.initialized !== undefined) this.#hearAll(session);
   }
 
   #link(session: Session): void {
     if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#rooms, session));
+  }
+
+  /** A modern backend tells of its lists on one stream for all who hear of it under the same credentials. */
+  #hearHub(session: Session): void {
+    if (session.ended || this.#hearing.has(session) || this.#links.has(session)) return;
+    const { endpoint, principal } = session;
+    this.#hearing.set(
+      session,
+      this.#rooms.hub.hear(endpoint, principal, (_backend, kind) => session.tellChanged(kind)),
+    );
+    session.onEnd(() => this.#stopHearing(session));
+  }
+
+  #stopHearing(session: Session): void {
+    this.#hearing.get(session)?.();
+    this.#hearing.delete(session);
   }
 
   #hearAll(session: Session): void {
@@ -207,7 +224,7 @@ export class SessionLanes {
       if (session.lanes.has(backend) || session.ended) return;
       const links = this.#links.get(session);
       if (links !== undefined) links.changed(kind);
-      else session.downstream.deliver(notificationBytes(kind.method), 'keep', kind.method);
+      else session.tellChanged(kind);
     });
     heard.set(backend, { lists, stop });
     if (before === undefined) session.onEnd(() => heard.get(backend)?.stop());
@@ -250,7 +267,10 @@ export class SessionLanes {
   /** A session that was opened later than the client's own, or opened anew, is told what the client said before. */
   #settleIn(session: Session, backend: string, lane: Lane): void {
     this.#tellLevel(session, backend, lane);
-    if (lane.era === 'modern') return;
+    if (lane.era === 'modern') {
+      if (!isMerged(session.endpoint) && session.initialized !== undefined) this.#hearHub(session);
+      return;
+    }
     // They were allowed when they were made.
     const permit = systemPermit('stream');
     for (const uri of this.#links.get(session)?.subscriptionsAt(backend) ?? []) {

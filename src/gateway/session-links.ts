@@ -8,29 +8,30 @@ import { distinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
 import { changedList, everyList, type ListKind, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
 import { withUri } from '../exchange/bridge/updates.ts';
-import { Changes } from '../exchange/changes.ts';
 import type { Session } from '../exchange/session.ts';
-import { notificationBytes } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { textMember } from '../wire/values.ts';
-import { sessionOwner } from './reading.ts';
+import type { Reader } from './list-reading.ts';
+import { readerForSession, sessionOwner } from './reading.ts';
 import type { Rooms } from './rooms.ts';
 
 export class SessionLinks {
   readonly #rooms: Rooms;
   readonly #session: Session;
-  readonly #changes: Changes<ListKind>;
   /** What was subscribed to, by the client's address of it. */
   readonly #subscriptions = new Map<string, Origin>();
+  readonly #reader: Reader;
   #stopHearing: (() => void) | undefined;
 
   constructor(rooms: Rooms, session: Session) {
     this.#rooms = rooms;
     this.#session = session;
-    this.#changes = new Changes(rooms.clock, rooms.limits.changesMs, ({ method }) =>
-      session.downstream.deliver(notificationBytes(method), 'keep', method),
-    );
+    // It looks at what is known, and reads nothing.
+    this.#reader = readerForSession(session, rooms.lanes, async () => {
+      throw new Failure('backend_unavailable');
+    });
     session.translate = (backend, said) => this.translate(backend, said);
+    session.silenced = (backend) => this.outdated(backend);
     session.onEnd(() => this.#close());
   }
 
@@ -38,7 +39,7 @@ export class SessionLinks {
   begin(back: (backend: string) => void): void {
     this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint, this.#session.principal, (backend, kind) => {
       if (backend !== undefined) back(backend);
-      this.#changes.changed(kind);
+      this.#session.tellChanged(kind);
     });
   }
 
@@ -52,16 +53,26 @@ export class SessionLinks {
     }
     if (notification.method !== 'notifications/resources/updated') return notification;
     const uri = textMember(notification.bytes, notification.params, 'uri');
-    const address = uri === undefined ? undefined : distinguished(backend, uri);
-    return address !== undefined && this.#subscriptions.has(address) ? withUri(notification, address) : notification;
+    if (uri === undefined) return notification;
+    const address = this.#addressOf({ backend, name: uri });
+    return address === uri ? notification : withUri(notification, address);
   }
 
   /** A list of one of its backends is another than before. */
   changed(kind: ListKind): void {
-    if (this.#stopHearing !== undefined) this.#changes.changed(kind);
+    if (this.#stopHearing !== undefined) this.#session.tellChanged(kind);
   }
 
-  /** A session upstream was lost, and with it what it would have told. */
+  /** The address that the client subscribed under; otherwise the one that leads back to this backend and no other. */
+  #addressOf(origin: Origin): string {
+    const { backend, name } = origin;
+    const address = distinguished(backend, name);
+    if (this.#subscriptions.has(address)) return address;
+    if (this.#subscriptions.get(name)?.backend === backend) return name;
+    return this.#rooms.targets.addressOf(this.#session.endpoint, origin, this.#reader);
+  }
+
+  /** A session upstream was lost, or is not heard, and so is what it would have told. */
   outdated(backend: string): void {
     this.#rooms.shelf.changed(backend, everyList, sessionOwner(this.#session));
   }
@@ -91,6 +102,5 @@ export class SessionLinks {
 
   #close(): void {
     this.#stopHearing?.();
-    this.#changes.close();
   }
 }

@@ -187,6 +187,12 @@ export class Targets {
     return this.#located(endpoint, { list: 'resources', name: uri }, reader);
   }
 
+  /** The address under which a client reaches a backend's resource, as far as is known without asking anybody. */
+  addressOf(endpoint: Endpoint, { backend, name }: Origin, reader: Reader): string {
+    const isOnly = this.#withResources(endpoint).length === 1 && this.#allKnown(endpoint);
+    return isOnly || this.#isPlain(endpoint, backend, name, reader) ? name : distinguished(backend, name);
+  }
+
   #located(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
     const said = readDistinguished(subject.name, endpoint.backends);
     if (said !== undefined) return { backend: said.backend, name: said.uri };

@@ -5,7 +5,13 @@ import { Failure } from '../errors.ts';
 import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
 import { basesOf, type Guard, type Guarded } from './guard.ts';
-import { type MetadataRoute, metadataDocument, metadataRoutes, type ResourceMetadata } from './metadata.ts';
+import {
+  type MetadataRoute,
+  metadataDocument,
+  metadataPrefix,
+  metadataRoutes,
+  type ResourceMetadata,
+} from './metadata.ts';
 import type { Asked, Credentials, Operation, Presented, Principal } from './principal.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 
@@ -13,6 +19,13 @@ export interface Entrance {
   /** All addresses that it is served at, its own first. */
   readonly paths: readonly string[];
   readonly identity: GuardSettings;
+}
+
+/** The addresses of single servers; `/mcp` stands for all its transports. */
+const serverPath = /^\/servers\/[^/]+\/mcp$/;
+
+function pathsAt(path: string): readonly string[] {
+  return ['mcp', 'sse', 'messages'].map((end) => path.replace(/mcp$/, end));
 }
 
 /** Somebody was not let in, for the log and the audit trail. */
@@ -31,6 +44,9 @@ export class Door {
   readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, Guard> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
+  /** What the address of some server asks of its callers. */
+  #server: Guarded | undefined;
+  #isOpened = false;
 
   constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
     this.#room = room;
@@ -52,6 +68,8 @@ export class Door {
       if (guard.kind === 'guarded') guarded.push(guard);
     }
     this.#guards = guards;
+    this.#server = guarded.find(({ paths: [path = ''] }) => serverPath.test(path));
+    this.#isOpened = true;
     this.#documents = metadataRoutes(guarded);
   }
 
@@ -82,7 +100,7 @@ export class Door {
   identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
-    if (guard === undefined) return new Failure('path_not_found');
+    if (guard === undefined) return this.#isOpened ? this.#nowhere(path, credentials) : starting();
     const found = this.#room.identity.identify(credentials, guard);
     if (found instanceof Promise) return found.then((late) => this.#noted(late, path, guard, credentials));
     return this.#noted(found, path, guard, credentials);
@@ -93,9 +111,47 @@ export class Door {
     return found;
   }
 
+  /** Where there is no such server: strangers are told what they are told where there is one. */
+  async #nowhere(path: string, credentials: Presented): Promise<Failure> {
+    const guard = this.#guardAt(path);
+    if (guard === undefined) return new Failure('path_not_found');
+    const who = this.#noted(await this.#room.identity.identify(credentials, guard), path, guard, credentials);
+    return who instanceof Failure ? who : new Failure('path_not_found');
+  }
+
+  #guardAt(path: string): Guard | undefined {
+    return (
+      this.#guards.get(path) ??
+      (this.hides(path) && this.#server ? { ...this.#server, paths: pathsAt(path) } : undefined)
+    );
+  }
+
+  /** There is no such server, and strangers are not to know that. */
+  hides(path: string): boolean {
+    return this.#server !== undefined && serverPath.test(path) && !this.#guards.has(path);
+  }
+
+  /**
+   * Whether somebody may know what stands behind the gateway: whoever comes in somewhere with credentials. Undefined where
+   * nobody is asked for any.
+   */
+  async mayKnow(credentials: Credentials): Promise<boolean | undefined> {
+    if (credentials === 'local') return true;
+    let asked: boolean | undefined;
+    for (const guard of this.#guards.values()) {
+      if (guard.kind === 'open') continue;
+      const who = await this.#room.identity.identify(credentials, guard);
+      if (!(who instanceof Failure)) return true;
+      asked = false;
+      // What is good elsewhere is only for another address; what is good nowhere need not be tried again.
+      if (!who.reason.startsWith('audience_') && who.reason !== 'key_unknown') break;
+    }
+    return asked;
+  }
+
   /** How a failure of `identify` is told to whoever asked for that. */
   told(path: string, failure: Failure, credentials: Credentials, asked: Asked): Failure {
-    const guard = this.#guards.get(path);
+    const guard = this.#guardAt(path);
     if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
     return refused(failure, guard, credentials, asked);
   }
@@ -134,8 +190,12 @@ export class Door {
 
   /** The document at that path, if there is one. */
   document(path: string, host: string | undefined): ResourceMetadata | undefined {
-    const route = this.#documents.get(path);
-    return route && metadataDocument(route.guard, { path: route.path, host });
+    const plain = path.endsWith('/') ? path.slice(0, -1) : path;
+    const route = this.#documents.get(plain);
+    if (route !== undefined) return metadataDocument(route.guard, { path: route.path, host });
+    const hidden = plain.startsWith(metadataPrefix) ? plain.slice(metadataPrefix.length) : '';
+    const guard = this.#guardAt(hidden.replace(/\/(?:sse|messages)$/, '/mcp'));
+    return guard?.kind === 'guarded' ? metadataDocument(guard, { path: hidden, host }) : undefined;
   }
 
   /** The header besides `Authorization` that a browser may send to the endpoint. */
@@ -147,6 +207,11 @@ export class Door {
   close(): void {
     this.#room.close();
   }
+}
+
+/** Clients take 404 for the end of their session, or for a wrong address: while we start, it is neither. */
+function starting(): Failure {
+  return new Failure('starting', { http: { headers: { 'Retry-After': '1' } } });
 }
 
 function refused(

@@ -1,5 +1,14 @@
 /** What can be done to a key file: pure, so that the command is only reading, this, and writing. */
-import { hashSecret, type KeyEntry, type KeyFile, KeyFileError, keyName, scopeToken, writeKey } from './key-file.ts';
+import {
+  hashSecret,
+  type KeyEntry,
+  type KeyFile,
+  KeyFileError,
+  KeyRequestError,
+  keyName,
+  scopeToken,
+  writeKey,
+} from './key-file.ts';
 import { identityLimits } from './limits.ts';
 
 export interface NewKey {
@@ -29,11 +38,13 @@ export interface Added {
 export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }: Randomness): Added {
   const { name, scopes, expiresAt } = wanted;
   if (!keyName.test(name))
-    throw new KeyFileError('a name is up to 64 letters, digits, dots, dashes, underscores and @');
+    throw new KeyRequestError(
+      `\`${name}\` cannot be the name of a key: a name is up to 64 letters, digits, dots, dashes, underscores and @`,
+    );
   if (!scopes.every((scope) => scopeToken.test(scope))) {
-    throw new KeyFileError('a scope has no spaces, quotes, backslashes or letters beyond ASCII');
+    throw new KeyRequestError('a scope has no spaces, quotes, backslashes or letters beyond ASCII');
   }
-  if (expiresAt !== undefined && expiresAt <= now()) throw new KeyFileError('it would have expired already');
+  if (expiresAt !== undefined && expiresAt <= now()) throw new KeyRequestError('it would have expired already');
   const { salt, keys } = file ?? { salt: bytes(SALT_BYTES).toString('base64url'), keys: [] };
   if (keys.length >= identityLimits.keys) throw new KeyFileError(`there are ${keys.length} keys already`);
   const id = unusedId(keys, bytes);

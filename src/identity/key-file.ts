@@ -71,6 +71,9 @@ export class KeyFileError extends Error {
   override readonly name = 'KeyFileError';
 }
 
+/** What was asked for cannot be, whatever the file holds. */
+export class KeyRequestError extends KeyFileError {}
+
 /** Throws a KeyFileError, which says where and not what: the file is not for logs. */
 export function readKeyFile(text: string): KeyFile {
   if (text.length > identityLimits.keyFileChars) throw new KeyFileError('it is larger than a key file can be');

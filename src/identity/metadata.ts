@@ -21,6 +21,7 @@ export interface ResourceMetadata {
 }
 
 const wellKnown = '/.well-known/oauth-protected-resource';
+export const metadataPrefix = wellKnown;
 
 /** RFC 9728, 3.1: the well-known part stands between host and path. */
 export function metadataPath(path: string): string {

@@ -2,6 +2,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Failure } from '../errors.ts';
 import { type Era, era, isRevision } from '../wire/revisions.ts';
+import type { Deliveries } from './delivery.ts';
 
 /** Reads the request's body, and can be told that there will be no more of it. */
 export interface Reading {
@@ -17,6 +18,8 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
   isLast = false;
   /** Set while the body is being read. */
   reading: Reading | undefined = undefined;
+  /** How slow readers are met. */
+  deliveries: Deliveries | undefined = undefined;
   #gone = false;
   #listeners: (() => void)[] | undefined = undefined;
 

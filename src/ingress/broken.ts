@@ -2,10 +2,9 @@
 import type { Duplex } from 'node:stream';
 import { Failure, type Reason } from '../errors.ts';
 import type { HttpAnswer } from './answer.ts';
+import { LINGER_MS } from './linger.ts';
 import { failureOnTheWire, type Headers } from './respond.ts';
 
-/** Enough for a client to read the answer while it is still sending: a connection that is cut at once takes the answer with it. */
-const LINGER_MS = 2000;
 /** What may still come in that time, beyond what has come: the rest of an absurd header, not a flood. */
 const LINGER_BYTES = 256 * 1024;
 

@@ -14,6 +14,9 @@ export interface BackendReadiness {
   readonly state: string;
   /** Why it is down: a reason of the failure table. */
   readonly reason?: string;
+  /** The same for people: what clients are told, and what they are not. */
+  readonly message?: string;
+  readonly cause?: string;
 }
 
 /** The process lives. What it can do is asked at `/readyz`. */
@@ -21,8 +24,10 @@ export function respondHealth(res: HttpAnswer): void {
   respondState(res, 200, { status: 'ok' });
 }
 
-export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean): void {
+/** `mayKnow`: the names of backends are for those who may come in. */
+export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean, mayKnow: boolean): void {
   const ready = readiness.ready && !closing;
   const status = closing ? 'shutting down' : ready ? 'ready' : 'not ready';
-  respondState(res, ready ? 200 : 503, { status, generation: readiness.generation, backends: readiness.backends });
+  const { generation, backends } = readiness;
+  respondState(res, ready ? 200 : 503, mayKnow ? { status, generation, backends } : { status });
 }

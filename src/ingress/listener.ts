@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { Endpoint, Gateway } from '../exchange/arrival.ts';
+import type { Credentials } from '../identity/principal.ts';
 import { type Serving, serveEndpoint } from './admission.ts';
 import { HttpAnswer } from './answer.ts';
 import { discardRest } from './body.ts';
@@ -12,14 +13,25 @@ import { BrokenConnections } from './broken.ts';
 import { Callers } from './callers.ts';
 import { type ConnectionLimits, Connections, isBeyondLimit, RESERVED_CONNECTIONS } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
+import { SlowReaders } from './delivery.ts';
 import { faultFailure } from './fault.ts';
 import { type Readiness, respondHealth, respondReadiness } from './health.ts';
 import type { IngressNotes } from './notes.ts';
-import { namesHostTwice, type OriginRules, Origins } from './origin.ts';
+import { isLoopbackBind, namesHostTwice, type OriginRules, Origins } from './origin.ts';
 import type { OutboxLimits } from './outbox.ts';
 import { type Pages, servePages } from './pages.ts';
 import { respondEmpty, respondFailure, respondState } from './respond.ts';
-import { documentRoute, type Route, type Routes, routesOf, type Target, targetOf } from './routes.ts';
+import {
+  documentRoute,
+  hiddenRoute,
+  type Route,
+  type Routes,
+  routeAt,
+  routesOf,
+  serverEndpointOf,
+  type Target,
+  targetOf,
+} from './routes.ts';
 import { HttpSse } from './sse.ts';
 import { notAllowed, type Shared } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
@@ -48,6 +60,10 @@ export interface Lobby {
   /** A document for everybody, by its path. */
   document(path: string, host: string | undefined): object | undefined;
   keyHeader(endpointPath: string): string | undefined;
+  /** There is no such endpoint, and strangers are not to know that. */
+  hides(endpointPath: string): boolean;
+  /** Whether the sender may know which backends there are; undefined where nobody is asked who they are. */
+  mayKnow(credentials: Credentials): Promise<boolean | undefined>;
 }
 
 export interface HttpLimits extends OutboxLimits, BodyBudgetLimits, ConnectionLimits {
@@ -60,6 +76,8 @@ export interface HttpLimits extends OutboxLimits, BodyBudgetLimits, ConnectionLi
   readonly refusedBodyMs: number;
   readonly sseAfterMs: number;
   readonly keepAliveMs: number;
+  readonly readerStallMs: number;
+  readonly slowReaderBytes: number;
   /** Requests of one connection whose answers are still due. */
   readonly requestsPerConnection: number;
 }
@@ -124,12 +142,14 @@ class Listener {
     this.#connections = new Connections(limits, this.#callers);
     const memory = { budget: new BodyBudget(limits), addressOf: (req: IncomingMessage) => this.#callers.of(req) };
     const rest = { bytes: limits.bodyBytes * DISCARDED_LIMITS, sweep: bodies };
-    this.#sweeps = [bodies, refused, keepAlive, ...(undecided === undefined ? [] : [undecided])];
+    const stalled = new Sweep(limits.readerStallMs, clock);
+    this.#sweeps = [bodies, refused, stalled, keepAlive, ...(undecided === undefined ? [] : [undecided])];
     this.#shared = {
       gateway,
       notes,
       limits,
       keepAlive,
+      deliveries: { stalled, readers: new SlowReaders(limits.slowReaderBytes), notes },
       undecided,
       body: { bodyBytes: limits.bodyBytes, sweep: bodies, rest, memory },
       refusedBody: { bodyBytes: limits.refusedBodyBytes, sweep: refused, rest, memory },
@@ -176,6 +196,8 @@ class Listener {
       this.#server.once('error', reject);
       this.#server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
         this.#server.off('error', reject);
+        // What cannot be accepted is lost to its client alone.
+        this.#server.on('error', (error) => this.#shared.notes.fault(error));
         const { address, family, port: bound } = this.#server.address() as AddressInfo;
         const name = family === 'IPv6' ? `[${address}]` : address;
         resolve({
@@ -197,6 +219,7 @@ class Listener {
   /** Nothing that a client sends may get past this, least of all as an exception. */
   #enter(req: IncomingMessage, res: HttpAnswer): void {
     this.#open.add(res);
+    res.deliveries = this.#shared.deliveries;
     const socket: TrackedSocket = req.socket;
     socket[due] = (socket[due] ?? 0) + 1;
     res.whenGone(() => this.#left(res, socket));
@@ -229,7 +252,7 @@ class Listener {
       respondFailure(res, malformed, { era: res.era });
       return;
     }
-    const route = this.#routes.get(target.path) ?? this.#documentAt(target);
+    const route = routeAt(this.#routes, target.path) ?? this.#documentAt(target) ?? this.#hiddenAt(target.path);
     if (isBeyondLimit(req.socket) && !isProbed(route)) {
       res.isLast = true;
       this.#shared.notes.connectionRefused();
@@ -252,6 +275,13 @@ class Listener {
     const refusal = unknown ?? foreign ?? (isProbed(route) ? undefined : this.#checkHost(target.host));
     if (refusal !== undefined) respondFailure(res, refusal, { era: res.era });
     else if (route !== undefined) this.#serve(req, res, route);
+  }
+
+  /** Whether there is such a server is known to those who may come in alone. */
+  #hiddenAt(path: string): Route | undefined {
+    const endpointPath = serverEndpointOf(path);
+    if (endpointPath === undefined || !this.#options.door.hides(endpointPath)) return undefined;
+    return hiddenRoute(this.#routes, path, endpointPath);
   }
 
   /** What the endpoints say of themselves to clients that look for a token. */
@@ -284,8 +314,19 @@ class Listener {
         respondHealth(res);
         break;
       case 'ready':
-        respondReadiness(res, this.#options.ready(), this.#shared.closing());
+        void this.#respondReadiness(req, res);
         break;
+    }
+  }
+
+  /** Strangers learn whether it is ready, and no names. */
+  async #respondReadiness(req: IncomingMessage, res: HttpAnswer): Promise<void> {
+    const { door, listen, ready } = this.#options;
+    try {
+      const mayKnow = (await door.mayKnow(req)) ?? isLoopbackBind(listen.host);
+      respondReadiness(res, ready(), this.#shared.closing(), mayKnow);
+    } catch (error) {
+      respondFailure(res, faultFailure(error, this.#shared.notes), { era: res.era });
     }
   }
 

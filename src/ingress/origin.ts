@@ -30,7 +30,7 @@ export class Origins {
   #passed: string | undefined;
 
   constructor(rules: OriginRules) {
-    this.#loopback = loopbackBind.test(rules.host.toLowerCase());
+    this.#loopback = isLoopbackBind(rules.host);
     this.#origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
     this.#checksHost = this.#loopback || rules.allowedHosts.length > 0;
     const own = [inHeader(rules.host), ...(rules.publicHost === undefined ? [] : [rules.publicHost])];
@@ -60,6 +60,10 @@ export class Origins {
   #isOurs(host: string): boolean {
     return loopbackHost.test(host) || this.#hosts.has(host) || this.#hosts.has(host.replace(port, ''));
   }
+}
+
+export function isLoopbackBind(host: string): boolean {
+  return loopbackBind.test(host.toLowerCase());
 }
 
 /** RFC 9112, 3.2: two readers would take two hosts for ours. Node's own parser keeps the first and says nothing. */

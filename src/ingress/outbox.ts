@@ -50,6 +50,11 @@ export abstract class Outbox implements Connection {
   /** What a reader is told that should come back, where the transport has words for it. */
   protected abstract goodbye(retryMs: number | undefined): Uint8Array | undefined;
 
+  /** So much waits in the queue. For transports with a bound on what waits for all readers. */
+  protected waiting(_bytes: number): void {
+    // Most have none.
+  }
+
   get closed(): boolean {
     return this.#closed;
   }
@@ -121,6 +126,7 @@ export abstract class Outbox implements Connection {
     const arrival = this.#arrivals++;
     this.#queue.set(arrival, event);
     this.#bytes += costOf(event);
+    this.waiting(this.#bytes);
     if (event.urgency === 'progress' && event.key !== undefined) {
       this.#progress ??= new Map();
       this.#progress.set(event.key, arrival);
@@ -147,6 +153,7 @@ export abstract class Outbox implements Connection {
   #forget(arrival: number, event: StreamEvent): void {
     this.#queue?.delete(arrival);
     this.#bytes -= costOf(event);
+    this.waiting(this.#bytes);
     if (event.key !== undefined && this.#progress?.get(event.key) === arrival) this.#progress.delete(event.key);
   }
 

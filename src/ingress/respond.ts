@@ -5,20 +5,17 @@ import { failureBytes, type Pieces } from '../wire/compose.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { HttpAnswer } from './answer.ts';
 import { pushCors } from './cors.ts';
-
-/**
- * How long a client may take nothing of an answer that is ready for it. A line that moves no byte for so long is dead or
- * malicious, and the answer is memory.
- */
-const STALLED_MS = 60_000;
+import { type Deliveries, Delivery, PIECE_BYTES } from './delivery.ts';
+import { lingerOnClose } from './linger.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
 /** A JSON document that answers a request. */
 export function respondJson(res: HttpAnswer, status: number, body: Pieces, headers?: Headers): void {
-  const head = ['Content-Type', 'application/json', 'Content-Length', String(sizeOf(body))];
+  const size = sizeOf(body);
+  const head = ['Content-Type', 'application/json', 'Content-Length', String(size)];
   if (headers !== undefined) for (const name in headers) head.push(name, headers[name] as string);
-  finish(res, status, head, body);
+  finish(res, status, head, body, size);
 }
 
 /** A document about ourselves. */
@@ -82,9 +79,14 @@ function sizeOf(body: Pieces): number {
   return body instanceof Uint8Array ? body.byteLength : body.reduce((size, piece) => size + piece.byteLength, 0);
 }
 
-function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | undefined): void {
+function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | undefined, size = 0): void {
   if (res.headersSent || res.gone) return;
   writeHead(res, status, head);
+  const { deliveries } = res;
+  if (size > PIECE_BYTES && body !== undefined && deliveries !== undefined) {
+    deliver(res, deliveries, body);
+    return;
+  }
   if (body === undefined || body instanceof Uint8Array) res.end(body);
   else {
     // Head and pieces leave in one system call.
@@ -94,22 +96,29 @@ function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | 
     res.end(body[last]);
     res.uncork();
   }
-  if (res.writableLength > 0) cutWhenStalled(res);
+  if (res.writableLength > 0 && deliveries !== undefined) new Delivery(res, deliveries, nothing).watch();
+}
+
+function nothing(): void {
+  // Nothing comes after the end.
+}
+
+function deliver(res: HttpAnswer, deliveries: Deliveries, body: Pieces): void {
+  const parts = body instanceof Uint8Array ? [body] : body;
+  let at = 0;
+  const next = () => {
+    while (at < parts.length) if (!delivery.write(parts[at++] as Uint8Array)) return;
+    delivery.end();
+  };
+  const delivery = new Delivery(res, deliveries, next);
+  next();
 }
 
 function writeHead(res: HttpAnswer, status: number, head: string[]): void {
   if (res.origin !== undefined) pushCors(head, res.origin);
   if (res.isLast) head.push('Connection', 'close');
+  if ((res.isLast || !res.shouldKeepAlive) && !res.req.complete) lingerOnClose(res.req.socket);
   res.writeHead(status, head);
-}
-
-/** For answers that are complete, and for streams that are written to more often than this. */
-export function cutWhenStalled(res: HttpAnswer, ms = STALLED_MS): void {
-  const { socket } = res;
-  if (socket === null) return;
-  socket.setTimeout(ms);
-  // Before Node sets the time for the next request.
-  res.prependOnceListener('finish', () => socket.setTimeout(0));
 }
 
 /** A whole response, for a connection on which HTTP itself failed. */

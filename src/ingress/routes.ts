@@ -53,6 +53,35 @@ export function routesOf(endpoints: readonly Endpoint[]): Routes {
   return routes;
 }
 
+/** The path of an endpoint with a slash behind it is that endpoint: people write it so, and clients do not follow redirects. */
+export function routeAt(routes: Routes, path: string): Route | undefined {
+  const route = routes.get(path);
+  if (route !== undefined || !path.endsWith('/')) return route;
+  const short = routes.get(path.slice(0, -1));
+  return short !== undefined && 'endpoint' in short ? short : undefined;
+}
+
+const serverPath = /^(\/servers\/[^/]+)\/(mcp|sse|messages)\/?$/;
+
+/** The endpoint of a server under which a path would be, if there were that server. */
+export function serverEndpointOf(path: string): string | undefined {
+  const parts = serverPath.exec(path);
+  return parts === null ? undefined : `${parts[1]}/mcp`;
+}
+
+/** For a server that does not exist: the route that it would have, so that strangers are answered the same. */
+export function hiddenRoute(routes: Routes, path: string, endpointPath: string): Route | undefined {
+  const end = serverPath.exec(path)?.[2];
+  for (const [known, route] of routes) {
+    if (!('endpoint' in route) || serverPath.exec(known)?.[2] !== end) continue;
+    const endpoint = { ...route.endpoint, path: endpointPath, backends: [] };
+    return route.kind === 'messages'
+      ? { ...route, endpoint, stream: endpointPath.replace(/mcp$/, 'sse') }
+      : { ...route, endpoint };
+  }
+  return undefined;
+}
+
 /** Every path that leads to the endpoint, its own first. */
 export function pathsOf(routes: Routes, endpoint: Endpoint): readonly string[] {
   const paths = [...routes].flatMap(([path, route]) =>

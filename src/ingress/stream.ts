@@ -2,9 +2,10 @@
 import type { StreamEvent } from '../exchange/outlet.ts';
 import { comment, encodeEvent } from '../wire/sse.ts';
 import type { HttpAnswer } from './answer.ts';
+import { type Deliveries, Delivery, PIECE_BYTES } from './delivery.ts';
 import type { IngressNotes } from './notes.ts';
 import { Outbox, type OutboxLimits } from './outbox.ts';
-import { beginStream, cutWhenStalled, type Headers } from './respond.ts';
+import { beginStream, type Headers } from './respond.ts';
 import type { Sweep, Waiting } from './sweep.ts';
 
 /** What all streams of a server share. */
@@ -13,11 +14,10 @@ export interface Streams {
   readonly notes: IngressNotes;
   /** Wakes streams that have been silent for `keepAliveMs`. */
   readonly keepAlive: Sweep;
+  readonly deliveries: Deliveries;
 }
 
 const heartbeat = comment();
-/** Silences after which a reader is dead: it has taken neither events nor comments. */
-const DEAD_AFTER_SILENCES = 4;
 
 export interface SseOptions {
   /** Headers of the response beside those of every stream. */
@@ -34,6 +34,7 @@ export class SseConnection extends Outbox implements Waiting {
   readonly #streams: Streams;
   readonly #event: string | undefined;
   readonly #headers: Headers | undefined;
+  #delivery: Delivery | undefined;
   /** Nothing was written yet, so the headers wait too. */
   #silent = true;
 
@@ -80,8 +81,9 @@ export class SseConnection extends Outbox implements Waiting {
   protected write(bytes: Uint8Array): boolean {
     this.#silent = false;
     this.#streams.keepAlive.add(this);
+    if (bytes.byteLength > PIECE_BYTES) return this.#slow().write(bytes);
     if (this.#res.write(bytes)) return true;
-    this.#res.once('drain', () => this.release());
+    this.#slow().blocked();
     return false;
   }
 
@@ -92,6 +94,17 @@ export class SseConnection extends Outbox implements Waiting {
   protected finish(): void {
     this.#streams.keepAlive.remove(this);
     this.#res.end();
+    if (this.#res.writableLength > 0) this.#slow().watch();
+  }
+
+  protected override waiting(bytes: number): void {
+    this.#delivery?.count(bytes);
+  }
+
+  /** Made when the reader is slow for the first time: most never are. */
+  #slow(): Delivery {
+    this.#delivery ??= new Delivery(this.#res, this.#streams.deliveries, () => this.release());
+    return this.#delivery;
   }
 
   protected destroy(): void {
@@ -101,9 +114,7 @@ export class SseConnection extends Outbox implements Waiting {
   #begin(): void {
     if (this.closed) return;
     beginStream(this.#res, this.#headers);
-    const { keepAlive, limits } = this.#streams;
-    cutWhenStalled(this.#res, limits.keepAliveMs * DEAD_AFTER_SILENCES);
-    keepAlive.add(this);
+    this.#streams.keepAlive.add(this);
   }
 
   #gone(): void {

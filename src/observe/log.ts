@@ -1,7 +1,7 @@
-/** The log: JSON lines on stderr, so that stdout stays free for the protocol. Secrets are never handed to it. */
-import { pino } from 'pino';
+/** The log: lines on stderr, so that stdout stays free for the protocol. Secrets are never handed to it. */
 import type { Counters } from './counters.ts';
 import { type LineStream, LineWriter } from './line-writer.ts';
+import { jsonLine, textLine } from './log-lines.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -15,34 +15,39 @@ export interface ProgramLog extends Log {
 
 export interface LogOptions {
   readonly level: LogLevel;
+  /** `auto`: text on a terminal, JSON everywhere else. */
+  readonly format: 'auto' | 'json' | 'text';
   /** What may wait for a reader that stalls. */
   readonly queueBytes: number;
   readonly counters: Counters;
   /** Default: stderr of this process. */
-  readonly stream?: LineStream;
+  readonly stream?: LineStream & { readonly isTTY?: boolean };
 }
 
 /** A reader that works takes the last lines in milliseconds; one that stalls must not keep the program from ending. */
 const FLUSH_MS = 1_000;
 
-export function createLog({ level, queueBytes, counters, stream = process.stderr }: LogOptions): ProgramLog {
-  const droppedLine = (dropped: number): string => {
-    let line = '';
-    const write = (text: string) => {
-      line = text;
-    };
-    const text = `${dropped} log lines were dropped: the reader of stderr did not keep up`;
-    pino({ base: null }, { write }).warn({ dropped }, text);
-    return line;
-  };
-  const onDropped = (count: number) => counters.count('log.dropped', count);
-  const writer = new LineWriter({ stream, queueBytes, droppedLine, onDropped });
-  const logger = pino({ level, base: null }, { write: (line: string) => writer.write(line) });
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+export function createLog(options: LogOptions): ProgramLog {
+  const { queueBytes, counters, stream = process.stderr } = options;
+  const isText = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);
+  const lineOf = isText ? textLine(() => new Date()) : jsonLine;
+  const writer = new LineWriter({
+    stream,
+    queueBytes,
+    droppedLine: (dropped) =>
+      lineOf('warn', { dropped }, `${dropped} log lines were dropped: the reader of stderr did not keep up`),
+    onDropped: (count) => counters.count('log.dropped', count),
+  });
+  const lowest = levels.indexOf(options.level);
+  const at = (level: LogLevel): Log[LogLevel] =>
+    levels.indexOf(level) < lowest ? () => undefined : (facts, text) => writer.write(lineOf(level, facts, text));
   return {
-    debug: (facts, text) => logger.debug(facts, text),
-    info: (facts, text) => logger.info(facts, text),
-    warn: (facts, text) => logger.warn(facts, text),
-    error: (facts, text) => logger.error(facts, text),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
     flush: () => writer.flush(FLUSH_MS),
   };
 }

@@ -10,10 +10,27 @@ import { RefusalLog } from './refusals.ts';
 
 export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
   let noisy = false;
+  let lostStreams = 0;
+  let isFull = false;
   return {
+    // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
+    streamLost: (why) => {
+      counters.count('backend.stream_lost');
+      lostStreams += 1;
+      if (lostStreams === 1)
+        log.warn(
+          { backend, why },
+          "the backend's event stream is lost: changes are not heard until it is back; the gateway keeps trying",
+        );
+      return (how) => {
+        lostStreams -= 1;
+        if (how === 'back' && lostStreams === 0) log.info({ backend }, "the backend's event stream is back");
+      };
+    },
     noise: (kind, text) => {
       counters.count(`backend.noise.${kind}`);
-      if (kind === 'stderr') log.info({ backend }, text);
+      // Servers write there what they like (stdio transport): it is for whoever looks for it. A failure shows the last lines.
+      if (kind === 'stderr') log.debug({ backend }, text);
       else if (kind !== 'stdout' || noisy) log.debug({ backend, kind, text }, 'noise from a backend');
       else {
         noisy = true;
@@ -33,9 +50,20 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
           'the backend was ended: it kept sending more than limits.unsolicitedMessages that belong to no call',
         );
     },
+    streamsFull: (most) => {
+      counters.count('backend.streams_full');
+      if (isFull) return;
+      isFull = true;
+      log.warn(
+        { backend, limit: 'streamsPerBackend', most },
+        'as many streams to the backend are open as limits.streamsPerBackend allows: further sessions hear of list ' +
+          'changes through the others, and of nothing else outside their calls; the counter backend.streams_full goes on',
+      );
+    },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);
       if (kind === 'fault') log.error({ backend, cause: cause instanceof Error ? cause.stack : cause }, text);
+      else if (kind === 'slow') log.warn({ backend }, text);
       else log.debug({ backend, kind }, text);
     },
   };

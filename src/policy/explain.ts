@@ -1,4 +1,5 @@
 /** A policy in sentences, so that its author can see what was understood. */
+import type { RateSettings } from './rates.ts';
 import type { ArgumentTest, On, PolicySettings, Rule, Who } from './rules.ts';
 
 export function explain(settings: PolicySettings): readonly string[] {
@@ -22,6 +23,20 @@ export function explainRule(rule: Rule): string {
     ...(when === undefined ? [] : [`when ${when.text}`]),
   ];
   return `${id}: ${parts.join(', ')}.${mode === 'audit' ? ' (Recorded only.)' : ''}`;
+}
+
+export function explainRate({ id, per, who, what, on, perSecond, burst, concurrent }: RateSettings): string {
+  const amounts = [
+    perSecond === undefined ? undefined : `${perSecond} a second`,
+    burst === undefined ? undefined : `${burst} at once`,
+    concurrent === undefined ? undefined : `${concurrent} at the same time`,
+  ].filter((part) => part !== undefined);
+  const parts = [
+    `${subject(who)} may ${what === undefined ? 'do anything' : listed(what)}`,
+    ...object(on),
+    `${amounts.join(', ')} ${per.length === 0 ? 'for all together' : `for each ${per.join(' and ')}`}`,
+  ];
+  return `${id}: ${parts.join(', ')}.`;
 }
 
 function subject({ principals, issuers, scopes, claims, groups, keys }: Who): string {

@@ -9,10 +9,19 @@ import type { Inquiry } from './question.ts';
 import type { Condition, Effect, Hints, Need, On, Rule } from './rules.ts';
 import type { Encode } from './spellings.ts';
 
+/** Which credentials `identity` takes. */
+export interface Callers {
+  readonly keys: boolean;
+  /** How many issuers of tokens are trusted, the bundled one among them. */
+  readonly issuers: number;
+}
+
 /** What there is for rules to speak of. */
 export interface World {
   readonly endpoints: readonly string[];
   readonly backends: readonly string[];
+  /** Who can come at all. Absent: not known. */
+  readonly callers?: Callers | undefined;
   /** Absent: names are never shortened. */
   readonly encode?: Encode | undefined;
   /** Hexadecimal, and hard to find collisions for. Absent: keys are kept as they are. */

@@ -1,7 +1,7 @@
 /** Rules that were accepted and still cannot be what their author meant. */
 import { actions, thingsOf, withArguments } from './actions.ts';
 import { compileGlob, type GlobStyle } from './glob.ts';
-import { thingsIn } from './match.ts';
+import { type Callers, thingsIn } from './match.ts';
 import { NameSet } from './names.ts';
 import type { On, PolicySettings, Rule, Who } from './rules.ts';
 
@@ -13,10 +13,13 @@ export interface Remark {
 /** Endpoints with the backends behind them. */
 export type Places = Readonly<Record<string, readonly string[]>>;
 
-export function review(settings: PolicySettings, places: Places): readonly Remark[] {
+export function review(settings: PolicySettings, places: Places, callers?: Callers): readonly Remark[] {
   const denials = settings.rules.filter((rule) => rule.effect === 'deny' && rule.mode === 'enforce' && isPlain(rule));
   return settings.rules.flatMap((rule) => {
-    const remarks = [neverMeets(rule, places), pointlessTests(rule), halfDenied(rule), pointlessAllow(rule, settings)];
+    const remarks = [
+      ...[neverMeets(rule, places), pointlessTests(rule), halfDenied(rule), pointlessAllow(rule, settings)],
+      ...(callers === undefined ? [] : [neverMeant(rule, callers)]),
+    ];
     const over = denials.find((denial) => denial.id !== rule.id && covers(denial, rule));
     if (over !== undefined) {
       const text = `can never ${rule.effect === 'allow' ? 'allow' : 'add'} anything: \`${over.id}\` denies all that it speaks of`;
@@ -57,6 +60,22 @@ function neverMeets({ what = actions, on }: Rule, places: Places): string | unde
       (backends === undefined || behind.some((name) => backends.has(name) === 'yes')),
   );
   return meets ? undefined : 'can never match: none of its backends stands behind any of its endpoints';
+}
+
+/** Only tokens carry groups, claims and issuers; only keys have names of keys. */
+function neverMeant({ who }: Rule, { keys, issuers }: Callers): string | undefined {
+  const ofTokens = (['groups', 'claims', 'issuers'] as const).find((part) => who[part] !== undefined);
+  if (ofTokens !== undefined && issuers === 0) {
+    return `can never match: \`who.${ofTokens}\` is about tokens, and \`identity\` trusts no issuer`;
+  }
+  const isKey = (entry: string) => entry.startsWith('key:');
+  if (!keys && (who.keys !== undefined || who.principals?.every(isKey))) {
+    return 'can never match: it is about keys, and `identity` has no `keys`';
+  }
+  if (who.keys !== undefined && ofTokens !== undefined) {
+    return `can never match: keys have no ${ofTokens}`;
+  }
+  return undefined;
 }
 
 function pointlessTests({ what = actions, with: tests }: Rule): string | undefined {

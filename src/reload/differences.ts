@@ -76,6 +76,7 @@ function needingRestart(before: Config, next: Config): readonly string[] {
     ...listen.map((key) => `listen.${key}`),
     ...limits.map((name) => `limits.${name}`),
     ...(before.log.level === next.log.level ? [] : ['log.level']),
+    ...(before.log.format === next.log.format ? [] : ['log.format']),
     ...(before.seal.key === next.seal.key ? [] : ['seal.key']),
     ...(before.store.dir === next.store.dir ? [] : ['store.dir']),
     ...(isSame(before.authServer, next.authServer) ? [] : ['identity.authServer']),

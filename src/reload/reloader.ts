@@ -96,6 +96,6 @@ class Refused extends Error {}
 /** The address stays the old one until a restart, and what is right for the new one may not be right there. */
 function refusal({ listen, endpoints }: Config): string | undefined {
   if (endpoints.every(({ identity }) => identity.kind !== 'open')) return undefined;
-  const exposed = exposure(listen);
+  const exposed = exposure(listen, false);
   return exposed && `it listens on ${listen.host} until it is started again: ${exposed.message}`;
 }

@@ -101,8 +101,13 @@ export function withId(message: Request | Response, idRaw: string): Buffer {
 
 /** The same message under another id and with another body: the pieces of `params`, `result` or `error`. */
 export function withBody(message: Request | Response, idRaw: string, body: readonly Raw[]): Buffer {
-  return framed(message, idRaw, body);
+  const before = message.kind === 'request' ? beforeParams.get(message.method) : undefined;
+  // Every call comes through here, and bytes are copied faster than text is written.
+  return before === undefined ? framed(message, idRaw, body) : concat([opening, idRaw, before, ...body, '}']);
 }
+
+const opening = Buffer.from('{"jsonrpc":"2.0","id":');
+const beforeParams = new Map(methods.map(({ method }) => [method, Buffer.from(`,"method":"${method}","params":`)]));
 
 /** From here on a message is cheaper to send in pieces than to copy: a fresh megabyte costs more than all the rest of a call. */
 const LARGE = 64 * 1024;
@@ -114,9 +119,13 @@ export type Pieces = Uint8Array | readonly Uint8Array[];
 export function piecesWithId(message: Response, idRaw: string): Pieces {
   const { start, end } = message.kind === 'result' ? message.result : message.error;
   const body = message.bytes.subarray(start, end);
-  const head = `{"jsonrpc":"2.0","id":${idRaw},"${message.kind}":`;
-  return body.byteLength < LARGE ? concat([head, body, '}']) : [Buffer.from(head), body, closing];
+  const before = message.kind === 'result' ? beforeResult : beforeError;
+  if (body.byteLength < LARGE) return concat([opening, idRaw, before, body, '}']);
+  return [concat([opening, idRaw, before]), body, closing];
 }
+
+const beforeResult = Buffer.from(',"result":');
+const beforeError = Buffer.from(',"error":');
 
 const closing = Buffer.from('}');
 

@@ -11,21 +11,22 @@ const SLOTS = 1024;
 
 const words = [...vocabulary, ...methods.map(({ method }) => method)];
 const longest = Math.max(...words.map((word) => word.length));
-/** The word of each slot as a number above 0, and the words' bytes one behind the other: numbers compare faster than text. */
-const slots = new Uint16Array(SLOTS);
-const starts = new Uint16Array(words.length + 2);
-const spelled = Buffer.from(words.join(''));
+/** By slot: the word, its length (0 where there is none), and where its bytes begin: numbers compare faster than text. */
+const kept: string[] = new Array<string>(SLOTS).fill('');
+const lengths = new Uint8Array(SLOTS);
+const starts = new Uint16Array(SLOTS);
+const spelled = new Uint8Array(Buffer.from(words.join('')));
 
-let at = 0;
-for (const [index, word] of words.entries()) {
-  starts[index + 1] = at;
-  at += word.length;
+let filled = 0;
+for (const word of words) {
   const bytes = Buffer.from(word);
   let slot = slotOf(bytes, 0, bytes.byteLength);
-  while (slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
-  slots[slot] = index + 1;
+  while (lengths[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
+  kept[slot] = word;
+  lengths[slot] = word.length;
+  starts[slot] = filled;
+  filled += word.length;
 }
-starts[words.length + 1] = at;
 
 function slotOf(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
@@ -41,13 +42,13 @@ export function wordAt(bytes: Uint8Array, start: number, end: number): string | 
   if (length === 0 || length > longest) return undefined;
   let slot = slotOf(bytes, start, end);
   for (;;) {
-    const word = slots[slot] as number;
-    if (word === 0) return undefined;
-    const from = starts[word] as number;
-    if ((starts[word + 1] as number) - from === length) {
-      let i = 0;
-      while (i < length && spelled[from + i] === bytes[start + i]) i++;
-      if (i === length) return words[word - 1];
+    const known = lengths[slot] as number;
+    if (known === 0) return undefined;
+    if (known === length) {
+      const offset = (starts[slot] as number) - start;
+      let i = start;
+      while (i < end && spelled[offset + i] === bytes[i]) i++;
+      if (i === end) return kept[slot];
     }
     slot = (slot + 1) & (SLOTS - 1);
   }

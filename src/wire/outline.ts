@@ -75,6 +75,8 @@ export abstract class OutlineReader {
 
   /** An object whose names matter opens at `at`. */
   abstract open(at: number, depth: number): void;
+  /** It is done, and had at least one member. */
+  abstract close(at: number, depth: number): void;
   /** Passes over the name whose opening quote is at `at`; gives the offset after the closing one. */
   abstract name(at: number, depth: number): number;
   /** Passes over the value that begins at `at`, inside of `depth` open objects. */
@@ -128,7 +130,10 @@ export abstract class OutlineReader {
       }
       i = skipWhite(bytes, i, end);
       const byte = i < end ? bytes[i] : -1;
-      if (byte === 0x7d /* } */) return i + 1;
+      if (byte === 0x7d /* } */) {
+        this.close(i, depth);
+        return i + 1;
+      }
       if (byte !== 0x2c /* , */) throw this.broken(i);
       i = skipWhite(bytes, i + 1, end);
     }

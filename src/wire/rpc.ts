@@ -56,7 +56,7 @@ function toRpc(outline: OutlineReader): RpcMessage {
     return new Failure('invalid_request', echoed === undefined ? { message } : { message, id: echoed });
   };
   if (jsonrpc === undefined || stringAt(bytes, jsonrpc) !== '2.0') throw refused('jsonrpc must be "2.0"');
-  if (id !== undefined && !isId(bytes, id)) throw refused('id must be a string, a number or null');
+  if (id !== undefined && !isId(bytes, id)) throw refused('id must be a string, a finite number or null');
 
   if (method !== undefined) {
     if (result !== undefined || error !== undefined) throw refused('Both a method and an answer');
@@ -75,10 +75,12 @@ function toRpc(outline: OutlineReader): RpcMessage {
   return { kind: 'answer', bytes };
 }
 
-/** The grammar was checked, so that the first byte tells. */
-function isId(bytes: Uint8Array, { start }: Member): boolean {
-  const byte = bytes[start] as number;
-  return byte === 0x22 /* " */ || byte === 0x2d /* - */ || byte === 0x6e /* n */ || (byte >= 0x30 && byte <= 0x39);
+/** The grammar was checked, so that the first byte tells. A number that no double holds is infinity, null or an error, by reader. */
+function isId(bytes: Uint8Array, id: Member): boolean {
+  const byte = bytes[id.start] as number;
+  if (byte === 0x22 /* " */ || byte === 0x6e /* n */) return true;
+  const isNumber = byte === 0x2d /* - */ || (byte >= 0x30 && byte <= 0x39);
+  return isNumber && Number.isFinite(Number(textAt(bytes, id)));
 }
 
 function isStructured(bytes: Uint8Array, { start }: Span): boolean {

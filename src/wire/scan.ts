@@ -84,6 +84,10 @@ class StrictReader extends OutlineReader {
     this.twins.openObject(depth);
   }
 
+  override close(at: number, depth: number): void {
+    if (this.twins.closeObject(depth)) this.note(at);
+  }
+
   override broken(at: number): Failure {
     return new Failure('parse_error', { data: { offset: at } });
   }
@@ -151,6 +155,7 @@ class StrictReader extends OutlineReader {
         }
         const close = inArray ? 0x5d /* ] */ : 0x7d; /* } */
         if (next !== close) throw this.broken(i);
+        if (!inArray && twins.closeObject(depth)) this.note(i);
         depth--;
         i++;
       }
@@ -174,7 +179,9 @@ class StrictReader extends OutlineReader {
       return stop + 1;
     }
     const after = this.text(stop);
-    if (twins.addDecoded(bytes, depth, at, after)) this.note(at);
+    // UTF-8 has one spelling for a character: without an escape, bytes can be compared as they are.
+    if (hasEscape(bytes, stop, after - 1)) twins.addDecoded(bytes, view, depth, at + 1, after - 1);
+    else if (twins.add(bytes, view, depth, at + 1, after - 1)) this.note(at);
     return after;
   }
 
@@ -291,4 +298,9 @@ class StrictReader extends OutlineReader {
     if (letters === 0x736c6166 /* fals */ && at + 4 < end && view.getUint8(at + 4) === 0x65 /* e */) return at + 5;
     throw this.broken(at);
   }
+}
+
+function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (bytes[i] === 0x5c /* \ */) return true;
+  return false;
 }

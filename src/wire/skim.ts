@@ -61,6 +61,10 @@ class LenientReader extends OutlineReader {
     // Nothing is remembered about names.
   }
 
+  override close(): void {
+    // Nothing was remembered.
+  }
+
   override broken(at: number): Failure {
     return new Failure(this.reason, { cause: new SyntaxError(`not JSON at byte ${at}`) });
   }

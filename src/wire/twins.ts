@@ -1,8 +1,8 @@
 /**
  * Finds two members of one object with the same name, while the object is read. The names of a small object are compared
- * one by one, by their digests; one that grows gets a table of its own.
+ * one by one, by their digests; one that grows gets a table of its own, which is asked when the object is done.
  */
-import { NameTable, sameBytes } from './name-table.ts';
+import { NameTable } from './name-table.ts';
 import { digest } from './words.ts';
 
 /** Up to here comparing one by one is the cheaper way. */
@@ -23,7 +23,8 @@ const SLOT = NAMES + NAME * SMALL;
 export class Twins {
   readonly depth: number;
   private readonly slots: Int32Array;
-  private readonly tables: NameTable[] = [];
+  /** By depth, for one object after the other. */
+  private readonly tables: (NameTable | undefined)[] = [];
 
   constructor(depth: number) {
     this.depth = depth;
@@ -43,13 +44,16 @@ export class Twins {
     return this.slots[depth * SLOT] === ARRAY;
   }
 
-  /** Notes a plain name, quotes excluded; true if the object has it already. */
+  /** Notes a name without escapes, quotes excluded; true if the object is known to have it already. */
   add(bytes: Uint8Array, view: DataView, depth: number, start: number, end: number): boolean {
     const { slots } = this;
     const slot = depth * SLOT;
     const count = slots[slot] as number;
+    if (count === IN_TABLE || count === SMALL) {
+      this.table(bytes, view, depth).add(start, end);
+      return false;
+    }
     const hash = digest(bytes, view, start, end);
-    if (count === IN_TABLE || count === SMALL) return this.table(bytes, depth).add(start, end, hash);
     const first = slot + NAMES;
     const next = first + NAME * count;
     const bit = 1 << (hash & 31);
@@ -63,9 +67,14 @@ export class Twins {
     return false;
   }
 
-  /** The same for a name with escapes, or with characters of several bytes. */
-  addDecoded(bytes: Uint8Array, depth: number, start: number, end: number): boolean {
-    return this.table(bytes, depth).addDecoded(start, end);
+  /** Notes a name with escapes. */
+  addDecoded(bytes: Uint8Array, view: DataView, depth: number, start: number, end: number): void {
+    this.table(bytes, view, depth).addDecoded(start, end);
+  }
+
+  /** The object at that depth is done: whether two of its names are the same and nobody was told so. */
+  closeObject(depth: number): boolean {
+    return this.slots[depth * SLOT] === IN_TABLE && (this.tables[depth] as NameTable).hasTwins();
   }
 
   /** Forgets what large objects left behind. */
@@ -82,18 +91,27 @@ export class Twins {
     return false;
   }
 
-  /** The object's table, made of the names so far where it has none yet. */
-  private table(bytes: Uint8Array, depth: number): NameTable {
+  /** The object's table, with the names so far where they are not in it yet. */
+  private table(bytes: Uint8Array, view: DataView, depth: number): NameTable {
     const { slots, tables } = this;
     const slot = depth * SLOT;
     const count = slots[slot] as number;
-    if (count === IN_TABLE) return tables[depth] as NameTable;
-    const table = new NameTable(bytes);
+    const known = tables[depth];
+    if (count === IN_TABLE && known !== undefined) return known;
+    known?.reset();
+    const table = known ?? new NameTable(bytes, view);
     for (let at = slot + NAMES; at < slot + NAMES + NAME * count; at += NAME) {
-      table.add(slots[at + 1] as number, slots[at + 2] as number, slots[at] as number);
+      table.add(slots[at + 1] as number, slots[at + 2] as number);
     }
     tables[depth] = table;
     slots[slot] = IN_TABLE;
     return table;
   }
+}
+
+function sameBytes(bytes: Uint8Array, start: number, end: number, otherStart: number, otherEnd: number): boolean {
+  if (end - start !== otherEnd - otherStart) return false;
+  const offset = otherStart - start;
+  for (let i = start; i < end; i++) if (bytes[i] !== bytes[i + offset]) return false;
+  return true;
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Deadlines } from '../../src/backend/deadlines.ts';
 import { LegacyLane } from '../../src/backend/legacy.ts';
 import { openLine } from '../../src/backend/line.ts';
+import { ListRelay } from '../../src/backend/list-relay.ts';
 import { Failure } from '../../src/errors.ts';
 import type { AskReply } from '../../src/exchange/call.ts';
 import {
@@ -36,6 +37,7 @@ async function opened({ streams }: { streams: boolean }) {
     notes,
     self: '{}',
     health: untroubled,
+    relay: new ListRelay(clock, limits.changesMs),
     ended: () => undefined,
   });
   lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/initialized"}'));

@@ -345,12 +345,12 @@ describe('closing', () => {
     const closing = backend.close();
     expect(backend.close()).toBe(closing);
     await closing;
-    expect(sinks.map(({ ends }) => ends)).toEqual([['failure shutting_down'], ['failure shutting_down']]);
+    expect(sinks.map(({ ends }) => ends)).toEqual([['failure backend_unavailable'], ['failure backend_unavailable']]);
     expect([connector.open, connector.closed]).toEqual([0, true]);
     expect(clock.pending).toEqual([]);
-    await expect(backend.discover()).rejects.toMatchObject({ reason: 'shutting_down' });
+    await expect(backend.discover()).rejects.toMatchObject({ reason: 'backend_unavailable' });
     await expect(backend.open(permit, 'legacy', legacyClient, new LaneRecorder())).rejects.toMatchObject({
-      reason: 'shutting_down',
+      reason: 'backend_unavailable',
     });
   });
 
@@ -365,7 +365,7 @@ describe('closing', () => {
     const closing = backend.close();
     connector.channels[0]?.last.result({ supportedVersions: ['2026-07-28'], capabilities: {} });
     await closing;
-    await expect(probing).rejects.toMatchObject({ reason: 'shutting_down' });
+    await expect(probing).rejects.toMatchObject({ reason: 'backend_unavailable' });
     expect(connector.open).toBe(0);
     expect(states).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Health, OwnDoing, type Phase } from '../../src/backend/health.ts';
+import { Health, OwnDoing, outOfService, type Phase } from '../../src/backend/health.ts';
 import { Pace } from '../../src/backend/pace.ts';
 import { Failure } from '../../src/errors.ts';
 
@@ -8,7 +8,7 @@ const away = new Failure('backend_unavailable');
 const silent = new Failure('backend_timeout');
 const odd = new Failure('backend_invalid');
 const busy = new Failure('backend_busy');
-const stopping = new Failure('shutting_down');
+const stopping = outOfService();
 const ours = new OwnDoing({ message: 'idle' });
 
 const start = 1_000_000;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Deadlines } from '../../src/backend/deadlines.ts';
 import { LegacyLane } from '../../src/backend/legacy.ts';
 import { openLine } from '../../src/backend/line.ts';
+import { ListRelay } from '../../src/backend/list-relay.ts';
 import { Failure } from '../../src/errors.ts';
 import type { ClientFacts } from '../../src/exchange/call.ts';
 import {
@@ -56,6 +57,7 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
     notes,
     self,
     health: untroubled,
+    relay: new ListRelay(clock, limits.changesMs),
     ended: (lane) => ended.push(lane),
   });
   return { clock, channel, notes, sink, ended, opening };

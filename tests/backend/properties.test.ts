@@ -4,6 +4,7 @@ import { Deadlines } from '../../src/backend/deadlines.ts';
 import { Ids } from '../../src/backend/ids.ts';
 import { LegacyLane } from '../../src/backend/legacy.ts';
 import { openLine } from '../../src/backend/line.ts';
+import { ListRelay } from '../../src/backend/list-relay.ts';
 import { ModernLane } from '../../src/backend/modern.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Lane } from '../../src/exchange/lane.ts';
@@ -107,7 +108,8 @@ async function legacy(streams: boolean): Promise<World> {
   };
   const line = await openLine(async (channelSink) => channel.attach(channelSink));
   const deadlines = new Deadlines(limits, clock);
-  const options = { deadlines, clock, limits, notes, self: '{}', health: untroubled, ended: () => undefined };
+  const relay = new ListRelay(clock, limits.changesMs);
+  const options = { deadlines, clock, limits, notes, self: '{}', health: untroubled, relay, ended: () => undefined };
   const lane = await LegacyLane.open(line, client('2026-07-28'), sink, options);
   channel.asked.length = 0;
   return { lane, channel, clock, notes, sink };

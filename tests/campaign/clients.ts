@@ -157,14 +157,25 @@ export class LegacyClient extends Client {
     const id = this.nextId();
     const params = { name: tool, arguments: { token: entry.token }, _meta: { progressToken: id } };
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
-    const onMessage = ({ id: question, method }: Message) => {
+    const onMessage = ({ id: question, method, params: asked }: Message) => {
       if (method !== 'elicitation/create') return;
-      const result = { action: 'accept', content: { token: entry.token } };
-      void exchange(url, { headers, body: JSON.stringify({ jsonrpc: '2.0', id: question, result }) });
+      // By what is asked, not by where it came: a question that belongs to no stream may come on any.
+      const token = asked?.message?.replace('For ', '');
+      const result = { action: 'accept', content: { token } };
+      void this.#answer(url, headers, JSON.stringify({ jsonrpc: '2.0', id: question, result }));
     };
     // Whoever leaves a legacy call leaves its answer in the event log: the call itself goes on.
     await this.post(entry, url, id, { headers, body, onMessage }, leaves);
     if (this.world.chance.once(200)) this.#sessions.delete(path);
+  }
+
+  /** An answer that could not be handed over is sent again: nobody else can give it. */
+  async #answer(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<void> {
+    for (let n = 0; n < 50; n++) {
+      const { status } = await exchange(url, { headers, body });
+      if (status === 202 || status === 404) return;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
   }
 
   /** A session that cannot be had is an answer to the call that needed it. */

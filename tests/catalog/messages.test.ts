@@ -125,10 +125,10 @@ describe('a message under another name', () => {
       name: 'the prompt of a completion',
       method: 'completion/complete',
       input:
-        '{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"uri":"u","type":"ref/prompt","name":"a__x"},"argument":{"name":"n","value":"v"}}}',
+        '{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"a__x"},"argument":{"name":"n","value":"v"}}}',
       kind: 'prompt',
       expect:
-        '{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"uri":"u","type":"ref/prompt","name":"é\\""},"argument":{"name":"n","value":"v"}}}',
+        '{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"é\\""},"argument":{"name":"n","value":"v"}}}',
     },
     {
       name: 'the template of a completion',

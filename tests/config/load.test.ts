@@ -79,7 +79,7 @@ describe('the command line', () => {
       { overrides },
     );
     expect(config.listen).toMatchObject({ host: '::1', port: 0 });
-    expect(config.log).toEqual({ level: 'debug' });
+    expect(config.log).toEqual({ level: 'debug', format: 'auto' });
   });
 
   test('is checked like the file, and together with it', () => {
@@ -105,7 +105,7 @@ bascule.yaml:2:1: unknown key \`x\`
     const host = '0.0.0.0';
     expect(errorOf(() => loadConfig({ ...among({}), overrides: { host } })).format()).toBe(
       `command line: others could reach this address, and nobody would ask who they are
-  expected 127.0.0.1, ::1 or localhost; or \`openToNetwork: true\` to allow it all the same`,
+  expected 127.0.0.1, ::1 or localhost; or \`--open-to-network\` to allow it all the same`,
     );
     const { config } = loadConfig({ ...among({}), overrides: { host, openToNetwork: true } });
     expect(config.listen).toMatchObject({ host, openToNetwork: true });
@@ -150,8 +150,12 @@ endpoints (2)
     deviation: speaks 2025-03-26 but refuses batches, which that revision says MUST be received
 limits
   bodyBytes: 1 MiB
+policy
+  none: everything is allowed
+audit
+  none: no decision is recorded
 log
-  level info
+  level info, format auto
 seal
   the key of the config`);
     expect(said).not.toContain('s3cr3t');
@@ -192,8 +196,12 @@ endpoints (1)
     revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
 limits
   all as by default
+policy
+  none: everything is allowed
+audit
+  none: no decision is recorded
 log
-  level info
+  level info, format auto
 seal
   a key made at start`);
   });

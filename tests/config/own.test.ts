@@ -9,6 +9,28 @@ const open = { kind: 'open' };
 const nobody = { issuers: [], implies: {} };
 const required = { denials: 'error', sessions: 'required', names: 'always', identity: open, deviations: [] };
 
+describe('the line that is shown with a mistake', () => {
+  test.each([
+    {
+      name: 'has the settings of identity that are no secrets',
+      text: 'backends: {}\nidentity: { keys: { file: keys.json, headr: x-key } }\n',
+      shown: 'identity: { keys: { file: keys.json, headr: *-*** } }',
+    },
+    {
+      name: 'has whom and what a rule is about, and no keys',
+      text: 'backends: {}\npolicy: { rules: [{ id: a, efect: deny, who: { groups: [staff], keys: [bsc_x] }, on: { tools: ["*"] } }] }\n',
+      shown: 'efect: ****, who: { groups: [staff], keys: [*****] }',
+    },
+    {
+      name: 'has what a rate counts',
+      text: 'backends: {}\nrates: [{ id: r, perSecond: 5, bursts: 9, on: { tools: [a] } }]\n',
+      shown: 'id: r, perSecond: 5, bursts: *, on: { tools: [a] }',
+    },
+  ])('$name', ({ text, shown }) => {
+    expect(complaintsAbout(text)).toContain(shown);
+  });
+});
+
 describe('bascule.yaml', () => {
   test('with nothing but a backend gets every default', () => {
     expect(load('backends:\n  files: { command: npx }\n')).toEqual({
@@ -38,7 +60,7 @@ describe('bascule.yaml', () => {
         limits: defaultLimits,
         identity: nobody,
         rates: [],
-        log: { level: 'info' },
+        log: { level: 'info', format: 'auto' },
         store: { dir: '/project/.bascule' },
         watch: true,
         seal: {},
@@ -86,7 +108,7 @@ limits:
   bodyBytes: 1MiB
   drainMs: 2.5 s
   rounds: 3
-log: { level: debug }
+log: { level: debug, format: text }
 watch: false
 seal: { key: 0123456789abcdef0123456789abcdef }
 `;
@@ -166,7 +188,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       identity: nobody,
       rates: [],
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
-      log: { level: 'debug' },
+      log: { level: 'debug', format: 'text' },
       store: { dir: '/project/.bascule' },
       watch: false,
       seal: { key: '0123456789abcdef0123456789abcdef' },

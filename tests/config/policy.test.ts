@@ -236,17 +236,21 @@ describe('audit', () => {
 
   test('is read', () => {
     expect(read('backends: {}\n')).toEqual({ audit: undefined, problems: [] });
-    expect(read('audit: { to: stdout }\n').audit).toEqual({ to: { kind: 'stdout' } });
+    expect(read('audit: { to: stdout }\n').audit).toEqual({ to: { kind: 'stdout' }, onFailure: 'allow' });
     expect(
-      read("audit: { to: logs/a.jsonl, maxBytes: 1MiB, keep: 2, arguments: { of: ['*'], redact: [a.b] } }\n").audit,
+      read(
+        "audit: { to: logs/a.jsonl, maxBytes: 1MiB, keep: 2, onFailure: deny, arguments: { of: ['*'], redact: [a.b] } }\n",
+      ).audit,
     ).toEqual({
       to: { kind: 'file', path: '/project/logs/a.jsonl', maxBytes: 1024 * 1024, keep: 2 },
+      onFailure: 'deny',
       arguments: { of: ['*'], redact: [...usualSecrets, 'a.b'], maxBytes: 4096 },
     });
   });
 
   test('is refused where settings mean nothing', () => {
     expect(read('audit: { to: stderr, keep: 3 }\n').problems).toEqual(['`keep` means nothing here']);
+    expect(read('audit: { to: stderr, onFailure: refuse }\n').problems).toEqual(['`onFailure` has a wrong value']);
     expect(read('audit: {}\n').problems).toEqual(['`to` is missing']);
     expect(read("audit: { to: x, arguments: { of: ['*'], redact: ['a..b'] } }\n").problems).toEqual([
       '`redact` has a wrong value',

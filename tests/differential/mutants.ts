@@ -56,8 +56,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/policy/addresses.ts',
-        find: 'isAmbiguous: isEndless || hasControls(decoded) ||',
-        replace: 'isAmbiguous: false && isEndless && hasControls(decoded) &&',
+        find: 'isAmbiguous: isEndless || hasControls(decoded) || CONTROL.test(uri) || uri.trim() !== uri || isReadInTwoWays(uri),',
+        replace: 'isAmbiguous: false,',
       },
     ],
   },

@@ -117,7 +117,9 @@ function unallowed({ method, name, uri, parsedUri, refName, arguments: given }: 
   }
   if (method === 'prompts/get') return name === 'shown' ? undefined : 'a prompt that is not allowed';
   if (method === 'completion/complete') return refName === 'shown' ? undefined : 'a prompt that may not be completed';
-  if (isAboutUri(method)) return uri !== undefined && isPublic(parsedUri) ? undefined : 'a URI that is not allowed';
+  // A library that cannot read an address does nothing with it.
+  if (isAboutUri(method) && uri !== undefined && parsedUri === undefined) return undefined;
+  if (isAboutUri(method)) return isPublic(parsedUri) ? undefined : 'a URI that is not allowed';
   if (method === 'pay')
     return (numberIn(given.amount) ?? Number.POSITIVE_INFINITY) <= 100 ? undefined : 'an amount that is not allowed';
   if (method === 'balance' || isOpen(method)) return undefined;

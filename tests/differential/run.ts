@@ -33,7 +33,12 @@ const MOST_UNREAD = 400;
 const WORKERS_PER_FRONT = 2;
 const MOST_REPORTED = 20;
 
-export interface Outcome {
+interface Worker {
+  readonly front: Front;
+  readonly chance: Chance;
+}
+
+interface Outcome {
   readonly tally: Tally;
   readonly found: readonly string[];
 }
@@ -51,7 +56,6 @@ async function run(
   const found: string[] = [];
   const closing: (() => void | Promise<void>)[] = [() => rmSync(folder, { recursive: true, force: true })];
   let unread = 0;
-  let sent = 0;
   const check = async (forwarded: Forwarded, stance: Stance) => {
     unread++;
     tally.forwarded++;
@@ -64,16 +68,16 @@ async function run(
     }
     unread--;
   };
-  const work = async (front: Front, chance: Chance) => {
-    while (sent < messages && !(stopAtFirst && found.length > 0) && found.length < MOST_REPORTED) {
-      sent++;
+  const isEnough = () => found.length >= (stopAtFirst ? 1 : MOST_REPORTED);
+  const work = async ({ front, chance }: Worker, quota: number) => {
+    for (let sent = 0; sent < quota && !isEnough(); sent++) {
       const one = sample(chance, front.envelope, front.prefix);
       tally.count(front.name, one.tricks, await front.send(one));
       while (unread > MOST_UNREAD) await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
   try {
-    const jobs: Promise<void>[] = [];
+    const workers: Worker[] = [];
     for (const [place, stance] of STANCES.entries()) {
       const take = (forwarded: Forwarded) => void check(forwarded, stance);
       const backends: Backends = {
@@ -88,12 +92,13 @@ async function run(
       closing.unshift(() => http.close(), gateway.stop);
       const fronts = await frontsOf(gateway, http, stance);
       for (const [at, front] of fronts.entries()) {
-        const workers = front instanceof StdioFront ? 1 : WORKERS_PER_FRONT;
-        for (let worker = 0; worker < workers; worker++)
-          jobs.push(work(front, new Chance(seed + 7919 * (place * 100 + at * 10 + worker))));
+        for (let n = 0; n < (front instanceof StdioFront ? 1 : WORKERS_PER_FRONT); n++)
+          workers.push({ front, chance: new Chance(seed + 7919 * (place * 100 + at * 10 + n)) });
       }
     }
-    await Promise.all(jobs);
+    // The same number each: what a seed gives does not depend on who is faster.
+    const quota = Math.ceil(messages / workers.length);
+    await Promise.all(workers.map((worker) => work(worker, quota)));
     while (unread > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   } finally {
     for (const close of closing) await close();

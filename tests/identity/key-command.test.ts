@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
+import { KeyRequestError } from '../../src/identity/key-file.ts';
 import { Keys } from '../../src/identity/keys.ts';
 import { listKeys, newKey, revokeKey } from '../../src/key-command.ts';
 import { keyFileAt } from '../../src/key-files.ts';
@@ -91,6 +92,16 @@ describe('bascule key', () => {
     expect(attempt).toThrow(expect.objectContaining({ name: 'KeyFileError' }));
     expect(readFileSync(file, 'utf8')).toBe(before);
     expect(readdirSync(directory)).toEqual(['keys.json']);
+  });
+
+  test('blames what was asked for, not the file', () => {
+    const attempts = [
+      () => newKey('bad name!', {}, command()),
+      () => newKey('a', { scopes: ['x y'] }, command()),
+      () => newKey('a', { expires: 'soon' }, command()),
+    ];
+    for (const attempt of attempts) expect(attempt).toThrow(KeyRequestError);
+    expect(attempts[0]).toThrow('`bad name!` cannot be the name of a key');
   });
 
   test('touches neither a broken file nor one that somebody else is changing', () => {

@@ -12,7 +12,7 @@ const modernOnly = {
 describe('paths', () => {
   it.each([
     { name: 'an unknown path', path: '/other' },
-    { name: 'a trailing slash', path: '/mcp/' },
+    { name: 'two trailing slashes', path: '/mcp//' },
     { name: 'another case', path: '/MCP' },
     { name: 'the root', path: '/' },
   ])('answers $name with 404 and a JSON-RPC body without id', async ({ path }) => {

@@ -241,15 +241,22 @@ describe('a stream over a socket', () => {
     await client.closed;
   });
 
-  it('cuts off a reader that has taken nothing for several silences, without waiting for more to say', async () => {
-    const { client, connection } = await listening({ limits: { keepAliveMs: 25, outboxBytes: 100_000_000 } });
+  it('cuts off a reader that has taken nothing for a named time, without waiting for more to say', async () => {
+    const limits = { readerStallMs: 10_000, outboxBytes: 100_000_000 };
+    const { client, connection, running } = await listening({ limits });
     client.socket.pause();
     let closed = false;
     connection.onClose(() => {
       closed = true;
     });
     for (let i = 0; i < 100; i++) connection.send(keep(`"${'x'.repeat(200_000)}"`));
+    // What the system takes for it counts as read: the time begins anew with each piece of that.
+    for (let step = 0; step < 20 && !closed; step += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      running.clock.advance(12_000);
+    }
     await eventually(() => closed);
+    expect(running.notes.cuts).toBe(1);
   });
 
   it('keeps a silent stream alive with comments, and only a silent one', async () => {

@@ -39,7 +39,7 @@ describe('stdio in', () => {
     input.end();
     await done;
     expect(line.received.map(({ kind }) => kind)).toEqual(['request', 'notification', 'batch', 'request']);
-    expect(gateway.connected[0]).toMatchObject({ via: 'stdio', credentials: 'local', endpoint });
+    expect(gateway.connected[0]).toMatchObject({ via: 'stdio', sender: { credentials: 'local' }, endpoint });
   });
 
   it.each([

@@ -17,14 +17,17 @@ export function compare(steps: readonly Step[], direct: Transcript, through: Tra
   return found;
 }
 
-/** Keyed by what was done. What the server sent by itself is in order for each method; between methods there is no order. */
+/**
+ * Keyed by what was done. `params` of a notification or a server's request may be absent or empty: the schema makes no
+ * difference. What the server sent by itself is in order for each method; between methods there is no order.
+ */
 function shape(steps: readonly Step[], { connected, outcomes, heard }: Transcript): unknown {
   const shaped: Record<string, unknown> = { connected: normalise(connected) };
   steps.forEach((step, index) => {
     shaped[`${index + 1}. ${labelOf(step)}`] = normalise(outcomes[index]);
   });
   const byMethod = groupBy(heard, ({ method }) => method);
-  for (const [method, all] of byMethod) shaped[`heard ${method}`] = all.map(({ params }) => normalise(params));
+  for (const [method, all] of byMethod) shaped[`heard ${method}`] = all.map(({ params }) => normalise(params ?? {}));
   return shaped;
 }
 

@@ -62,9 +62,9 @@ export const DIFFERENCES: readonly Difference[] = [
     link: `${MODERN}/basic#_meta`,
     isIt: ({ path, direct, through }, pair) =>
       isBridgedToModern(pair) &&
-      direct === undefined &&
+      (direct ?? null) === null &&
       (path === 'connected.discovered' ||
-        (/\._meta(\.|$)/.test(path) && JSON.stringify(through).includes('serverInfo'))),
+        (/\.(_meta|metadata)(\.|$)/.test(path) && JSON.stringify(through).includes('serverInfo'))),
   },
   {
     id: 'missing-resource',
@@ -80,23 +80,24 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     id: 'tasks',
-    what: 'The gateway does not carry tasks, so it does not declare them.',
+    what: 'The gateway does not carry tasks, so it does not declare them, and clients show none.',
     because: 'If `capabilities.tasks` is not defined, the peer SHOULD NOT attempt to create tasks during requests.',
     link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capability-negotiation',
-    isIt: ({ path, through }) => path === 'connected.capabilities.tasks' && through === undefined,
+    isIt: ({ path, through }) => /^connected\.capabilities\.tasks$|\.execution$/.test(path) && through === undefined,
   },
   {
-    id: 'unasked-notifications',
+    id: 'unasked',
     what:
-      'A modern client gets a legacy server’s notifications about lists only where it subscribed, and log messages only ' +
-      'where they belong to a request.',
+      'A modern client gets a legacy server’s notifications about lists only where it subscribed, log messages only where they ' +
+      'belong to a request, and no request outside of its own.',
     because:
-      'The server MUST NOT send notification types the client has not explicitly requested; `notifications/message` is request-scoped.',
-    link: `${MODERN}/basic/patterns/subscriptions`,
+      'The server MUST NOT send notification types the client has not explicitly requested; `notifications/message` is ' +
+      'request-scoped; servers MUST NOT initiate JSON-RPC requests.',
+    link: `${MODERN}/basic/patterns`,
     isIt: ({ path, through }, pair) =>
       isBridgedToModern(pair) &&
       through === undefined &&
-      /^heard notifications\/(message|(tools|prompts|resources)\/list_changed)/.test(path),
+      /^heard (roots\/list|notifications\/(message|(tools|prompts|resources)\/list_changed))/.test(path),
   },
   {
     id: 'older-revision',
@@ -121,6 +122,7 @@ export const DIFFERENCES: readonly Difference[] = [
     link: `${MODERN}/basic/transports/streamable-http`,
     isIt: ({ path, direct, through }, { client }) =>
       (path.endsWith('.error.code') && client === 'modern' && direct === -32601 && through === undefined) ||
-      (/\.error\.(data|message)$/.test(path) && /method_not_found|method_removed/.test(JSON.stringify(through) ?? '')),
+      (/\.error\.(data|message)$/.test(path) &&
+        /method_not_found|method_removed|-32601/.test(JSON.stringify(through) ?? '')),
   },
 ];

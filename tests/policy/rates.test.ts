@@ -98,3 +98,20 @@ test('measures that nobody uses make room', () => {
   for (let at = 0; at < 100_100; at++) admit(call(`t${at}`));
   expect(limiter.size).toBe(100_000);
 });
+
+test('a name of megabytes is not kept as the key of a measure', () => {
+  const asked: string[] = [];
+  const digest = (text: string) => {
+    asked.push(text);
+    return 'd'.repeat(64);
+  };
+  const settings = [{ id: 'each', per: ['tool'] as const, who: {}, on: {}, concurrent: 1 }];
+  const rates = new Rates(settings, { ...world, digest }, () => 0);
+  const name = 'x'.repeat(3_000_000);
+  expect(rates.admit(call(name))).not.toBeInstanceOf(Excess);
+  expect(rates.admit(call(name))).toBeInstanceOf(Excess);
+  expect(asked.every((text) => text.length > 3_000_000)).toBe(true);
+  expect(asked).toHaveLength(2);
+  expect(rates.admit(call('short'))).not.toBeInstanceOf(Excess);
+  expect(asked).toHaveLength(2);
+});

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure, type Reason } from '../../src/errors.ts';
+import { keyHashes } from '../../src/wire/keyed-hash.ts';
 import { readMessage } from '../../src/wire/scan.ts';
 import { digest } from '../../src/wire/words.ts';
 import { awkwardJson, awkwardText, holds, spell, spelling } from './property.ts';
@@ -197,6 +198,37 @@ describe('what two readers could understand differently', () => {
       }),
       1500,
     );
+  });
+
+  test('finds a twin among many, whichever way it is spelled, and only there', () => {
+    for (const count of [15, 16, 17, 18, 33, 64, 65, 300, 5000]) {
+      const names = Array.from({ length: count }, (_, at) => (at % 3 === 0 ? `é${at}` : `name${at}`));
+      const object = (list: readonly string[]): string => `{${list.map((name) => `"${name}":0`).join(',')}}`;
+      const fine = object(names);
+      // Several large objects of one message share their memory, one after the other and one inside another.
+      const several = `[${fine},${fine},{"x":${fine},${fine.slice(1)},{"a":1}]`;
+      expect(readMessage(Buffer.from(around(several)), { depth }).kind).toBe('request');
+      for (const twin of ['name1', '\\u006eame1', 'é0', '\\u00e90', `name${count - (count % 3 === 0 ? 1 : 2)}`]) {
+        if (!names.includes(JSON.parse(`"${twin}"`) as string)) continue;
+        for (const text of [object([...names, twin]), object([twin, ...names])]) {
+          expect(refusal(around(`[${fine},${text},${fine}]`)).reason).toBe('ambiguous_json');
+          expect(refusal(`{"jsonrpc":"2.0","id":9,"method":"m","params":${text}}`).reason).toMatch(
+            count > 1000 ? 'too_many_members' : 'ambiguous_json',
+          );
+        }
+      }
+    }
+  });
+
+  test('does not depend on the key of the hash', () => {
+    const names = Array.from({ length: 3000 }, (_, at) => at.toString(36));
+    const object = (list: readonly string[]): string => around(`{${list.map((name) => `"${name}":0`).join(',')}}`);
+    for (const key of [0, 1, -1, 0x12345678]) {
+      keyHashes(key, ~key);
+      expect(readMessage(Buffer.from(object(names)), { depth }).kind).toBe('request');
+      expect(refusal(object([...names, '1a'])).reason).toBe('ambiguous_json');
+    }
+    keyHashes(0, 0);
   });
 
   test('is not led astray by names that are made to collide', () => {

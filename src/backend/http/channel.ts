@@ -5,7 +5,15 @@
 import type { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { methodRow } from '../../wire/methods.ts';
-import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
+import type {
+  Channel,
+  ChannelNotes,
+  ChannelSink,
+  Outgoing,
+  Pending,
+  RequestSink,
+  StandaloneListener,
+} from '../channel.ts';
 import { type HttpChannelLimits, wayClosed } from './context.ts';
 import { Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
@@ -56,6 +64,7 @@ export class HttpChannel implements Channel {
       notes,
       random: () => options.random(),
       over: (request) => this.#requests.delete(request),
+      reached: () => this.#standing?.reached(),
     };
   }
 
@@ -71,12 +80,13 @@ export class HttpChannel implements Channel {
     return this.#handOver('POST', this.#context.headers.post(headers), message);
   }
 
-  async listen(headers: HeaderRecord): Promise<void> {
+  async listen(headers: HeaderRecord, listener: StandaloneListener): Promise<void> {
     if (this.#closed || this.#standing?.isOver === false) return;
-    const standing = new StandingStream(this.#context, this.#pools.streams, headers, {
+    const sink: ChannelSink = {
       stray: (message) => this.#sink.stray(message),
       lost: (failure) => this.#onLost(failure),
-    });
+    };
+    const standing = new StandingStream(this.#context, this.#pools.streams, headers, sink, listener);
     this.#standing = standing;
     standing.open();
     await standing.answered;

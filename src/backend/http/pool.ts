@@ -24,8 +24,6 @@ export interface HttpPoolLimits {
 export const HTTP_HANDSHAKES = 16;
 /** More would not be served within the time that clients wait. */
 export const HTTP_QUEUE = 1024;
-/** One for each legacy session with a standing stream or over HTTP+SSE, and each upstream subscription. */
-export const HTTP_STREAMS = 1024;
 /** Handovers are answered at once; so few connections carry thousands of them in a second. */
 const HANDOVERS = 16;
 
@@ -47,13 +45,16 @@ export interface CallPools {
 export class BoundedPool implements CallPool {
   readonly #open: () => Pool;
   readonly most: number;
+  readonly #full: (() => void) | undefined;
   #pool: Pool | undefined;
   #inFlight = 0;
   #closed = false;
 
-  constructor(most: number, open: () => Pool) {
+  /** `full`: told of each request for which there was no room. */
+  constructor(most: number, open: () => Pool, full?: () => void) {
     this.most = most;
     this.#open = open;
+    this.#full = full;
   }
 
   get inFlight(): number {
@@ -62,7 +63,10 @@ export class BoundedPool implements CallPool {
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     if (this.#closed) throw wayClosed();
-    if (this.#inFlight >= this.most) throw new Failure('backend_busy', { message: 'Too many requests to the backend' });
+    if (this.#inFlight >= this.most) {
+      this.#full?.();
+      throw new Failure('backend_busy', { message: `Backend busy: ${this.most} requests to it are under way` });
+    }
     this.#pool ??= this.#open();
     this.#inFlight++;
     this.#pool.dispatch(options, handler);
@@ -83,7 +87,8 @@ export class HttpPools implements CallPools {
   readonly streams: BoundedPool;
   readonly handovers: BoundedPool;
 
-  constructor(origin: string, limits: HttpPoolLimits) {
+  /** `streamsFull`: told of each stream for which there was no room. */
+  constructor(origin: string, limits: HttpPoolLimits, streamsFull?: () => void) {
     const open = (connections: number) => (): Pool =>
       new Pool(origin, {
         connections,
@@ -95,7 +100,7 @@ export class HttpPools implements CallPools {
         connect: { timeout: limits.connectMs },
       });
     this.calls = new BoundedPool(limits.connections + limits.queue, open(limits.connections));
-    this.streams = new BoundedPool(limits.streams, open(limits.streams));
+    this.streams = new BoundedPool(limits.streams, open(limits.streams), streamsFull);
     this.handovers = new BoundedPool(HANDOVERS + limits.queue, open(HANDOVERS));
   }
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { Failure } from '../../errors.ts';
+import { Failure, failures } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
 import { asFailure } from '../as-failure.ts';
 import type { HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
@@ -21,15 +21,22 @@ import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
 export interface RequestContext extends HttpContext {
   /** Nothing of the request is left. */
   over(request: HttpRequest): void;
+  /** The backend answered a request. */
+  reached(): void;
 }
 
 /** Most servers end a stream right after the answer; one that does not within this time loses the connection. */
 const LINGER_MS = 1_000;
+const ENDED = 'Backend unavailable: its stream ended without an answer';
 /** What may still come of a body that nobody wants, for the sake of keeping the connection. */
 const REST_BYTES = 64 * 1024;
 
 /** `away`: between two connections of one stream. `rest`: the request is settled, its connection goes on for a while. */
 type Phase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
+
+function invalid(why: string, cause?: unknown): Failure {
+  return new Failure('backend_invalid', { message: `${failures.backend_invalid.message}: ${why}`, cause });
+}
 
 export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventListener {
   readonly #context: RequestContext;
@@ -94,7 +101,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
     } else if (status === 202 || status === 204 || status === 205 || type === 'other') {
       // A notification may be accepted like this, or anything that is not MCP; a request may not.
-      this.#fail(new Failure('backend_invalid', { cause: new Error(`HTTP status ${status}, ${type}`) }));
+      this.#fail(invalid(type === 'other' ? `HTTP ${status} with neither JSON nor events` : `HTTP ${status}, empty`));
     } else if (type === 'sse') {
       this.#cursor = new EventCursor(this.#context.limits.resultBytes);
       this.#phase = 'stream';
@@ -178,7 +185,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     }
     for (const message of messages) this.#deliver(message);
     if (this.#settled) this.#finish();
-    else if (status < 300) this.#fail(new Failure('backend_invalid', { cause }));
+    else if (status < 300) this.#fail(invalid('no JSON-RPC response in the body', cause));
     else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
   }
 
@@ -200,6 +207,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       // An error without an id settles the POST that it answers.
       this.#settled = true;
       if (this.#phase === 'stream') this.#linger();
+      this.#context.reached();
       this.#sink.answered(message, this.#facts);
     }
   }
@@ -210,13 +218,15 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     const cursor = this.#cursor;
     if (!resumable || cursor?.lastEventId === undefined) {
       if (cause !== undefined) this.#fail(failureOfError(cause));
-      else this.#fail(new Failure(this.#heard ? 'backend_unavailable' : 'backend_invalid', { cause: 'no answer' }));
+      else if (this.#heard) this.#fail(new Failure('backend_unavailable', { message: ENDED }));
+      else this.#fail(invalid('the stream ended without a message'));
       return;
     }
     this.#reconnects ??= new Reconnects(limits, random);
     const waitMs = this.#reconnects.next(cursor.retryMs);
     if (waitMs === undefined) {
-      this.#fail(new Failure('backend_unavailable', { cause: cause ?? 'no answer after several streams' }));
+      const message = `${ENDED}, and cannot be resumed (\`limits.reconnects\`)`;
+      this.#fail(new Failure('backend_unavailable', { message, cause }));
       return;
     }
     this.#phase = 'away';
@@ -236,7 +246,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       this.#phase = 'stream';
     } else if (isPassing(status)) this.#controller?.abort(new Error(`HTTP status ${status}`));
     else if (status === 404) this.#fail(new Failure('backend_session_lost'));
-    else this.#fail(new Failure('backend_unavailable', { cause: new Error(`HTTP status ${status} to a resumption`) }));
+    else this.#fail(new Failure('backend_unavailable', { message: `${ENDED}; resuming it got HTTP ${status}` }));
   }
 
   #fail(failure: Failure): void {

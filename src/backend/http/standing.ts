@@ -1,11 +1,11 @@
 /**
  * The backend's standalone stream (2025-11-25, basic/transports, "Listening for Messages from the Server"): a GET that is
- * opened again whenever it ends, within bounds. That there is none is no failure; calls work without it.
+ * opened again whenever it ends, for as long as its session lives. That there is none is no failure; calls work without it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
-import type { ChannelSink } from '../channel.ts';
+import type { ChannelSink, StandaloneListener } from '../channel.ts';
 import { excerpt, readEvent, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
 import { closedByUs, type HttpContext } from './context.ts';
@@ -17,6 +17,10 @@ import { isPassing } from './verdict.ts';
 
 /** A stream that stood for so long was a working one: proxies end idle streams every minute or so, and that must not add up. */
 const STEADY_MS = 10_000;
+/** A backend that answers calls is asked for its stream again after this part of the pause, and no sooner than a second. */
+const REACHED_PART = 0.1;
+const REACHED_MIN_MS = 1_000;
+const METHOD_NOT_ALLOWED = 405;
 /** The JSON-RPC error that comes with a 404. */
 const REFUSAL_BYTES = 64 * 1024;
 
@@ -27,6 +31,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   readonly #pool: CallPool;
   readonly #own: HeaderRecord;
   readonly #sink: ChannelSink;
+  readonly #listener: StandaloneListener;
   readonly #cursor: EventCursor;
   readonly #reconnects: Reconnects;
   /** When the first GET was answered, or will not be. */
@@ -37,12 +42,27 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   #openedAt: number | undefined;
   #refusal: BoundedBody | undefined;
   #cancelTimer: (() => void) | undefined;
+  /** While it is lost: tells the log how that ended. */
+  #lost: ((how: 'back' | 'closed') => void) | undefined;
+  /** What the backend said in the meantime was not heard. */
+  #missed = false;
+  /** The last attempt gave no stream. */
+  #failed = false;
+  /** While it waits after an attempt that failed: from when on an answer to a call is reason enough to try again. */
+  #retryableFrom = Number.POSITIVE_INFINITY;
 
-  constructor(context: HttpContext, pool: CallPool, own: HeaderRecord, sink: ChannelSink) {
+  constructor(
+    context: HttpContext,
+    pool: CallPool,
+    own: HeaderRecord,
+    sink: ChannelSink,
+    listener: StandaloneListener,
+  ) {
     this.#context = context;
     this.#pool = pool;
     this.#own = own;
     this.#sink = sink;
+    this.#listener = listener;
     this.#cursor = new EventCursor(context.limits.resultBytes);
     this.#reconnects = new Reconnects(context.limits, context.random);
     this.answered = new Promise((resolve) => {
@@ -57,18 +77,26 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   open(): void {
     const { path, headers } = this.#context;
     this.#phase = 'head';
+    this.#retryableFrom = Number.POSITIVE_INFINITY;
     try {
       this.#pool.dispatch({ method: 'GET', path, headers: headers.get(this.#own, this.#cursor.lastEventId) }, this);
-    } catch {
-      this.#again();
+    } catch (cause) {
+      this.#again(cause);
     }
   }
 
   close(): void {
-    this.#phase = 'over';
+    this.#end();
     this.#answer();
     this.#cancelTimer?.();
     this.#controller?.abort(closedByUs);
+  }
+
+  /** A call was answered: a backend that could not be reached can be now. */
+  reached(): void {
+    if (this.#phase !== 'away' || this.#context.clock.now() < this.#retryableFrom) return;
+    this.#cancelTimer?.();
+    this.open();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -83,10 +111,12 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
       if (this.#openedAt !== undefined) this.#cursor.reopened();
       this.#openedAt = this.#context.clock.now();
       this.#phase = 'stream';
+      this.#onOpened();
     } else if (status === 404 && namesSession(this.#own)) {
       this.#refusal = new BoundedBody(REFUSAL_BYTES);
       this.#phase = 'refusal';
-    } else if (isPassing(status)) controller.abort(new Error(`HTTP status ${status}`));
+    } else if (isPassing(status) || (this.#openedAt !== undefined && status !== METHOD_NOT_ALLOWED))
+      controller.abort(new Error(`HTTP status ${status}`));
     else this.#none(status);
   }
 
@@ -106,19 +136,19 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     this.#controller = undefined;
     this.#pool.done();
     if (this.#phase === 'refusal') this.#onRefusal();
-    else this.#again();
+    else this.#again('the backend ended the stream');
   }
 
-  onResponseError(): void {
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#controller = undefined;
     this.#pool.done();
-    this.#again();
+    this.#again(error);
   }
 
   onEvent(data: Uint8Array): boolean {
     const messages = readEvent(data, this.#context.notes);
     if (messages === undefined) return true;
-    this.#reconnects.progress();
+    this.#progress();
     for (const message of messages) {
       if (this.#phase === 'over') break;
       if (message.kind === 'request' || message.kind === 'notification') this.#sink.stray(message);
@@ -127,19 +157,59 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     return this.#phase === 'stream';
   }
 
-  #again(): void {
+  #again(cause: unknown): void {
     this.#answer();
+    this.#cancelTimer?.();
     if (this.#phase === 'over') return;
     const { clock, notes } = this.#context;
-    if (this.#phase === 'stream' && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#reconnects.progress();
-    const waitMs = this.#reconnects.next(this.#cursor.retryMs);
-    if (waitMs === undefined) {
-      this.#phase = 'over';
-      notes.noise('unreadable', 'the standalone stream could not be opened again');
-      return;
-    }
+    const wasOpen = this.#phase === 'stream';
+    if (wasOpen && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#progress();
     this.#phase = 'away';
+    // Taken up again at the first attempt, it was away for a moment, as it is where a proxy ends idle streams.
+    this.#missed ||= !wasOpen || this.#reconnects.attempts > 0;
+    this.#failed = !wasOpen;
+    this.#listener.away();
+    if (this.#reconnects.isExhausted) {
+      this.#lost ??= notes.streamLost(cause instanceof Error ? cause.message : String(cause));
+      this.#listener.lost(
+        new Failure('backend_unavailable', { message: 'The event stream of the backend was lost', cause }),
+      );
+    }
+    const { retryMs } = this.#cursor;
+    const waitMs = this.#reconnects.always(retryMs, wasOpen);
+    if (!wasOpen) {
+      const leastMs = Math.max(REACHED_MIN_MS, waitMs * REACHED_PART, retryMs ?? 0);
+      this.#retryableFrom = clock.now() + leastMs;
+    }
     this.#cancelTimer = clock.after(waitMs, () => this.open());
+  }
+
+  /** A backend that could not be reached is back. One that ends each stream at once has to show first that it stands. */
+  #onOpened(): void {
+    this.#listener.opened();
+    if (this.#failed) this.#tellMissed();
+    if (this.#lost !== undefined || this.#missed)
+      this.#cancelTimer = this.#context.clock.after(STEADY_MS, () => this.#progress());
+  }
+
+  #tellMissed(): void {
+    if (!this.#missed) return;
+    this.#missed = false;
+    this.#listener.missed();
+  }
+
+  /** It works: an event came, or it stood for long enough. */
+  #progress(): void {
+    this.#tellMissed();
+    this.#reconnects.progress();
+    this.#lost?.('back');
+    this.#lost = undefined;
+  }
+
+  #end(): void {
+    this.#phase = 'over';
+    this.#lost?.('closed');
+    this.#lost = undefined;
   }
 
   /**
@@ -152,14 +222,16 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
       this.#none(404);
       return;
     }
-    this.#phase = 'over';
+    this.#end();
     this.#sink.lost(new Failure('backend_session_lost'));
   }
 
   /** The backend offers no such stream: 405, and what else cannot be cured by trying again. */
   #none(status: number): void {
-    this.#phase = 'over';
-    if (status !== 405) this.#context.notes.noise('unreadable', `HTTP status ${status} to GET: no standalone stream`);
+    this.#end();
+    this.#listener.none();
+    if (status !== METHOD_NOT_ALLOWED)
+      this.#context.notes.noise('unreadable', `HTTP status ${status} to GET: no standalone stream`);
     this.#controller?.abort(closedByUs);
   }
 }

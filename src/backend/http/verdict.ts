@@ -1,5 +1,6 @@
 /** What an HTTP answer without a message in it, or none at all, means for the request. */
-import { Failure, type Reason } from '../../errors.ts';
+import { Failure, failures, type Reason } from '../../errors.ts';
+import { outOfDescriptors } from '../descriptors.ts';
 
 const TOO_MANY_REQUESTS = 429;
 const REQUEST_TIMEOUT = 408;
@@ -11,8 +12,18 @@ export function failureOfStatus(status: number, namedSession: boolean): Failure 
     // Never followed: it would carry credentials and messages to where the configuration did not send them.
     return new Failure('backend_invalid', { message: `Backend answered with a redirect (${status})` });
   }
-  return new Failure(reasonOfStatus(status), { cause: new Error(`HTTP status ${status}`) });
+  const reason = reasonOfStatus(status);
+  const why = refusals[status] ?? `it answered HTTP ${status}`;
+  return new Failure(reason, { message: `${failures[reason].message}: ${why}` });
 }
+
+const refusals: Readonly<Record<number, string>> = {
+  401: 'it refuses the credentials of the gateway (HTTP 401)',
+  403: 'it forbids the gateway access (HTTP 403)',
+  404: 'it has nothing at this address (HTTP 404)',
+  508: 'it leads back to this gateway (HTTP 508)',
+  429: 'it limits the rate of requests (HTTP 429)',
+};
 
 function reasonOfStatus(status: number): Reason {
   const isDown =
@@ -36,8 +47,34 @@ const reasons: Readonly<Record<string, Reason>> = {
 /** What undici or the socket reports. */
 export function failureOfError(cause: unknown): Failure {
   if (cause instanceof Failure) return cause;
+  const full = outOfDescriptors(cause, 'connection');
+  if (full !== undefined) return full;
   const { code, name } = cause as { code?: unknown; name?: unknown };
   const known = typeof code === 'string' ? reasons[code] : undefined;
   const otherwise: Reason = name === 'HTTPParserError' ? 'backend_invalid' : 'backend_unavailable';
-  return new Failure(known ?? otherwise, { cause });
+  const reason = known ?? otherwise;
+  const why = typeof code === 'string' ? classOf(code) : undefined;
+  return new Failure(reason, { cause, ...(why && { message: `${failures[reason].message}: ${why}` }) });
+}
+
+/** Clients are told the class; host, port and certificate are in the cause, which is for the log. */
+const classes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'its host name is unknown',
+  EAI_AGAIN: 'its host name cannot be looked up at the moment',
+  ECONNRESET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
+  UND_ERR_SOCKET: 'the connection was cut',
+  ETIMEDOUT: 'it cannot be connected to in time (`limits.connectMs`)',
+  UND_ERR_CONNECT_TIMEOUT: 'it cannot be connected to in time (`limits.connectMs`)',
+  EHOSTUNREACH: 'its network cannot be reached',
+  ENETUNREACH: 'its network cannot be reached',
+  EMFILE: 'the gateway is out of file descriptors',
+};
+
+/** OpenSSL's names for certificates that do not verify, and node's for handshakes that fail. */
+const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO)/;
+
+function classOf(code: string): string | undefined {
+  return classes[code] ?? (tls.test(code) ? 'TLS failed' : undefined);
 }

@@ -12,7 +12,7 @@ import { type Clock, Deadlines } from '../deadlines.ts';
 import { wayClosed } from '../http/context.ts';
 import { Handover } from '../http/handover.ts';
 import { RequestHeaders } from '../http/headers.ts';
-import { HTTP_QUEUE, HTTP_STREAMS, HttpPools } from '../http/pool.ts';
+import { HTTP_QUEUE, HttpPools } from '../http/pool.ts';
 import { Keeper } from '../keeper.ts';
 import { Pace } from '../pace.ts';
 import { Slots } from '../slots.ts';
@@ -46,7 +46,8 @@ export class HttpRpcService implements RpcService {
       headerBytes: limits.headerBytes,
       connections: limits.callsPerBackend,
       queue: HTTP_QUEUE,
-      streams: HTTP_STREAMS,
+      // Such a service has none.
+      streams: 0,
     });
     this.#deadlines = new Deadlines(limits, clock);
     this.#slots = new Slots(limits, clock);

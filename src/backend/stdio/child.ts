@@ -9,6 +9,7 @@ import type { Clock } from '../../exchange/clock.ts';
 import type { Line } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes, Reception } from '../channel.ts';
+import { outOfDescriptors } from '../descriptors.ts';
 import { type FloodLimits, FloodMeter } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
@@ -16,6 +17,7 @@ import { endInOrder } from './ending.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
 import { Output } from './output.ts';
+import { cannotStart } from './start-failure.ts';
 import { Stderr } from './stderr.ts';
 
 export interface ChildCommand {
@@ -61,6 +63,9 @@ export interface ChildSink {
   busy(): boolean;
 }
 
+/** The last lines that a process wrote: what it has to say about its end stands there. */
+const LAST_LINES = 3;
+
 /** How a process ended. The cause of a failure: for the log, never for a peer. */
 export class ChildExit extends Error {
   readonly code: number | null;
@@ -68,12 +73,27 @@ export class ChildExit extends Error {
   readonly stderr: string;
 
   constructor(code: number | null, signal: NodeJS.Signals | null, stderr: string) {
-    super(`process ended (code ${code}, signal ${signal})${stderr === '' ? '' : `:\n${stderr}`}`);
+    const last = stderr.trimEnd().split('\n').slice(-LAST_LINES).join('\n');
+    super(`${howEnded(code, signal)}${last === '' ? ', nothing on stderr' : `, last on stderr: ${last}`}`);
     this.name = 'ChildExit';
     this.code = code;
     this.signal = signal;
     this.stderr = stderr;
   }
+}
+
+/** Shorter values are words such as `true` and `debug`. */
+const SECRET_CHARACTERS = 8;
+
+/** What the config hands to the process may be a secret, whatever it looks like. */
+function withoutValues(text: string, env: Readonly<Record<string, string>>): string {
+  const values = Object.values(env).filter(({ length }) => length >= SECRET_CHARACTERS);
+  return values.reduce((shown, value) => shown.replaceAll(value, '***'), text);
+}
+
+function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal !== null) return `ended by ${signal}`;
+  return code === null ? 'closed its output' : `exit code ${code}`;
 }
 
 /** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
@@ -116,7 +136,7 @@ export class Child {
     const { command, args, env, cwd, user } = options.command;
     return new Promise((resolve, reject) => {
       const refuse = (cause: unknown): void =>
-        reject(new Failure('backend_unavailable', { message: 'Backend process cannot be started', cause }));
+        reject(outOfDescriptors(cause, 'process') ?? cannotStart(cause, options.command));
       try {
         const account = user === undefined ? undefined : findAccount(user);
         if (user !== undefined && account === undefined) throw new Error(`this machine has no user ${user}`);
@@ -236,7 +256,7 @@ export class Child {
     const { stdin } = this.#process;
     if (!this.alive || !stdin.writable) throw this.#failure ?? new Failure('backend_unavailable');
     if (stdin.writableLength + line.byteLength > this.#options.limits.stdinBytes) {
-      throw new Failure('backend_busy', { message: 'Backend does not read what it is sent' });
+      throw new Failure('backend_busy', { message: 'Backend busy: it does not read what it is sent' });
     }
     this.#used = true;
     this.#lastActive = this.#options.clock.now();
@@ -328,8 +348,9 @@ export class Child {
     this.#reported = true;
     this.#stderr.end();
     const { code, signal } = this.#exit ?? { code: null, signal: null };
-    const cause = new ChildExit(code, signal, this.#stderr.tail());
-    const failure = new Failure('backend_unavailable', { message: 'Backend process ended', cause });
+    const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
+    const message = `Backend process ended without an answer (${howEnded(code, signal)})`;
+    const failure = new Failure('backend_unavailable', { message, cause });
     this.#begin('by itself');
     this.#tell(failure);
     this.#resolveEnded(this.#ending === 'ordered' ? undefined : (this.#failure ?? failure));

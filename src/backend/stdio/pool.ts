@@ -6,7 +6,7 @@
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { FairQueue } from '../fair-queue.ts';
-import { leftAlone, OwnDoing } from '../health.ts';
+import { leftAlone, OwnDoing, outOfService } from '../health.ts';
 import { type Pace, STEADY_MS } from '../pace.ts';
 import { Crashes } from './crashes.ts';
 import { type Candidate, dispensable } from './dispensable.ts';
@@ -116,7 +116,7 @@ export class ChildPool<C extends PooledChild> {
   #acquire(waitMs: number, owner: string | undefined): Promise<C> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
-        reject(new Failure('shutting_down'));
+        reject(outOfService());
         return;
       }
       const { clock, pace } = this.#options;
@@ -155,7 +155,7 @@ export class ChildPool<C extends PooledChild> {
     for (const over of [...this.#paused]) over();
     for (const waiter of this.#waiters.drain()) {
       waiter.cancelTimer();
-      waiter.refuse(new Failure('shutting_down'));
+      waiter.refuse(outOfService());
     }
     await Promise.all([...this.#children.keys()].map((child) => child.stop()));
   }
@@ -230,7 +230,7 @@ export class ChildPool<C extends PooledChild> {
       this.#adopt(child, waiter.owner);
       if (this.#closed) {
         await child.stop();
-        waiter.refuse(new Failure('shutting_down'));
+        waiter.refuse(outOfService());
       } else {
         waiter.take(child);
         this.#pump();
@@ -286,7 +286,8 @@ export class ChildPool<C extends PooledChild> {
   }
 
   #busy(): Failure {
-    return new Failure('backend_busy');
+    const message = `Backend busy: all its processes are in use (\`maxProcesses\`: ${this.#options.limits.maxProcesses})`;
+    return new Failure('backend_busy', { message });
   }
 
   /** The command failed a moment ago and is left alone. */

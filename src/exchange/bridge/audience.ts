@@ -4,12 +4,7 @@ import type { Permit } from '../../policy/permit.ts';
 import type { Notification } from '../../wire/message.ts';
 import type { Lane } from '../lane.ts';
 import { callOnce } from '../own-call.ts';
-import { subscribeRequest, type Watched } from './watching.ts';
-
-interface Listener {
-  readonly heard: (notification: Notification) => void;
-  readonly lost: (failure: Failure) => void;
-}
+import { subscribeRequest, type Watched, type WatchListener } from './watching.ts';
 
 interface Subscription {
   watchers: number;
@@ -17,7 +12,7 @@ interface Subscription {
 }
 
 export class Audience {
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<WatchListener>();
   readonly #subscriptions = new Map<string, Subscription>();
 
   get size(): number {
@@ -25,24 +20,38 @@ export class Audience {
   }
 
   notify(notification: Notification): void {
-    for (const { heard } of this.#listeners) heard(notification);
+    for (const listener of this.#listeners) listener.heard(notification);
   }
 
   lost(failure: Failure): void {
     const listeners = [...this.#listeners];
     this.#listeners.clear();
     this.#subscriptions.clear();
-    for (const { lost } of listeners) lost(failure);
+    for (const listener of listeners) listener.lost(failure);
+  }
+
+  /** The session goes on, and is not heard for now. */
+  silenced(failure: Failure): void {
+    for (const listener of [...this.#listeners]) listener.silenced?.(failure);
   }
 
   /** The session as one more watcher sees it. */
   watch(lane: Lane, permit: Permit): Watched {
     return {
       discovery: lane.discovery,
+      get hearing() {
+        return lane.hearing ?? 'heard';
+      },
+      whenHeard: async () => lane.whenHeard?.(),
       subscribe: (uri) => this.#subscribe(lane, permit, uri),
       unsubscribe: (uri) => this.#unsubscribe(lane, permit, uri),
-      hear: (heard, lost) => {
-        const listener = { heard, lost };
+      hear: (given) => {
+        // One object each, even where one listener is given twice.
+        const listener: WatchListener = {
+          heard: (notification) => given.heard(notification),
+          lost: (failure) => given.lost(failure),
+          silenced: (failure) => given.silenced?.(failure),
+        };
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },

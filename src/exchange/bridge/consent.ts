@@ -181,7 +181,10 @@ function pageOf({ reason, data }: Failure): Page | undefined {
 
 /** In the form that clients of 2025-11-25 know, and with the address where everybody finds it. */
 function withPage(failure: Failure, page: Page): Failure {
-  const { reason, message, cause } = failure;
+  const { reason, cause } = failure;
+  // Clients show people the text, and seldom the data.
+  const isBare = reason === 'consent_needed' && !failure.message.includes(page.url);
+  const message = isBare ? `${failure.message}: open ${page.url}` : failure.message;
   const data = { ...failure.data, url: page.url, elicitationId: page.elicitationId, elicitations: [page] };
   return new Failure(reason, { message, data, cause });
 }

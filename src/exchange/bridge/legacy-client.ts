@@ -66,11 +66,11 @@ export class LegacyDrive implements CallSink {
   }
 
   ask(ask: Ask, named?: Named): void {
-    const { asks, downstream } = this.#session;
+    const { asks } = this.#session;
     if (this.#exchange.settled) ask.answer({ failure: new Failure('ask_not_supported') });
     else if (this.#exchange.carries) asks.relay(ask, (message) => this.#exchange.send(message, 'keep'), named);
-    // A client that reads its answers as JSON may still listen. If it does not, a question would wait for nobody.
-    else if (downstream.connected) asks.relay(ask, (message) => downstream.deliver(message, 'keep'), named);
+    // A client that reads this answer as JSON may still listen, or read others as streams. If not, a question would wait in vain.
+    else if (this.#session.isReachable) asks.relay(ask, (message) => this.#session.put(message), named);
     else ask.answer({ failure: new Failure('ask_not_supported') });
   }
 

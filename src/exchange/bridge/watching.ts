@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts';
 import type { Notification, Request } from '../../wire/message.ts';
 import type { Call, CallRequest } from '../call.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Discovery } from '../lane.ts';
+import type { Discovery, Hearing } from '../lane.ts';
 import { ownRequest } from '../own-call.ts';
 import {
   admits,
@@ -24,8 +24,20 @@ export interface Watched {
   readonly discovery: Discovery;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
+  /** What is not heard cannot be subscribed to. Known after `whenHeard`. */
+  readonly hearing: Hearing;
+  /** Listen first, then wait for it: what the backend says on opening its stream is not missed then. */
+  whenHeard(): Promise<void>;
   /** Returns how to stop hearing. */
-  hear(listener: (notification: Notification) => void, lost: (failure: Failure) => void): () => void;
+  hear(listener: WatchListener): () => void;
+}
+
+export interface WatchListener {
+  heard(notification: Notification): void;
+  /** The session is gone. Nothing is heard any more. */
+  lost(failure: Failure): void;
+  /** Nothing is heard for now; the session goes on. */
+  silenced?(failure: Failure): void;
 }
 
 /** Changes between the request and its acknowledgement; more of the same would say no more. */
@@ -54,14 +66,28 @@ export class Watching implements Call {
     this.#exchange.drivenBy(this);
     // Heard from now on, told once it was acknowledged.
     const early: Notification[] = [];
-    this.#stop = this.#watched.hear(
-      (notification) => {
+    const lost = (failure: Failure) => {
+      this.cancel();
+      this.#exchange.fail(failure);
+    };
+    this.#stop = this.#watched.hear({
+      heard: (notification) => {
         if (this.#granted !== undefined) this.#tell(notification);
         else if (early.length < EARLY) early.push(notification);
       },
-      (failure) => this.#exchange.fail(failure),
-    );
-    const { capabilities } = this.#watched.discovery;
+      lost,
+      silenced: (failure) => {
+        if (this.#granted !== undefined) lost(failure);
+      },
+    });
+    await this.#watched.whenHeard();
+    const { hearing } = this.#watched;
+    if (this.#exchange.settled || hearing === 'lost') {
+      this.cancel();
+      throw new Failure('backend_unavailable', { message: 'The event stream of the backend was lost' });
+    }
+    // A backend without an event stream can tell of nothing.
+    const capabilities = hearing === 'never' ? {} : this.#watched.discovery.capabilities;
     const subscribed = offersSubscriptions(capabilities) ? await this.#subscribe(wanted.resourceSubscriptions) : [];
     const granted = honoured(wanted, { ...offeredLists(capabilities), resourceSubscriptions: subscribed });
     if (this.#exchange.settled) {

@@ -115,6 +115,11 @@ export class Leave {
     }
   }
 
+  /** A response that no server request waits for goes nowhere, and is in the trail. */
+  dropped(unasked: Unasked): void {
+    this.#parts.records?.refused(unasked, this.#parts.generation, 'unasked_response');
+  }
+
   /** For what was refused before policy was asked: credentials, and names that no backend has. */
   recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
     this.#parts.records?.early({ ...refusal, generation: this.#parts.generation });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
-import { RequestRecorder } from '../support/recorders.ts';
+import { RequestRecorder, StandaloneRecorder } from '../support/recorders.ts';
 import {
   type Answer,
   against,
@@ -152,7 +152,7 @@ describe('connections', () => {
     const { channel, backend } = await against(ends, [sse(), sse(), json(200, result(3))], {}, { connections: 1 });
     const listening = new RequestRecorder();
     channel.request({ ...request(1), headers: { 'mcp-method': 'subscriptions/listen' } }, listening);
-    void channel.listen(session);
+    void channel.listen(session, new StandaloneRecorder());
     await backend.until(() => backend.heard.length === 2);
     const sink = new RequestRecorder();
     channel.request(request(3), sink);

@@ -3,7 +3,7 @@ import { HttpPools } from '../../../src/backend/http/pool.ts';
 import { presentedPools } from '../../../src/backend/http/presented.ts';
 import type { HeaderRecord, Presenter, Refusal } from '../../../src/credentials/presenter.ts';
 import { Failure } from '../../../src/errors.ts';
-import { RequestRecorder } from '../support/recorders.ts';
+import { RequestRecorder, StandaloneRecorder } from '../support/recorders.ts';
 import {
   type Answer,
   json,
@@ -141,7 +141,7 @@ describe('what a principal presents', () => {
   it('is bettered for streams and handovers alike', async () => {
     const tokens = new Tokens(['a', 'b', 'c']);
     const { backend, channel } = await presenting([refuse(401), sse(), refuse(401), json(202, '')], tokens);
-    await channel.listen({});
+    await channel.listen({}, new StandaloneRecorder());
     await channel.post(Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'), {});
     expect(backend.heard.map(({ method, headers }) => `${method} ${headers.authorization}`)).toEqual([
       'GET Bearer a',

@@ -7,7 +7,7 @@ const child = await Child.start({
   command: shell(process.argv[2] ?? ''),
   limits: { lineBytes: 4096, stderrBytes: 4096, childStopMs: 1000, stdinBytes: 4096, ...floodLimits },
   clock: realClock,
-  notes: { noise: () => undefined, flood: () => undefined },
+  notes: { noise: () => undefined, flood: () => undefined, streamLost: () => () => undefined },
 });
 child.attach({
   message: ({ bytes }) => {

@@ -167,8 +167,8 @@ describe('the processes of a backend', () => {
     const waiting = reason(pool.acquire());
     await pool.close();
     expect(child.alive).toBe(false);
-    expect(await waiting).toBe('shutting_down');
-    expect(await reason(pool.acquire())).toBe('shutting_down');
+    expect(await waiting).toBe('backend_unavailable');
+    expect(await reason(pool.acquire())).toBe('backend_unavailable');
     expect(clock.pending).toEqual([]);
   });
 
@@ -176,7 +176,7 @@ describe('the processes of a backend', () => {
     const { pool, children } = setup();
     const coming = reason(pool.acquire());
     await pool.close();
-    expect(await coming).toBe('shutting_down');
+    expect(await coming).toBe('backend_unavailable');
     expect(children[0]?.alive).toBe(false);
   });
 });

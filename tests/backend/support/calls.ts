@@ -19,9 +19,11 @@ export const limits = {
   probeMs: 5_000,
   probeAgeMs: 600_000,
   legacyHalfMs: 30_000,
+  slowStartMs: 10_000,
   asksPerSession: 3,
   downAfter: 3,
   restartMaxMs: 30_000,
+  changesMs: 100,
 };
 
 /** For what is looked at without a backend that could be down. */
@@ -126,6 +128,14 @@ export class OddNotes implements BackendNotes {
   }
 
   flood(): void {
+    return;
+  }
+
+  streamLost(): () => void {
+    return () => undefined;
+  }
+
+  streamsFull(): void {
     return;
   }
 

@@ -1,4 +1,11 @@
-import type { ChannelNotes, ChannelSink, HttpFacts, Reception, RequestSink } from '../../../src/backend/channel.ts';
+import type {
+  ChannelNotes,
+  ChannelSink,
+  HttpFacts,
+  Reception,
+  RequestSink,
+  StandaloneListener,
+} from '../../../src/backend/channel.ts';
 import type { Failure } from '../../../src/errors.ts';
 import type { Message, Notification, Request, Response } from '../../../src/wire/message.ts';
 
@@ -79,6 +86,35 @@ export class ChannelRecorder extends Watched implements ChannelSink {
   }
 }
 
+export class StandaloneRecorder extends Watched implements StandaloneListener {
+  readonly told: string[] = [];
+
+  opened(): void {
+    this.#tell('opened');
+  }
+
+  missed(): void {
+    this.#tell('missed');
+  }
+
+  away(): void {
+    return;
+  }
+
+  lost({ reason }: Failure): void {
+    this.#tell(`lost ${reason}`);
+  }
+
+  none(): void {
+    this.#tell('none');
+  }
+
+  #tell(what: string): void {
+    this.told.push(what);
+    this.changed();
+  }
+}
+
 export class NotesRecorder extends Watched implements ChannelNotes {
   readonly notes: { readonly kind: string; readonly text: string }[] = [];
 
@@ -90,6 +126,15 @@ export class NotesRecorder extends Watched implements ChannelNotes {
   flood(stage: 'paused' | 'ended', where: string): void {
     this.notes.push({ kind: `flood ${stage}`, text: where });
     this.changed();
+  }
+
+  streamLost(why: string): (how: 'back' | 'closed') => void {
+    this.notes.push({ kind: 'stream_lost', text: why });
+    this.changed();
+    return (how) => {
+      this.notes.push({ kind: 'stream_lost', text: how });
+      this.changed();
+    };
   }
 
   of(kind: string): string[] {

@@ -89,7 +89,7 @@ describe.each(eras)('in the %s era', (era) => {
         turn
           .stream()
           .event(result(id + 1000, text('stray')))
-          .event(result(String(id), text('stray')))
+          .event(result(`${id}x`, text('stray')))
           .event({ jsonrpc: '2.0', id: 'other', error: { code: 1, message: 'stray' } })
           .event(result(id, done))
           .end();

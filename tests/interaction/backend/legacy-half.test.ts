@@ -97,6 +97,20 @@ describe(
       expect(await callAnswering(client, tools[0].name)).toEqual(everything);
     });
 
+    it('tells a legacy client the capabilities, info and instructions of its legacy half', async () => {
+      const half = {
+        capabilities: { tools: { listChanged: true }, logging: {} },
+        serverInfo: { name: 'half', version: '1.0.0' },
+        instructions: 'Legacy instructions',
+      };
+      const initialize = (turn: StdioTurn) => turn.result({ protocolVersion: '2025-11-25', ...half });
+      const gateway = await before(await dualProcess({ initialize }));
+      const first = await connectLegacy(gateway.url('b'));
+      const second = await connectLegacy(gateway.url('b'));
+      for (const { initialized } of [first, second]) expect(initialized).toMatchObject(half);
+      expect(Object.keys(second.initialized.capabilities)).toEqual(['tools', 'logging']);
+    });
+
     it('samples for a client of HTTP+SSE', async () => {
       const gateway = await before(await dualProcess());
       const client = await SseClient.connect(`${gateway.origin}/servers/b/sse`, {

@@ -57,7 +57,7 @@ describe('a result of a modern backend', verifies('gateway:bridge:results-stripp
       const answer = await client.post(request(method, method, params));
       expect({ method, body: answer.body }).toEqual({
         method,
-        body: `{"jsonrpc":"2.0","result":${to},"id":"${method}"}`,
+        body: `{"jsonrpc":"2.0","id":"${method}","result":${to}}`,
       });
     }
   });
@@ -74,7 +74,7 @@ describe('a result of a legacy backend', verifies('gateway:bridge:results-comple
       const meta = `"_meta":${JSON.stringify(serverInfo)}`;
       expect({ method, body: answer.body }).toEqual({
         method,
-        body: `{"jsonrpc":"2.0","result":{${own},"resultType":"complete"${hints},${meta}},"id":1}`,
+        body: `{"jsonrpc":"2.0","id":1,"result":{${own},"resultType":"complete"${hints},${meta}}}`,
       });
     }
   });

@@ -58,6 +58,8 @@ export class Shop {
   readonly name: string;
   readonly era: Era;
   readonly goods: Goods;
+  /** Legacy: what it does with the standalone stream of a session. */
+  standing = (turn: Turn): void => this.#listen(turn.stream(), undefined);
   readonly #ears: Ear[] = [];
   readonly #subscribed = new Map<string, Set<string>>();
   /** Legacy: sessions that it knows, and those that it knows no longer. */
@@ -183,7 +185,7 @@ export class Shop {
         this.#subscribed.get(sessionOf(turn))?.delete(turn.message.params.uri);
         done(turn, {});
       },
-      ...(this.era === 'legacy' && { GET: (turn: Turn) => this.#listen(turn.stream(), undefined) }),
+      ...(this.era === 'legacy' && { GET: (turn: Turn) => this.standing(turn) }),
       'subscriptions/listen': (turn) => {
         const { notifications } = turn.message.params;
         turn.stream();

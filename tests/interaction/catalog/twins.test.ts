@@ -1,9 +1,14 @@
 /** Backends that have the same: everything of each of them can be reached, and is told under the address that it was asked for. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { eras } from '../harness/eras.ts';
+import { request } from '../harness/behind.ts';
+import { until } from '../harness/client.ts';
+import { eras, initialize } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
-import { enter, heard, namesOf, openMarket, signature } from './setup.ts';
+import { configFile, StdioClient } from '../harness/program.ts';
+import { SseClient } from '../harness/sse-client.ts';
+import { legacyProcess } from '../harness/stdio-backend.ts';
+import { enter, enterLegacy, heard, namesOf, openMarket, signature } from './setup.ts';
 import { openShop, prompt, resource, template, tool } from './shop.ts';
 
 const uri = 'note://shared';
@@ -137,6 +142,62 @@ describe.each(eras)('a %s client', (era) => {
     const { gateway } = await twins();
     const { error } = await (await enter(era, gateway.url())).ask('resources/read', { uri: 'other://x' });
     expect(error).toMatchObject({ code: era === 'legacy' ? -32002 : -32602, data: { uri: 'other://x' } });
+  });
+});
+
+describe('an update that no client subscribed to', verifies('gateway:catalog:unasked-updates'), () => {
+  const updated = 'notifications/resources/updated';
+  const told = ['note://shared', 'note://l-only', 'note://unlisted'];
+  const expected = ['bascule:l/note://shared', 'note://l-only', 'bascule:l/note://unlisted'];
+
+  async function backends() {
+    const m = await openShop('modern', 'm', { resources: [resource(uri)], ttlMs: 600_000 });
+    const l = await openShop('legacy', 'l', { resources: [resource(uri), resource('note://l-only')] });
+    return { m, l };
+  }
+
+  it('reaches a legacy session under an address that leads back to its backend', async () => {
+    const { m, l } = await backends();
+    const guest = await enterLegacy((await openMarket([m, l])).url());
+    await guest.all('resources/list');
+    await guest.all('resources/templates/list');
+    const stream = await guest.listen({});
+    const standing = await l.backend.standing();
+    for (const one of told) standing.event({ jsonrpc: '2.0', method: updated, params: { uri: one } });
+    await until(() => heard(stream, updated).length === told.length, 'all are heard');
+    expect(heard(stream, updated).map(({ params }) => params.uri)).toEqual(expected);
+  });
+
+  it('reaches a client over HTTP+SSE under an address that leads back to its backend', async () => {
+    const { m, l } = await backends();
+    const client = await SseClient.connect(`${(await openMarket([m, l])).origin}/sse`);
+    for (const method of ['resources/list', 'resources/templates/list']) await client.ask(request(method, method, {}));
+    const standing = await l.backend.standing();
+    for (const one of told) standing.event({ jsonrpc: '2.0', method: updated, params: { uri: one } });
+    const heardHere = () => client.heard.filter(({ method }) => method === updated);
+    await until(() => heardHere().length === told.length, 'all are heard');
+    expect(heardHere().map(({ params }) => params.uri)).toEqual(expected);
+  });
+
+  it('reaches a client over stdio under an address that leads back to its backend', async () => {
+    const { m } = await backends();
+    const child = await legacyProcess({
+      'resources/list': (turn) => turn.result({ resources: [resource(uri), resource('note://l-only')] }),
+      'resources/templates/list': (turn) => turn.result({ resourceTemplates: [] }),
+      'resources/read': (turn) => turn.result({ contents: [] }),
+    });
+    const config = { m: { url: m.backend.url }, l: { command: child.command, args: child.args } };
+    const client = new StdioClient(configFile({ backends: config }));
+    await client.ask(initialize());
+    client.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    // From its first call on the session has a process of its own, and its lists come from there.
+    await client.ask(request('read', 'resources/read', { uri: 'bascule:l/note://l-only' }));
+    const { process } = await child.arrival('resources/read');
+    for (const method of ['resources/list', 'resources/templates/list']) await client.ask(request(method, method, {}));
+    for (const one of told) process.say({ jsonrpc: '2.0', method: updated, params: { uri: one } });
+    const heardHere = () => client.heard.filter(({ method }) => method === updated);
+    await until(() => heardHere().length === told.length, 'all are heard');
+    expect(heardHere().map(({ params }) => params.uri)).toEqual(expected);
   });
 });
 

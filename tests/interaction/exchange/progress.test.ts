@@ -65,9 +65,9 @@ describe.each(pairs)(
     });
 
     it.each([
-      { name: 'that nobody gave', token: (id: number) => id, meta: {} },
-      { name: 'of another request', token: (id: number) => id + 1, meta: { progressToken: 'mine' } },
-      { name: 'in another type', token: (id: number) => String(id), meta: { progressToken: 'mine' } },
+      { name: 'that nobody gave', token: (id: string) => id, meta: {} },
+      { name: 'of another request', token: (id: string) => `${id}x`, meta: { progressToken: 'mine' } },
+      { name: 'in another type', token: () => 1, meta: { progressToken: 'mine' } },
       { name: 'of the client, which only the gateway knows', token: () => 'mine', meta: { progressToken: 'mine' } },
       { name: 'that is none', token: () => undefined, meta: { progressToken: 'mine' } },
     ])('is dropped under a token $name', async ({ token, meta }) => {

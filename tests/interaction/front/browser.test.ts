@@ -251,7 +251,7 @@ describe('a path where nothing is served', verifies('gateway:http:unknown-path')
     '/',
     '/mcp',
     '/legacy',
-    '/legacy/mcp/',
+    '/legacy/mcp//',
     '/Legacy/mcp',
     '/servers/legacy/mcp',
     '/modern-only/sse',

@@ -8,6 +8,7 @@ import { startHttp } from '../../../src/ingress/listener.ts';
 import { Counters } from '../../../src/observe/counters.ts';
 import type { Log } from '../../../src/observe/log.ts';
 import { ingressNotes } from '../../../src/observe/notes.ts';
+import { readinessOf } from '../../../src/readiness.ts';
 import { Reloader } from '../../../src/reload/reloader.ts';
 import { ConfigSource } from '../../../src/reload/source.ts';
 
@@ -38,7 +39,10 @@ export type ConfigValue = Readonly<Record<string, unknown>>;
 export type Ports = Pick<
   AssembleOptions,
   'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit' | 'records' | 'outwardFetch'
->;
+> & {
+  /** When it listens, and lets nobody in yet. */
+  readonly beforeOpen?: (origin: string) => Promise<void>;
+};
 
 export async function startGateway(config: ConfigValue, ports: Ports = {}): Promise<TestGateway> {
   const gateway = await launchGateway(config, ports);
@@ -64,18 +68,21 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
   const log: Log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
   const counters = new Counters();
   const assembled = assemble(config, { log, counters, ...ports });
+  let isOpen = false;
   const server = await startHttp({
     listen: config.listen,
     endpoints: config.endpoints,
     gateway: assembled.gateway,
     door: assembled.door,
     limits: config.limits,
-    ready: () => ({ ready: true, backends: {} }),
+    ready: () => readinessOf(assembled, isOpen),
     notes: ingressNotes(log, counters),
     clock: ports.clock ?? systemClock,
     pages: assembled.pages,
   });
+  await ports.beforeOpen?.(server.url);
   await assembled.open(server.url);
+  isOpen = true;
   const reloader = new Reloader({
     ...{ source, log, counters, clock: ports.clock ?? systemClock },
     current: () => assembled.config,

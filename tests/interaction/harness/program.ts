@@ -15,6 +15,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** For node itself. */
   readonly flags?: readonly string[];
+  /** The limit of open files that it is started with. */
+  readonly openFiles?: number;
   /** False: stderr is a pipe that is not read until `readStderr`. */
   readonly readsStderr?: boolean;
 }
@@ -110,13 +112,18 @@ export class Program {
 }
 
 export function start(args: readonly string[], options: ProgramOptions = {}): Program {
-  const { files = {}, env = {}, flags = [], readsStderr } = options;
+  const { files = {}, env = {}, flags = [], readsStderr, openFiles } = options;
   const cwd = mkdtempSync(join(tmpdir(), 'bascule-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   // Nothing of the machine's own, so that a test sees the same everywhere.
   const executable = inject('executable');
   if (executable === undefined) throw new Error('the program was not built: see the beginning of the run');
-  const child = spawn(process.execPath, [...flags, executable, ...args], {
+  const command = [process.execPath, ...flags, executable, ...args];
+  // The limit is inherited; the shell makes way for the program.
+  const limited =
+    openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...command];
+  const [file = '', ...rest] = limited;
+  const child = spawn(file, rest, {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
   });
@@ -150,7 +157,10 @@ export interface Served {
 /** `bascule serve` on a port of its own, once it listens. */
 export async function serve(args: readonly string[] = [], options: ProgramOptions = {}): Promise<Served> {
   const program = start(['serve', ...args, '--port', '0'], options);
-  const [, origin = ''] = await program.says(/^Bascule \S+ {2}(http:\/\/[^/\s]+)\//m);
+  const [, shown = '', listening] = await program.says(
+    /^Bascule \S+ {2}(https?:\/\/[^/\s]+)\/\S*(?: {2}\(listening on (\S+)\))?\n/m,
+  );
+  const origin = listening ?? shown;
   return {
     program,
     origin,

@@ -44,8 +44,9 @@ describe('protected resource metadata', () => {
           bearer_methods_supported: ['header'],
         });
       }
-      expect((await document('')).json()).toEqual((await document('/mcp')).json());
-      for (const path of ['/other', '/mcp/', '/healthz', '/servers'])
+      // A slash behind the address is the same address.
+      for (const path of ['', '/mcp/']) expect((await document(path)).json()).toEqual((await document('/mcp')).json());
+      for (const path of ['/other', '/mcp//', '/healthz', '/servers'])
         expect((await document(path)).status, path).toBe(404);
     },
   );

@@ -59,6 +59,27 @@ describe('a request', () => {
     expect(shop.service.bytes > 0).toBe(passes);
   });
 
+  const ambiguous = [
+    { name: 'of another type', test: { force: { equals: true } }, given: { force: 'true' } },
+    { name: 'that are a number for a truth', test: { force: { equals: true } }, given: { force: 1 } },
+    { name: 'with an address of one slash', test: { url: { glob: 'http://host/**' } }, given: { url: 'http:/host/x' } },
+    { name: 'with a tab in an address', test: { url: { glob: 'http://host/**' } }, given: { url: 'http://ho\tst/x' } },
+    { name: 'with a slash more', test: { url: { glob: 'http://host/x' } }, given: { url: 'http://host/x/' } },
+  ];
+  it.each(ambiguous)(
+    'params $name are denied by a rule that denies, and not allowed by one that allows',
+    verifies('gateway:policy:types', 'gateway:policy:readings'),
+    async ({ test, given }) => {
+      const tested = { with: { arguments: test } };
+      const denying = await under([allow(['pay']), { id: 'no', effect: 'deny', ...tested }]);
+      expect((await denying.post(ask('pay', given))).json().error.data).toMatchObject({ rules: ['no'] });
+      expect(denying.service.bytes).toBe(0);
+      const allowing = await under([allow(['pay'], tested)]);
+      expect((await allowing.post(ask('pay', given))).json().error.code).toBe(403);
+      expect(allowing.service.bytes).toBe(0);
+    },
+  );
+
   const evasions = [
     { name: 'a test', deny: { with: { arguments: { amount: { min: 1000 } } } } },
     { name: 'a condition', deny: { when: 'has(arguments.amount) && arguments.amount >= 1000' } },

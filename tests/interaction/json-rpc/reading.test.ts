@@ -13,6 +13,12 @@ describe('one message', () => {
     { name: 'a number', body: '1', code: -32600, reason: 'invalid_request' },
     { name: 'no UTF-8', body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), code: -32700, reason: 'parse_error' },
     {
+      name: 'an id that no number holds',
+      body: '{"jsonrpc":"2.0","id":1e400,"method":"a"}',
+      code: -32600,
+      reason: 'invalid_request',
+    },
+    {
       name: 'two methods',
       body: '{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}',
       code: -32600,

@@ -124,7 +124,8 @@ describe('any other answer to the probe means a legacy backend', () => {
     const client = await connectLegacy(gateway.url('b'));
     expect((await client.post(request(1, 'prompts/get', { name: 'p' }))).json().result).toEqual({ messages: [] });
     const [probed] = backend.processes;
-    expect(probed?.received.map(({ method }) => method)).toEqual(['server/discover', 'initialize']);
+    // The process goes on serving lists, so it is told more later.
+    expect(probed?.received.slice(0, 2).map(({ method }) => method)).toEqual(['server/discover', 'initialize']);
   });
 });
 
@@ -142,7 +143,7 @@ describe('a backend that cannot be reached', () => {
     expectRefused(await send(url, prompt), 200, {
       id: 1,
       code: -32603,
-      message: 'Backend unavailable',
+      message: expect.stringMatching(/^Backend unavailable/),
       reason: 'backend_unavailable',
     });
     expect(backend.of('initialize')).toEqual([]);
@@ -158,7 +159,7 @@ describe('a backend that cannot be reached', () => {
     expectRefused(await send(gateway.url('b'), prompt), 200, {
       id: 1,
       code: -32603,
-      message: 'Backend unavailable',
+      message: expect.stringMatching(/^Backend unavailable/),
       reason: 'backend_unavailable',
     });
   });

@@ -121,7 +121,12 @@ describe.each(eras)('a message for a %s backend', (era) => {
     const again = { code: -32600, message: 'Session already initialized', reason: 'session_exists', id: 'again' };
     expect(await client.ask({ ...initialize(), id: 'again' })).toEqual(refusal(again));
     expect(await client.ask(call(2))).toEqual({ jsonrpc: '2.0', id: 2, error });
-    const cut = { code: -32603, message: 'Backend unavailable', reason: 'backend_unavailable', id: 3 };
+    const cut = {
+      code: -32603,
+      message: expect.stringMatching(/^Backend unavailable/),
+      reason: 'backend_unavailable',
+      id: 3,
+    };
     expect(await client.ask(request(3, 'tools/call', { name: 'cut' }))).toEqual(refusal(cut));
     const method = 'tools/burn';
     const unknown = { code: -32601, message: 'Method not found', reason: 'method_not_found', data: { method }, id: 4 };

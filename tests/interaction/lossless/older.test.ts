@@ -74,7 +74,7 @@ describe.each(sides)(
       );
       const client = await connectLegacy(url, { revision });
       const answer = await client.post(request(1, method, { name: 'x' }));
-      expect(answer.body).toBe(`{"jsonrpc":"2.0","result":${to},"id":1}`);
+      expect(answer.body).toBe(`{"jsonrpc":"2.0","id":1,"result":${to}}`);
     });
   },
 );
@@ -97,6 +97,6 @@ describe('a schema that a legacy client must get in an object', verifies('gatewa
     });
     const client = await connectLegacy(url);
     const answer = await client.post(request(1, 'tools/list'));
-    expect(answer.body).toBe(`{"jsonrpc":"2.0","result":{"tools":[${wrapped.join(',')}]},"id":1}`);
+    expect(answer.body).toBe(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${wrapped.join(',')}]}}`);
   });
 });

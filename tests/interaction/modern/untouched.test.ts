@@ -40,13 +40,13 @@ describe('a question of a modern backend', verifies('gateway:modern:input-requir
 
       const question = await ask(first.url('b'), 'one', '');
       expect(question.status).toBe(200);
-      expect(question.body).toBe(`{"jsonrpc":"2.0","result":${asking},"id":"one"}`);
+      expect(question.body).toBe(`{"jsonrpc":"2.0","id":"one","result":${asking}}`);
 
       // Nothing was held: whoever gets the retry can serve it.
       const retry = `,"inputResponses":${answers},"requestState":${state}`;
       const answer = await ask(second.url('b'), 'two', retry);
       const hints = method === 'resources/read' ? ',"ttlMs":0,"cacheScope":"private"' : '';
-      expect(answer.body).toBe(`{"jsonrpc":"2.0","result":{"resultType":"complete","x":1.0${hints}},"id":"two"}`);
+      expect(answer.body).toBe(`{"jsonrpc":"2.0","id":"two","result":{"resultType":"complete","x":1.0${hints}}}`);
       const calls = backend.of(method);
       expect(calls).toHaveLength(2);
       expect(calls[0]?.text).toContain(`"params":{${params},"_meta":`);

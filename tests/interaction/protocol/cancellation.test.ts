@@ -185,7 +185,7 @@ describe('initialize', () => {
       expectRefused(await answer, 200, {
         id: 'init',
         code: -32603,
-        message: 'The backend did not answer initialize',
+        message: 'Backend timed out: it did not answer initialize',
         reason: 'backend_timeout',
       });
       await turn.closed;

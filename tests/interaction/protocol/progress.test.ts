@@ -18,9 +18,9 @@ import { connectLegacy, eras } from '../harness/eras.ts';
 import type { Turn } from '../harness/http-backend.ts';
 
 const method = 'notifications/progress';
-const work = (progressToken?: string | number) => ({
+const work = (progressToken?: string | number, args: object = {}) => ({
   name: 'work',
-  arguments: {},
+  arguments: args,
   ...(progressToken === undefined ? {} : { _meta: { progressToken } }),
 });
 const done = { resultType: 'complete', content: [] };
@@ -67,12 +67,14 @@ describe.each(eras)('progress, %s', (era) => {
     verifies('protocol:progress:token-unique', 'protocol:progress:token-injected'),
     async () => {
       const { begin, turns } = await held();
-      const answers = [await begin('a', 'tools/call', work(0)), await begin('b', 'tools/call', work(0))];
+      const answers = [
+        await begin('a', 'tools/call', work(0, { at: 0 })),
+        await begin('b', 'tools/call', work(0, { at: 1 })),
+      ];
       const [first, second] = [(await turns.nth(1)).stream(), (await turns.nth(2)).stream()];
       expect(tokenOf(first)).not.toBe(tokenOf(second));
-      const order = first.message.id < second.message.id ? [first, second] : [second, first];
-      for (const [index, turn] of order.entries()) {
-        report(turn, { progressToken: tokenOf(turn), progress: index + 1 });
+      for (const turn of [first, second]) {
+        report(turn, { progressToken: tokenOf(turn), progress: turn.message.params.arguments.at + 1 });
         finish(turn);
       }
       for (const [index, answer] of answers.entries()) {

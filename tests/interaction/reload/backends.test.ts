@@ -4,8 +4,8 @@ import { verifies } from '../../requirements/verifies.ts';
 import { enter, eventually, heard, namesOf, signature } from '../catalog/setup.ts';
 import { openShop, type Shop, tool } from '../catalog/shop.ts';
 import { Held, text } from '../harness/behind.ts';
-import { send, until } from '../harness/client.ts';
-import { connectLegacy, eras, modern } from '../harness/eras.ts';
+import { type Answer, send, until } from '../harness/client.ts';
+import { connectLegacy, eras, initialize, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 
 const configOf = (shops: readonly Shop[], more: object = {}) => ({
@@ -107,6 +107,34 @@ describe.each(eras)('a %s client', verifies('gateway:reload:backends'), (era) =>
       gateway.reload(configOf([a, b], { limits }));
       expect((await answer).error.data.reason).toBe('backend_unavailable');
     });
+  });
+});
+
+describe('a backend that is replaced while it is being opened', verifies('gateway:reload:backends'), () => {
+  const opening: readonly { readonly name: string; readonly held: string; send(url: string): Promise<Answer> }[] = [
+    { name: 'initialize', held: 'initialize', send: (url) => send(url, { body: initialize() }) },
+    {
+      name: 'server/discover',
+      held: 'server/discover',
+      send: (url) => send(url, modern({ method: 'server/discover' })),
+    },
+    {
+      name: 'a call',
+      held: 'server/discover',
+      send: (url) => send(url, modern({ method: 'tools/call', params: { name: 't', arguments: {} } })),
+    },
+  ];
+
+  it.each(opening)('answers $name with backend_unavailable', async ({ held: method, send: ask }) => {
+    const held = new Held();
+    const other = await openShop('legacy', 'b');
+    const behind = await openShop('legacy', 'b', { script: { [method]: held.take } });
+    const limits = { drainMs: 50 };
+    const gateway = await startGateway(configOf([behind], { limits }));
+    const answer = ask(gateway.url('b'));
+    await held.nth(1);
+    gateway.reload(configOf([other], { limits }));
+    expect((await answer).json().error.data.reason).toBe('backend_unavailable');
   });
 });
 

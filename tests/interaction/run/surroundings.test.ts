@@ -69,6 +69,21 @@ describe('`config check` on this machine', verifies('gateway:config:surroundings
     return warnings(checked);
   };
 
+  it('warns of an audit file that cannot be written, and of rules about callers who cannot come', async () => {
+    const [dir, file] = [folder(), join(folder(), 'missing', 'audit.jsonl')];
+    const backends = { b: { url: 'http://127.0.0.1:1/mcp' } };
+    const rules = [
+      { id: 'staff', effect: 'allow', who: { groups: ['staff'] } },
+      { id: 'ci', effect: 'deny', who: { keys: ['ci'] } },
+    ];
+    expect(await check({ backends, audit: { to: dir } })).toEqual([expect.stringContaining(`${dir} is a directory`)]);
+    expect(await check({ backends, audit: { to: file }, policy: { rules } })).toEqual([
+      expect.stringContaining('there is no directory'),
+      expect.stringContaining('rule `staff` can never match: `who.groups` is about tokens'),
+      expect.stringContaining('rule `ci` can never match: it is about keys'),
+    ]);
+  });
+
   it('warns of a command that is not on the PATH, and of a command line in `command`', async () => {
     const found = await check({
       backends: {

@@ -10,7 +10,8 @@ import { configFile, StdioClient } from '../harness/program.ts';
 import { legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
 
 function before({ command, args }: StdioBackend): StdioClient {
-  return new StdioClient(configFile({ backends: { b: { command, args } } }));
+  // What a backend writes on stderr is logged for those who look for it.
+  return new StdioClient(configFile({ backends: { b: { command, args } } }), ['--log-level', 'debug']);
 }
 
 /** A client that has agreed on a session. */

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Job } from '../job.ts';
+import type { Environment, Job } from '../job.ts';
 
 const [claude = '', jobFile = ''] = process.argv.slice(2);
 const LIMIT_MS = 60_000;
@@ -15,17 +15,12 @@ const home = await mkdtemp(join(tmpdir(), 'bascule-claude-'));
 const env = { ...process.env, HOME: home, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' };
 const run = (...args: string[]) => promisify(execFile)(claude, args, { cwd: home, env, timeout: LIMIT_MS });
 try {
+  const variables = (env: Environment) => Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   const how =
     'url' in target
-      ? ['--transport', 'http', 'it', target.url]
-      : [
-          ...Object.entries(target.env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
-          'it',
-          '--',
-          target.command,
-          ...target.args,
-        ];
-  await run('mcp', 'add', '--scope', 'user', ...how);
+      ? [target.url, '--transport', 'http']
+      : [...variables(target.env), '--', target.command, ...target.args];
+  await run('mcp', 'add', '--scope', 'user', 'it', ...how);
   const { stdout } = await run('mcp', 'list');
   // What stands before the dash is the address or the command, which differ of course.
   const line = stdout.split('\n').find((text) => text.startsWith('it:')) ?? stdout;

@@ -55,6 +55,21 @@ export const gatewayBackend = {
     spec: 'gateway',
     behaviour: 'A `tools/call` that may have run is answered with an error, and never sent twice.',
   }),
+  'gateway:backend:stream-never-given-up': held({
+    spec: '2025-11-25/basic/transports#listening-for-messages-from-the-server',
+    behaviour:
+      'The standalone stream of a legacy backend is opened again for as long as its session lives, at bounded pauses; the log is told once that it is lost and once that it is back, subscriptions that depend on it end by name, and what it may have missed counts as changed.',
+  }),
+  'gateway:backend:streams-shared': held({
+    spec: 'gateway',
+    behaviour:
+      'Sessions with the same credentials at a backend hear of its list changes on one stream, or through each other where `limits.streamsPerBackend` leaves no room; nothing else is shared. Reaching the limit is counted and logged.',
+  }),
+  'gateway:backend:stream-none': held({
+    spec: '2026-07-28/basic/patterns/subscriptions#acknowledgment',
+    revisions: 'modern',
+    behaviour: 'A subscription at a legacy backend without a standalone stream is acknowledged for nothing.',
+  }),
   'gateway:backend:stdout-noise': held({
     spec: '2025-11-25/basic/transports#stdio',
     behaviour: 'Noise on stdout of a stdio backend is skipped, counted and shown.',

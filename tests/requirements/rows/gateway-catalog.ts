@@ -81,6 +81,12 @@ export const gatewayCatalog = {
     behaviour:
       'One stream tells of many backends: what is acknowledged is what is honoured, and each client hears each thing once.',
   }),
+  'gateway:catalog:unasked-updates': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'An update of a resource that the client did not itself subscribe to comes under an address that leads back to its backend and no other.',
+  }),
   'gateway:catalog:storms': held({
     spec: 'gateway',
     behaviour: 'Changes of a list that come in a storm are told at its beginning and at its end.',

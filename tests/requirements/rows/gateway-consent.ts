@@ -33,4 +33,9 @@ export const gatewayConsent = {
     spec: 'gateway',
     behaviour: 'Whatever a browser sends to the pages is answered below 500, and finishes nothing.',
   }),
+  'gateway:consent:announced': held({
+    spec: 'gateway',
+    behaviour:
+      'Instructions of an endpoint name the backends that wait for the principal’s consent, with the link, and so does the text of the error.',
+  }),
 } as const;

@@ -3,6 +3,11 @@ import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
 export const gatewayCore = {
+  'gateway:isolation:interleavings': held({
+    spec: 'gateway',
+    behaviour:
+      'In any interleaving of principals and hostile backends each principal gets its own answers alone, and all who behave are served.',
+  }),
   'gateway:lossless:unknown-members': held({
     spec: 'gateway',
     behaviour: 'Members of `params` and results that the gateway does not know survive in both directions.',

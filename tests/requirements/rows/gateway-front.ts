@@ -101,6 +101,23 @@ export const gatewayFront = {
     behaviour:
       'Connections of all clients, and of each address, are bounded; one more is answered 503, and health paths are served on it.',
   }),
+  'gateway:http:unread-answer': held({
+    spec: 'gateway',
+    behaviour: 'A client that takes nothing of its answer for a named time is cut off, whatever it sends meanwhile.',
+  }),
+  'gateway:http:slow-readers-bounded': held({
+    spec: 'gateway',
+    behaviour: 'What waits for all slow readers is bounded; the largest and slowest of them are cut off first.',
+  }),
+  'gateway:http:refused-while-sending': held({
+    spec: 'gateway',
+    behaviour:
+      'A client that sends `Connection: close` gets the answer to a request that is refused while it is still sending.',
+  }),
+  'gateway:http:trailing-slash': held({
+    spec: 'gateway',
+    behaviour: 'The address of an endpoint with a slash behind it is that endpoint.',
+  }),
   'gateway:http:body-too-large': held({
     spec: 'gateway',
     behaviour: 'A body over the limit is answered 413, without reading it to the end.',

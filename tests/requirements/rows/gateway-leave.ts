@@ -55,6 +55,10 @@ export const gatewayLeave = {
     behaviour:
       'Identity is decided on headers: of a refused POST at most 64 KiB are read, only for the id to echo; the rest is thrown away.',
   }),
+  'gateway:identity:no-names': held({
+    spec: 'gateway',
+    behaviour: 'Without credentials, a server that does not exist is answered as one that does.',
+  }),
   'gateway:identity:every-way': held({
     spec: 'gateway',
     behaviour:
@@ -130,6 +134,17 @@ export const gatewayLeave = {
     spec: 'gateway',
     revisions: 'legacy',
     behaviour: "No method rule is applied to a client's response, which has no method.",
+  }),
+  'gateway:policy:unasked-response': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      "A client's response that matches no server request is answered 202, reaches no backend, and is in the audit trail.",
+  }),
+  'gateway:policy:kept-small': held({
+    spec: 'gateway',
+    behaviour:
+      '`clientInfo` has a bound, and what is kept of a message (client info, keys of rates) keeps no other part of its body.',
   }),
   'gateway:policy:filtered': held({
     spec: 'gateway',

@@ -3,6 +3,12 @@ import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
 export const gatewayLegacy = {
+  'gateway:legacy:ask-on-open-post': held({
+    spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
+    revisions: 'legacy',
+    behaviour:
+      'A server request that belongs to no call in particular reaches a client without a GET stream on the stream of a POST that is open.',
+  }),
   'gateway:legacy:session-id': held({
     spec: '2025-11-25/basic/transports#session-management',
     revisions: 'legacy',

@@ -38,4 +38,13 @@ export const gatewayLog = {
     spec: 'gateway',
     behaviour: 'Refused credentials and unknown names are audit records, with the address where there is no principal.',
   }),
+  'gateway:log:backend-states': held({
+    spec: 'gateway',
+    behaviour:
+      'The log tells when a backend starts, is ready, or is down, with the cause and its last lines of stderr.',
+  }),
+  'gateway:log:format': held({
+    spec: 'gateway',
+    behaviour: 'Every line of the log is JSON, or every line is text: one or the other on a stream.',
+  }),
 } satisfies Record<string, Requirement>;

@@ -40,6 +40,19 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: 'A stdio backend with `user` runs as that user, who cannot read the environment of the gateway.',
   }),
+  'gateway:run:readiness-names': held({
+    spec: 'gateway',
+    behaviour: '`/readyz` names backends to those who may come in; strangers learn whether the gateway is ready.',
+  }),
+  'gateway:run:descriptors-reserved': held({
+    spec: 'gateway',
+    behaviour: 'Clients cannot take every file descriptor: health paths answer, and backends can be reached.',
+  }),
+  'gateway:run:descriptors-named': held({
+    spec: 'gateway',
+    behaviour:
+      'Running out of file descriptors has a failure of its own, is logged once and counted, and blames no backend.',
+  }),
   'gateway:run:health-any-host': held({
     spec: 'gateway',
     behaviour: 'The health paths answer whatever the `Host` header says.',
@@ -108,5 +121,27 @@ export const gatewayRun = {
   'gateway:clients:inspector': held({
     spec: 'gateway',
     behaviour: 'The Inspector on the command line works through the gateway.',
+  }),
+  'gateway:run:cause-named': held({
+    spec: 'gateway',
+    behaviour:
+      'Clients are told the class of what is wrong with a backend; log, start-up lines and `/readyz` say it in full, without secrets.',
+  }),
+  'gateway:run:ready-when-something-is': held({
+    spec: 'gateway',
+    behaviour: '`/readyz` is 200 as soon as one backend can be used, and 503 when none can be reached.',
+  }),
+  'gateway:run:slow-start-logged': held({
+    spec: 'gateway',
+    behaviour: 'A backend that says nothing while it is looked for is named in the log after a named time.',
+  }),
+  'gateway:run:starting-503': held({
+    spec: 'gateway',
+    behaviour: 'Until the gateway lets requests in, endpoints answer 503 with `Retry-After`, and `/readyz` 503.',
+  }),
+  'gateway:run:not-its-own-backend': held({
+    spec: 'gateway',
+    behaviour:
+      'A backend with the address of the gateway itself is left out with a note; one that leads back to it otherwise is down, by name.',
   }),
 } satisfies Record<string, Requirement>;

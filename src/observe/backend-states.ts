@@ -1,0 +1,35 @@
+/** Changes of a backend's state, in the log: ready, down and why, refused and what a person can do. */
+import type { BackendState } from '../exchange/lane.ts';
+import { causeText } from './cause.ts';
+import type { Log } from './log.ts';
+
+export function logBackendState(log: Log, backend: string, state: BackendState): void {
+  switch (state.state) {
+    case 'starting':
+      log.info({ backend }, 'backend starting');
+      return;
+    case 'personal':
+      log.info({ backend }, 'backend ready: each of its users connects with an account of their own');
+      return;
+    case 'ready': {
+      const { eras, revision } = state.discovery;
+      log.info({ backend, eras, revision }, 'backend ready');
+      return;
+    }
+    case 'refused': {
+      const { reason, message, data } = state.failure;
+      if (reason === 'consent_needed')
+        log.warn({ backend, reason }, `backend needs consent: open ${String(data?.url)}`);
+      else log.warn({ backend, reason }, `backend refuses the gateway: ${message}`);
+      return;
+    }
+    case 'down': {
+      const { reason, message } = state.failure;
+      const cause = causeText(state.failure);
+      log.warn(
+        { backend, reason, ...(cause && { cause }) },
+        `backend down: ${message}; it is tried again in the background`,
+      );
+    }
+  }
+}

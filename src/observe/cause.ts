@@ -1,0 +1,43 @@
+/**
+ * Why a backend failed, for the people who run the gateway: in the log, in the lines at start-up and at `/readyz`. It names
+ * hosts, files and the last lines of a process, so it never goes to a client, who is told the class in the message.
+ */
+import { Failure } from '../errors.ts';
+import { masked } from './mask.ts';
+
+/** One line of a log. */
+const CHARACTERS = 500;
+/** Causes are nested a few deep; a cycle must not hang us. */
+const DEPTH = 8;
+
+/** Undefined where there is nothing to add to the message. */
+export function causeText(failure: Failure): string | undefined {
+  let text: string | undefined;
+  let at: unknown = failure.cause;
+  for (let depth = 0; at !== undefined && depth < DEPTH; depth++) {
+    if (!(at instanceof Failure)) {
+      text = textOf(at);
+      break;
+    }
+    if (at.message !== failure.message) text = at.message;
+    at = at.cause;
+  }
+  if (text === undefined || text === '') return undefined;
+  const line = masked(text).replace(/\s*\n\s*/g, ' | ');
+  return line.length > CHARACTERS ? `${line.slice(0, CHARACTERS)}...` : line;
+}
+
+function textOf(cause: unknown): string | undefined {
+  if (typeof cause === 'string') return cause;
+  if (!(cause instanceof Error)) return undefined;
+  // A host with several addresses: each was tried, and the sum says nothing.
+  if (cause instanceof AggregateError) return cause.errors.map(textOf).join('; ');
+  const { code } = cause as { code?: unknown };
+  return typeof code === 'string' && !cause.message.includes(code) ? `${code}: ${cause.message}` : cause.message;
+}
+
+/** Message, cause and reason in one line. */
+export function explained(failure: Failure): string {
+  const cause = causeText(failure);
+  return `${failure.message}${cause === undefined ? '' : `: ${cause}`} (${failure.reason})`;
+}

@@ -1,0 +1,44 @@
+/** One event of the log as a line: JSON for programs, text for a person at a terminal. */
+import { pino } from 'pino';
+import type { LogLevel } from './log.ts';
+
+export type Facts = Readonly<Record<string, unknown>>;
+export type LineFormat = (level: LogLevel, facts: Facts, text: string) => string;
+
+let written = '';
+const logger = pino(
+  { base: null, level: 'debug' },
+  {
+    write: (line: string) => {
+      written = line;
+    },
+  },
+);
+
+/** Written at once, so that the one logger serves all. */
+export function jsonLine(level: LogLevel, facts: Facts, text: string): string {
+  logger[level](facts, text);
+  return written;
+}
+
+const time = (now: Date): string => now.toISOString().slice(11, 19);
+
+/** `12:34:56 warn  text  name=value`. What is not plain is quoted, so that nobody can write a line that is none. */
+export function textLine(now: () => Date): LineFormat {
+  return (level, facts, text) => {
+    const pairs = Object.entries(facts).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${shown(value)}`],
+    );
+    return `${[`${time(now())} ${level.padEnd(5)} ${printable(text)}`, ...pairs].join('  ')}\n`;
+  };
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value) ?? String(value);
+}
+
+/** Several lines, such as those of a config that was not understood, stay several; terminals are sent no commands. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd');
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { jsonLine, textLine } from '../../src/observe/log-lines.ts';
+
+const text = textLine(() => new Date('2026-01-02T03:04:05Z'));
+
+test.each([
+  { name: 'plain facts', facts: { backend: 'b', count: 3 }, line: '03:04:05 warn  down  backend=b  count=3\n' },
+  {
+    name: 'facts with spaces',
+    facts: { cause: 'no such "file"' },
+    line: '03:04:05 warn  down  cause="no such \\"file\\""\n',
+  },
+  { name: 'a line feed in a fact', facts: { name: 'a\nb' }, line: '03:04:05 warn  down  name="a\\nb"\n' },
+  { name: 'absent facts', facts: { name: undefined }, line: '03:04:05 warn  down\n' },
+])('a line of text has $name', ({ facts, line }) => {
+  expect(text('warn', facts, 'down')).toBe(line);
+});
+
+test('a line of text sends no commands to a terminal', () => {
+  expect(text('info', {}, 'a\u001b[2Jb')).toBe('03:04:05 info  a\ufffd[2Jb\n');
+});
+
+test('a line of JSON has the facts and the text', () => {
+  expect(JSON.parse(jsonLine('debug', { backend: 'b' }, 'down'))).toMatchObject({
+    backend: 'b',
+    msg: 'down',
+    level: 20,
+  });
+});
