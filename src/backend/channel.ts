@@ -17,7 +17,7 @@ export interface Outgoing {
 /** Hears what comes back on a request's account. `answered` or `failed` ends it, once; nothing is called after `abort`. */
 export interface RequestSink {
   /** A notification or a request on this request's own stream. Only channels with a stream per request call it. */
-  message(message: Notification | Request): void;
+  message(message: Notification | Request): Reception;
   answered(message: Response, http: HttpFacts | undefined): void;
   /** Includes every answer that is no answer: 202, 204, an empty stream, an unreadable body, a cut-off, too many bytes. */
   failed(failure: Failure, http: HttpFacts | undefined): void;
@@ -40,10 +40,10 @@ export interface Pending {
 }
 
 /**
- * What a message outside of any request's stream belongs to: a running call, the client of the session, or neither (it was
- * answered here, or dropped). All but those of a running call are unsolicited, and count against the backend's budget.
+ * What a message was: the answer to a request of ours; progress or a log message of a running call; for the client of the
+ * session; or neither (it was answered here, or dropped). The last two are unsolicited, and count against the backend's budget.
  */
-export type Reception = 'call' | 'session' | 'none';
+export type Reception = 'answer' | 'call' | 'session' | 'none';
 
 /** Hears what belongs to no request. */
 export interface ChannelSink {

@@ -365,10 +365,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
     const token = idIn(message, 'progressToken');
     const call = token && this.#calls.get(token.key);
-    if (call?.request.progress === true) {
-      call.message(message);
-      return 'call';
-    }
+    if (call?.request.progress === true) return call.message(message);
     this.notes.odd('unattributed', message.method);
     return 'none';
   }
@@ -380,13 +377,11 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   #logged(message: Notification): Reception {
     const [only, ...others] = this.#calls.values();
     if (only !== undefined && others.length === 0 && era(only.request.client.revision) === 'modern') {
-      only.message(message);
-      return 'call';
+      return only.message(message);
     }
     if (this.#forModern) this.notes.odd('unattributed', message.method);
     this.#sink.notify(message);
-    if (only !== undefined) return 'call';
-    return this.#forModern ? 'none' : 'session';
+    return only === undefined ? 'none' : 'call';
   }
 
   #mayBeAsking(): boolean {

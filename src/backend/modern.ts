@@ -133,10 +133,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
   stray(message: Notification | Request): Reception {
     try {
       const call = message.kind === 'request' ? undefined : this.#ownerOf(message);
-      if (call !== undefined) {
-        call.message(message);
-        return 'call';
-      }
+      if (call !== undefined) return call.message(message);
       if (message.kind === 'request') this.notes.odd('forbidden_request', message.method);
       else this.notes.odd('unattributed', message.method);
     } catch (cause) {
@@ -194,16 +191,14 @@ class ModernCall extends RunningCall {
     this.#lane = lane;
   }
 
-  protected override understand(message: Notification | Request): void {
+  protected override understand(message: Notification | Request): Reception {
     if (message.kind === 'request') {
       this.host.notes.odd('forbidden_request', message.method);
-      return;
+      return 'none';
     }
-    if (message.method === 'notifications/cancelled') {
-      if (this.longLived) this.endBy = this.host.deadlines.now() + TEARDOWN_MS;
-      return;
-    }
-    this.sink.notify(message);
+    if (message.method !== 'notifications/cancelled') return this.notify(message);
+    if (this.longLived) this.endBy = this.host.deadlines.now() + TEARDOWN_MS;
+    return 'none';
   }
 
   protected override judge(message: Response, http: HttpFacts | undefined): Outcome {

@@ -2,9 +2,10 @@
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { ChannelNotes } from '../channel.ts';
+import type { FloodLimits } from '../flood-meter.ts';
 import type { RequestHeaders } from './headers.ts';
 
-export interface HttpChannelLimits {
+export interface HttpChannelLimits extends FloodLimits {
   /** One answer, or one event. */
   readonly resultBytes: number;
   /** Attempts to take up a stream again without progress in between. */

@@ -37,6 +37,7 @@ export class StdioChannel implements Channel {
     const waiting = this.#waiting.add(outgoing.id, sink);
     try {
       this.#child.send(lineBytes(outgoing.bytes));
+      this.#child.touch();
     } catch (cause) {
       const failure = asFailure(cause);
       // Not before the caller has its Pending.
@@ -74,7 +75,7 @@ export class StdioChannel implements Channel {
   #onMessage(message: Message): Reception {
     if (this.#closed) return 'none';
     if (message.kind === 'request' || message.kind === 'notification') return this.#sink.stray(message);
-    return this.#waiting.answer(message) ? 'call' : 'none';
+    return this.#waiting.answer(message) ? 'answer' : 'none';
   }
 
   /** A skipped line has no id that could be read; where only one request waits, there is no doubt whose answer it was. */

@@ -13,6 +13,7 @@ import { outOfDescriptors } from '../descriptors.ts';
 import { type FloodLimits, FloodMeter } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
+import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
 import { endInOrder } from './ending.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
@@ -61,39 +62,6 @@ export interface ChildSink {
   exited(failure: Failure): void;
   /** Whether somebody waits for the child, so that it is not idle although it is silent. */
   busy(): boolean;
-}
-
-/** The last lines that a process wrote: what it has to say about its end stands there. */
-const LAST_LINES = 3;
-
-/** How a process ended. The cause of a failure: for the log, never for a peer. */
-export class ChildExit extends Error {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stderr: string;
-
-  constructor(code: number | null, signal: NodeJS.Signals | null, stderr: string) {
-    const last = stderr.trimEnd().split('\n').slice(-LAST_LINES).join('\n');
-    super(`${howEnded(code, signal)}${last === '' ? ', nothing on stderr' : `, last on stderr: ${last}`}`);
-    this.name = 'ChildExit';
-    this.code = code;
-    this.signal = signal;
-    this.stderr = stderr;
-  }
-}
-
-/** Shorter values are words such as `true` and `debug`. */
-const SECRET_CHARACTERS = 8;
-
-/** What the config hands to the process may be a secret, whatever it looks like. */
-function withoutValues(text: string, env: Readonly<Record<string, string>>): string {
-  const values = Object.values(env).filter(({ length }) => length >= SECRET_CHARACTERS);
-  return values.reduce((shown, value) => shown.replaceAll(value, '***'), text);
-}
-
-function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal !== null) return `ended by ${signal}`;
-  return code === null ? 'closed its output' : `exit code ${code}`;
 }
 
 /** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
@@ -235,9 +203,13 @@ export class Child {
     this.#onRest?.();
   }
 
-  /** When something last went to or came from it. */
+  /** When it last was of use: it got a request, or said something to a caller. An answer to its ping is no use of it. */
   get lastActive(): number {
     return this.#lastActive;
+  }
+
+  touch(): void {
+    this.#lastActive = this.#options.clock.now();
   }
 
   /** Output is read from here on, so that nothing is lost between the start and the first listener. */
@@ -259,7 +231,6 @@ export class Child {
       throw new Failure('backend_busy', { message: 'Backend busy: it does not read what it is sent' });
     }
     this.#used = true;
-    this.#lastActive = this.#options.clock.now();
     stdin.write(line);
   }
 
@@ -286,7 +257,7 @@ export class Child {
       resume: () => void stderr.resume(),
       end: () => !this.busy && this.#onFlood('stderr'),
     });
-    stderr.on('data', (chunk: Buffer) => meter.add(this.#stderr.push(chunk), chunk.byteLength));
+    stderr.on('data', (chunk: Buffer) => meter.unsolicited(this.#stderr.push(chunk), chunk.byteLength));
     stderr.once('close', () => meter.stop());
   }
 
@@ -294,7 +265,7 @@ export class Child {
     if (this.#reported) return;
     if (line instanceof Failure) {
       this.#options.notes.noise('unreadable', line.message);
-      this.#output.unsolicited(this.#options.limits.lineBytes);
+      this.#output.count('none', this.#options.limits.lineBytes);
       this.#sink?.oversized(line);
       return;
     }
@@ -303,7 +274,7 @@ export class Child {
       messages = readIncoming(line);
     } catch {
       this.#options.notes.noise('stdout', excerpt(line));
-      this.#output.unsolicited(line.byteLength);
+      this.#output.count('none', line.byteLength);
       return;
     }
     for (const message of messages) this.#onMessage(message);
@@ -312,9 +283,9 @@ export class Child {
   /** What belongs to nobody is no activity: a child that only writes such things is idle. */
   #onMessage(message: Message): void {
     const reception = this.#sink?.message(message) ?? 'none';
-    if (reception !== 'none') this.#lastActive = this.#options.clock.now();
-    if (reception !== 'call') this.#output.unsolicited(message.bytes.byteLength);
-    else if (message.kind === 'result' || message.kind === 'error') this.#hasAnswered = true;
+    if (reception === 'answer') this.#hasAnswered = true;
+    if (reception !== 'none') this.touch();
+    this.#output.count(reception, message.bytes.byteLength);
   }
 
   /** Ended like one that crashed, so that the pace of restarts applies. It cannot go on writing while it is being ended. */

@@ -1,13 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Reception } from '../../../src/backend/channel.ts';
-import {
-  Child,
-  type ChildCommand,
-  ChildExit,
-  type ChildLimits,
-  type ChildSink,
-} from '../../../src/backend/stdio/child.ts';
+import { Child, type ChildCommand, type ChildLimits, type ChildSink } from '../../../src/backend/stdio/child.ts';
+import { ChildExit } from '../../../src/backend/stdio/child-exit.ts';
 import type { Failure } from '../../../src/errors.ts';
 import type { Message } from '../../../src/wire/message.ts';
 import { realClock } from '../support/clock.ts';

@@ -36,9 +36,10 @@ export class RequestRecorder extends Watched implements RequestSink {
   failure: Failure | undefined;
   http: HttpFacts | undefined;
 
-  message(message: Notification | Request): void {
+  message(message: Notification | Request): Reception {
     this.messages.push(message.method);
     this.changed();
+    return 'session';
   }
 
   answered(message: Response, http: HttpFacts | undefined): void {

@@ -5,6 +5,7 @@ import { HttpChannel, type HttpChannelOptions } from '../../../src/backend/http/
 import type { HttpChannelLimits } from '../../../src/backend/http/context.ts';
 import { type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
 import { realClock } from './clock.ts';
+import { floodLimits } from './processes.ts';
 import { ChannelRecorder, NotesRecorder } from './recorders.ts';
 
 export interface Heard {
@@ -91,7 +92,12 @@ export const poolLimits: HttpPoolLimits = {
   streams: 4,
 };
 
-export const channelLimits: HttpChannelLimits = { resultBytes: 64 * 1024, reconnects: 3, handoverMs: 5_000 };
+export const channelLimits: HttpChannelLimits = {
+  resultBytes: 64 * 1024,
+  reconnects: 3,
+  handoverMs: 5_000,
+  ...floodLimits,
+};
 
 export interface Setup {
   readonly url: URL;
