@@ -2,13 +2,24 @@
 import { describe, expect, it } from 'vitest';
 import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { notification, request, result, text } from '../harness/behind.ts';
+import { notification, refusal, request, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { eras } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { type BackendProcess, legacyProcess, modernProcess, type StdioScript } from '../harness/stdio-backend.ts';
-import { BUDGET, CALL_BUDGET, FLOOD, FOREVER_MS, limits, PERIOD_MS, PERIODS, served, warnings } from './flooding.ts';
+import {
+  BUDGET,
+  CALL_BUDGET,
+  FLOOD,
+  FOREVER_MS,
+  flooding,
+  limits,
+  PERIOD_MS,
+  PERIODS,
+  served,
+  warnings,
+} from './flooding.ts';
 import { answered, caller, count, messagesOf } from './setup.ts';
 
 const processOf = { legacy: legacyProcess, modern: modernProcess };
@@ -102,6 +113,28 @@ describe.each(eras)('a %s process', (era) => {
       expect(count(gateway, 'backend.flood.ended')).toBe(1);
       expect(warnings(gateway)).toHaveLength(1);
       expect(warnings(gateway)[0]).toMatchObject({ level: 'warn', facts: { backend: 'noisy' } });
+    },
+  );
+
+  it(
+    'that floods in the middle of a call fails the call by name, and the next call has a new process',
+    verifies('gateway:backend:flood-ended'),
+    async () => {
+      let floods = true;
+      const { clock, gateway, calls } = await start({
+        'tools/call': (turn) => {
+          if (floods) turn.process.print('noise\n'.repeat(FLOOD));
+          else turn.result(done);
+        },
+      });
+      const answer = calls.noisy.ask(1);
+      for (let period = 1; period < PERIODS; period++) {
+        await until(() => count(gateway, 'backend.flood.paused') === period, `it is paused (${period})`);
+        clock.leap(PERIOD_MS);
+      }
+      expect(answered(await answer)).toEqual(refusal({ ...flooding, id: 1 }));
+      floods = false;
+      await served(await caller(era, gateway.url('noisy')), done);
     },
   );
 

@@ -27,6 +27,8 @@ export const limits = {
   idleMs: FOREVER_MS,
 };
 
+export const flooding = { code: -32603, message: 'Backend ended for flooding', reason: 'backend_flooding' };
+
 let id = 100;
 
 /** A call, whole. */

@@ -136,9 +136,16 @@ export const gatewayBackend = {
     spec: 'gateway',
     behaviour: 'A backend that is over its budget for several periods in a row is ended, which is logged once by name.',
   }),
+  'gateway:backend:flood-backs-off': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'A standalone stream that was ended for a flood is opened again at growing pauses until it stands without one.',
+  }),
   'gateway:backend:chatty-call-unpunished': held({
     spec: 'gateway',
-    behaviour: 'Progress and log messages of running calls do not count against the budget of unsolicited messages.',
+    behaviour:
+      'Progress and log messages of running calls have ten times the budget; over it they are slowed down, and nothing is ended.',
   }),
   'gateway:backend:own-process': held({
     spec: 'gateway',
