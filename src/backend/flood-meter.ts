@@ -16,6 +16,33 @@ export interface FloodLimits {
 
 export type FloodClock = Pick<Clock, 'now' | 'after'>;
 
+/**
+ * All pipes and streams of a backend together have the budgets of so many. It is far above what servers say, and some 40 % of
+ * the event loop.
+ */
+const BACKEND_BUDGETS = 20;
+
+/** What all pipes and streams of one backend share: however many there are, they leave time for other backends. */
+export class FloodBudget {
+  readonly limits: FloodLimits;
+  #spent = 0;
+  #periodEnds = 0;
+
+  constructor(limits: FloodLimits) {
+    this.limits = limits;
+  }
+
+  /** False: nothing is left in this period. */
+  spend(weight: number, now: number): boolean {
+    if (now >= this.#periodEnds) {
+      this.#spent = 0;
+      this.#periodEnds = now + this.limits.unsolicitedMs;
+    }
+    this.#spent += weight;
+    return this.#spent <= BACKEND_BUDGETS * this.limits.unsolicitedMessages;
+  }
+}
+
 /** The pipe or stream that is counted. */
 export interface Valve {
   pause(): void;
@@ -33,6 +60,7 @@ const BYTES_PER_MESSAGE = 4096;
 const CALL_BUDGETS = 10;
 
 export class FloodMeter {
+  readonly #budget: FloodBudget;
   readonly #limits: FloodLimits;
   readonly #clock: FloodClock;
   readonly #valve: Valve;
@@ -45,8 +73,9 @@ export class FloodMeter {
   #isStopped = false;
   #cancelResume: (() => void) | undefined;
 
-  constructor(limits: FloodLimits, clock: FloodClock, valve: Valve) {
-    this.#limits = limits;
+  constructor(budget: FloodBudget, clock: FloodClock, valve: Valve) {
+    this.#budget = budget;
+    this.#limits = budget.limits;
     this.#clock = clock;
     this.#valve = valve;
   }
@@ -64,19 +93,24 @@ export class FloodMeter {
   /** Counts messages that belong to no running call, and the bytes of all of them. */
   unsolicited(messages: number, bytes: number): void {
     if (this.#isStopped) return;
-    this.#turnPeriod();
-    this.#unsolicited += weight(messages, bytes);
-    if (this.isPaused || this.#unsolicited <= this.#limits.unsolicitedMessages) return;
-    this.#exceeded++;
-    if (this.#exceeded < this.#limits.unsolicitedPeriods || !this.#valve.end()) this.#pause();
+    const weight = messages + Math.floor(bytes / BYTES_PER_MESSAGE);
+    const isLeft = this.#budget.spend(weight, this.#turnPeriod());
+    this.#unsolicited += weight;
+    if (this.isPaused) return;
+    const isOver = this.#unsolicited > this.#limits.unsolicitedMessages;
+    if (isOver) this.#exceeded++;
+    if (isOver && this.#exceeded >= this.#limits.unsolicitedPeriods && this.#valve.end()) return;
+    if (isOver || !isLeft) this.#pause();
   }
 
   /** Counts a message of a running call. */
   ofCall(bytes: number): void {
     if (this.#isStopped) return;
-    this.#turnPeriod();
-    this.#ofCalls += weight(1, bytes);
-    if (!this.isPaused && this.#ofCalls > CALL_BUDGETS * this.#limits.unsolicitedMessages) this.#pause();
+    const weight = 1 + Math.floor(bytes / BYTES_PER_MESSAGE);
+    const isLeft = this.#budget.spend(weight, this.#turnPeriod());
+    this.#ofCalls += weight;
+    if (this.isPaused) return;
+    if (!isLeft || this.#ofCalls > CALL_BUDGETS * this.#limits.unsolicitedMessages) this.#pause();
   }
 
   /** Counts and pauses no more. The caller resumes the pipe, or does not. */
@@ -95,9 +129,11 @@ export class FloodMeter {
     this.#valve.pause();
   }
 
-  #turnPeriod(): void {
+  /** Returns what time it is. */
+  #turnPeriod(): number {
     const now = this.#clock.now();
     if (now >= this.#periodEnds && !this.isPaused) this.#begin(now);
+    return now;
   }
 
   #begin(now: number): void {
@@ -108,8 +144,4 @@ export class FloodMeter {
     this.#ofCalls = 0;
     this.#periodEnds = now + unsolicitedMs;
   }
-}
-
-function weight(messages: number, bytes: number): number {
-  return messages + Math.floor(bytes / BYTES_PER_MESSAGE);
 }

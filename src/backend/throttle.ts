@@ -3,7 +3,7 @@
  * that were read already are held.
  */
 import type { Reception } from './channel.ts';
-import { type FloodClock, type FloodLimits, FloodMeter } from './flood-meter.ts';
+import { type FloodBudget, type FloodClock, FloodMeter } from './flood-meter.ts';
 
 export interface ThrottledPipe<T> {
   /** Tells the throttle what each item was. */
@@ -20,9 +20,9 @@ export class Throttle<T> {
   /** Of one chunk, mostly: the rest that was read when the pipe was paused. */
   #held: readonly T[] = [];
 
-  constructor(limits: FloodLimits, clock: FloodClock, pipe: ThrottledPipe<T>) {
+  constructor(budget: FloodBudget, clock: FloodClock, pipe: ThrottledPipe<T>) {
     this.#pipe = pipe;
-    this.#meter = new FloodMeter(limits, clock, {
+    this.#meter = new FloodMeter(budget, clock, {
       pause: () => pipe.pause(),
       resume: () => this.#resume(),
       end: () => pipe.flooded(),

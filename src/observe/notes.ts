@@ -12,6 +12,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   let noisy = false;
   let lostStreams = 0;
   let isFull = false;
+  let hasFlooded = false;
   return {
     // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
     streamLost: (why) => {
@@ -42,13 +43,17 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
     },
     flood: (stage, where) => {
       counters.count(`backend.flood.${stage}`);
-      const facts = { backend, where };
+      const facts = { backend, where, reason: 'backend_flooding' };
       if (stage === 'paused') log.debug(facts, 'the backend sends more than limits.unsolicitedMessages: it is paused');
-      else
+      else if (hasFlooded) log.debug(facts, 'ended again: the backend floods');
+      else {
+        hasFlooded = true;
         log.warn(
-          { ...facts, reason: 'backend_flooding' },
-          'the backend was ended: it kept sending more than limits.unsolicitedMessages that belong to no call',
+          facts,
+          'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process or ' +
+            'stream was ended, and will be again; the counter backend.flood.ended goes on',
         );
+      }
     },
     streamsFull: (most) => {
       counters.count('backend.streams_full');

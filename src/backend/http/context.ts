@@ -2,10 +2,10 @@
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { ChannelNotes } from '../channel.ts';
-import type { FloodLimits } from '../flood-meter.ts';
+import type { FloodBudget } from '../flood-meter.ts';
 import type { RequestHeaders } from './headers.ts';
 
-export interface HttpChannelLimits extends FloodLimits {
+export interface HttpChannelLimits {
   /** One answer, or one event. */
   readonly resultBytes: number;
   /** Attempts to take up a stream again without progress in between. */
@@ -19,6 +19,7 @@ export interface HttpContext {
   readonly headers: RequestHeaders;
   readonly resumable: boolean;
   readonly limits: HttpChannelLimits;
+  readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
   random(): number;

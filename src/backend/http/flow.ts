@@ -5,14 +5,16 @@ import type { Message } from '../../wire/message.ts';
 import type { SseEvent } from '../../wire/sse.ts';
 import { asFailure } from '../as-failure.ts';
 import type { ChannelNotes, Reception } from '../channel.ts';
-import type { FloodClock, FloodLimits } from '../flood-meter.ts';
+import type { FloodBudget, FloodClock } from '../flood-meter.ts';
 import { readEvent } from '../incoming.ts';
 import { Throttle } from '../throttle.ts';
 import { EventCursor, messageIn } from './cursor.ts';
 
 export interface FlowContext {
   /** `resultBytes`: of one event. */
-  readonly limits: FloodLimits & { readonly resultBytes: number };
+  readonly limits: { readonly resultBytes: number };
+  /** Shared with the other streams of the backend. */
+  readonly flood: FloodBudget;
   readonly clock: FloodClock;
   readonly notes: ChannelNotes;
 }
@@ -35,11 +37,11 @@ export class EventFlow {
   #controller: Dispatcher.DispatchController | undefined;
 
   /** `where`: how the log names the stream. */
-  constructor({ limits, clock, notes }: FlowContext, where: string, listener: FlowListener) {
+  constructor({ limits, flood, clock, notes }: FlowContext, where: string, listener: FlowListener) {
     this.#notes = notes;
     this.#listener = listener;
     this.#cursor = new EventCursor(limits.resultBytes);
-    this.#throttle = new Throttle(limits, clock, {
+    this.#throttle = new Throttle(flood, clock, {
       take: (item) => this.#take(item),
       pause: () => {
         this.#controller?.pause();

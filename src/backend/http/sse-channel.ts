@@ -7,7 +7,7 @@ import type { Clock } from '../../exchange/clock.ts';
 import type { Message } from '../../wire/message.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
-import type { FloodLimits } from '../flood-meter.ts';
+import type { FloodBudget } from '../flood-meter.ts';
 import { wayClosed } from './context.ts';
 import { type HandoverOptions, Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
@@ -15,7 +15,7 @@ import type { CallPools } from './pool.ts';
 import { PostedRequest } from './posted.ts';
 import { SessionStream } from './sse-stream.ts';
 
-export interface SseChannelLimits extends FloodLimits {
+export interface SseChannelLimits {
   /** One event. */
   readonly resultBytes: number;
   /** Until a message that is no request is accepted; or a request whose answer is there already. */
@@ -31,6 +31,8 @@ export interface SseChannelOptions {
   /** Configured headers and credentials. Give the same object while nothing changed: what is built from it is kept. */
   headers(): HeaderRecord;
   readonly limits: SseChannelLimits;
+  /** Shared with other channels to the same backend. */
+  readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
@@ -65,12 +67,12 @@ export class SseChannel implements Channel {
   }
 
   private constructor(options: SseChannelOptions) {
-    const { url, pools, limits, clock, notes } = options;
+    const { url, pools, limits, flood, clock, notes } = options;
     this.#options = options;
     this.#headers = new RequestHeaders(() => options.headers());
     this.#waiting = new Correlation(notes);
     this.#handovers = new Handovers(pools.handovers, limits, clock);
-    const context = { path: pathOf(url), headers: this.#headers, limits, clock, notes };
+    const context = { path: pathOf(url), headers: this.#headers, limits, flood, clock, notes };
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),
       message: (message) => this.#onMessage(message),

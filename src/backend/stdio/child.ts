@@ -10,7 +10,7 @@ import type { Line } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes, Reception } from '../channel.ts';
 import { outOfDescriptors } from '../descriptors.ts';
-import { type FloodLimits, FloodMeter } from '../flood-meter.ts';
+import { type FloodBudget, FloodMeter } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
 import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
@@ -30,7 +30,7 @@ export interface ChildCommand {
   readonly user?: string;
 }
 
-export interface ChildLimits extends FloodLimits {
+export interface ChildLimits {
   /** One line of stdout. */
   readonly lineBytes: number;
   /** The tail of stderr that is kept. */
@@ -47,6 +47,8 @@ export const STDIN_BYTES = 16 * 1024 * 1024;
 export interface ChildOptions {
   readonly command: ChildCommand;
   readonly limits: ChildLimits;
+  /** Shared with the other processes of the backend. */
+  readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
   /** Whence the safe part is inherited. Default: our own. */
@@ -139,7 +141,7 @@ export class Child {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
-    this.#output = new Output(process_.stdout, options.limits, options.clock, {
+    this.#output = new Output(process_.stdout, options, {
       line: (line) => this.#onLine(line),
       // A child that closed its output answers nobody any more, whether it ends or not.
       ended: () => this.#awaitLastOutput(),
@@ -248,8 +250,8 @@ export class Child {
   /** A verbose server that works is slowed down at most: its log alone ends it only while nobody waits for it. */
   #readStderr(): void {
     const { stderr } = this.#process;
-    const { limits, clock, notes } = this.#options;
-    const meter = new FloodMeter(limits, clock, {
+    const { flood, clock, notes } = this.#options;
+    const meter = new FloodMeter(flood, clock, {
       pause: () => {
         stderr.pause();
         notes.flood('paused', 'stderr');

@@ -2,11 +2,13 @@
 import type { Readable } from 'node:stream';
 import { type Line, LineReader } from '../../wire/lines.ts';
 import type { Reception } from '../channel.ts';
-import type { FloodClock, FloodLimits } from '../flood-meter.ts';
+import type { FloodBudget, FloodClock } from '../flood-meter.ts';
 import { Throttle } from '../throttle.ts';
 
-export interface OutputLimits extends FloodLimits {
-  readonly lineBytes: number;
+export interface OutputOptions {
+  readonly limits: { readonly lineBytes: number };
+  readonly flood: FloodBudget;
+  readonly clock: FloodClock;
 }
 
 export interface OutputListener {
@@ -24,11 +26,11 @@ export class Output {
   readonly #lines: LineReader;
   readonly #throttle: Throttle<Line>;
 
-  constructor(stdout: Readable, limits: OutputLimits, clock: FloodClock, listener: OutputListener) {
+  constructor(stdout: Readable, { limits, flood, clock }: OutputOptions, listener: OutputListener) {
     this.#stdout = stdout;
     this.#listener = listener;
     this.#lines = new LineReader(limits, 'backend_too_large');
-    this.#throttle = new Throttle(limits, clock, {
+    this.#throttle = new Throttle(flood, clock, {
       take: (line) => listener.line(line),
       pause: () => {
         stdout.pause();

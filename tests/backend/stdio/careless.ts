@@ -1,11 +1,12 @@
 /** A program that starts a child, passes on its first message, and exits without having stopped it. */
 import { Child } from '../../../src/backend/stdio/child.ts';
 import { realClock } from '../support/clock.ts';
-import { floodLimits, shell } from '../support/processes.ts';
+import { anyFlood, shell } from '../support/processes.ts';
 
 const child = await Child.start({
   command: shell(process.argv[2] ?? ''),
-  limits: { lineBytes: 4096, stderrBytes: 4096, childStopMs: 1000, stdinBytes: 4096, ...floodLimits },
+  limits: { lineBytes: 4096, stderrBytes: 4096, childStopMs: 1000, stdinBytes: 4096 },
+  flood: anyFlood(),
   clock: realClock,
   notes: { noise: () => undefined, flood: () => undefined, streamLost: () => () => undefined },
 });

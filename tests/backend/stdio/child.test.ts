@@ -6,7 +6,7 @@ import { ChildExit } from '../../../src/backend/stdio/child-exit.ts';
 import type { Failure } from '../../../src/errors.ts';
 import type { Message } from '../../../src/wire/message.ts';
 import { realClock } from '../support/clock.ts';
-import { floodLimits, isRunning, node, shell } from '../support/processes.ts';
+import { anyFlood, isRunning, node, shell } from '../support/processes.ts';
 import { NotesRecorder, text } from '../support/recorders.ts';
 
 const limits: ChildLimits = {
@@ -14,7 +14,6 @@ const limits: ChildLimits = {
   stderrBytes: 2048,
   childStopMs: 150,
   stdinBytes: 256 * 1024,
-  ...floodLimits,
 };
 const started: Child[] = [];
 afterEach(async () => {
@@ -57,6 +56,7 @@ async function start(command: ChildCommand, environment = process.env, childStop
   const child = await Child.start({
     command,
     limits: { ...limits, childStopMs },
+    flood: anyFlood(),
     clock: realClock,
     notes,
     environment,
@@ -130,7 +130,7 @@ describe('a command that cannot be started', () => {
     { name: 'no such folder', command: { command: 'sh', args: [], env: {}, cwd: '/no/such/folder' } },
     { name: 'an argument that no system takes', command: { command: 'sh', args: ['a\0b'], env: {} } },
   ])('$name', async ({ command }) => {
-    const options = { command, limits, clock: realClock, notes: new NotesRecorder() };
+    const options = { command, limits, flood: anyFlood(), clock: realClock, notes: new NotesRecorder() };
     await expect(Child.start(options)).rejects.toMatchObject({ reason: 'backend_unavailable' });
   });
 });
@@ -174,7 +174,13 @@ describe('a child that ends by itself', () => {
   });
 
   it('is told to a listener that comes later', async () => {
-    const child = await Child.start({ command: shell('exit 1'), limits, clock: realClock, notes: new NotesRecorder() });
+    const child = await Child.start({
+      command: shell('exit 1'),
+      limits,
+      flood: anyFlood(),
+      clock: realClock,
+      notes: new NotesRecorder(),
+    });
     started.push(child);
     await child.gone;
     const listener = new Listener();

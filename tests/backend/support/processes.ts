@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { FloodBudget } from '../../../src/backend/flood-meter.ts';
 
 /** Whether a process runs. One that ended and was not reaped does not: in a container nobody may reap orphans. */
 export function isRunning(pid: number): boolean {
@@ -24,5 +25,7 @@ export function node(script: string) {
   return { command: process.execPath, args: ['-e', script], env: {} };
 }
 
-/** Of the defaults, for suites that are about something else. */
-export const floodLimits = { unsolicitedMessages: 1000, unsolicitedMs: 1000, unsolicitedPeriods: 10 };
+/** For suites that are about something else. */
+export function anyFlood(): FloodBudget {
+  return new FloodBudget({ unsolicitedMessages: 1000, unsolicitedMs: 1000, unsolicitedPeriods: 10 });
+}

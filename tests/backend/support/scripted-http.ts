@@ -5,7 +5,7 @@ import { HttpChannel, type HttpChannelOptions } from '../../../src/backend/http/
 import type { HttpChannelLimits } from '../../../src/backend/http/context.ts';
 import { type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
 import { realClock } from './clock.ts';
-import { floodLimits } from './processes.ts';
+import { anyFlood } from './processes.ts';
 import { ChannelRecorder, NotesRecorder } from './recorders.ts';
 
 export interface Heard {
@@ -96,7 +96,6 @@ export const channelLimits: HttpChannelLimits = {
   resultBytes: 64 * 1024,
   reconnects: 3,
   handoverMs: 5_000,
-  ...floodLimits,
 };
 
 export interface Setup {
@@ -122,6 +121,7 @@ export function openChannel(
     headers: () => noHeaders,
     resumable: true,
     limits: channelLimits,
+    flood: anyFlood(),
     clock: realClock,
     random: () => 0,
     sink,

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { type BoundedPool, type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
 import { SseChannel, type SseChannelOptions } from '../../../src/backend/http/sse-channel.ts';
 import { realClock } from './clock.ts';
-import { floodLimits } from './processes.ts';
+import { anyFlood } from './processes.ts';
 import { ChannelRecorder, NotesRecorder, RequestRecorder } from './recorders.ts';
 import { type Answer, bare, poolLimits, ScriptedBackend } from './scripted-http.ts';
 
@@ -58,7 +58,7 @@ export function names(address?: string, ...events: readonly string[]): Answer {
   };
 }
 
-export const sseLimits = { resultBytes: 64 * 1024, handoverMs: 5_000, endpointMs: 7_000, ...floodLimits };
+export const sseLimits = { resultBytes: 64 * 1024, handoverMs: 5_000, endpointMs: 7_000 };
 
 export interface SseSetup {
   readonly backend: SseBackend;
@@ -101,6 +101,7 @@ export async function scripted(
         pools,
         headers: () => noHeaders,
         limits: sseLimits,
+        flood: anyFlood(),
         clock: realClock,
         sink,
         notes,

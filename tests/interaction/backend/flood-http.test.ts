@@ -236,6 +236,34 @@ describe.each(eras)('a %s call', (era) => {
   );
 });
 
+describe('many streams of a backend', () => {
+  it(
+    'that flood together, each within its budget, are paused together, and none is ended',
+    verifies('gateway:backend:flood-paused'),
+    async () => {
+      const together = 20 * BUDGET;
+      const streams = 30;
+      const noise = event(result('unknown', {})).repeat(BUDGET);
+      const backend = await modernBackend({
+        'tools/call': (turn) => turn.stream().bytes(noise).event(result(turn.message.id, done)).end(),
+      });
+      const { clock, gateway, other } = await inFront('modern', { url: backend.url });
+      const noisy = await caller('modern', gateway.url('noisy'));
+      const read = () => count(gateway, 'backend.noise.unknown_id');
+      const answers = Array.from({ length: streams }, (_, n) => noisy.ask(n));
+      await until(() => read() > together, 'the budget is spent');
+      for (let n = 0; n < 3; n++) await served(other, done);
+      expect(read()).toBeLessThanOrEqual(together + streams);
+      clock.leap(PERIOD_MS);
+      for (const [n, answer] of (await Promise.all(answers)).entries()) {
+        expect(answered(answer)).toEqual(result(n, done));
+      }
+      expect(read()).toBe(streams * BUDGET);
+      expect(count(gateway, 'backend.flood.ended')).toBe(0);
+    },
+  );
+});
+
 describe('a standalone stream that floods each time it is opened', () => {
   it(
     'is opened at longer and longer pauses, whatever the backend says, and at once when it stood without a flood',

@@ -38,5 +38,5 @@ export async function served(client: Caller, done: object): Promise<void> {
 }
 
 export function warnings(gateway: TestGateway) {
-  return gateway.log.filter(({ facts }) => facts.reason === 'backend_flooding');
+  return gateway.log.filter(({ level, facts }) => level === 'warn' && facts.reason === 'backend_flooding');
 }
