@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { hasRead, notification, refusal, request, result, text } from '../harness/behind.ts';
+import { notification, refusal, request, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { eras } from '../harness/eras.ts';
@@ -260,52 +260,6 @@ describe('many streams of a backend', () => {
       }
       expect(read()).toBe(streams * BUDGET);
       expect(count(gateway, 'backend.flood.ended')).toBe(0);
-    },
-  );
-});
-
-describe('a standalone stream that floods each time it is opened', () => {
-  it(
-    'is opened at longer and longer pauses, whatever the backend says, and at once when it stood without a flood',
-    verifies('gateway:backend:flood-backs-off'),
-    async () => {
-      const clock = new LeapClock();
-      const streams: Turn[] = [];
-      let floods = true;
-      const backend = await legacyBackend({
-        GET: (turn) => {
-          streams.push(turn);
-          turn.stream().bytes('retry: 0\n\n');
-          if (floods) turn.bytes(event(result('unknown', {})).repeat(FLOOD));
-        },
-        'tools/call': (turn) => turn.result(done),
-      });
-      const gateway = await startGateway(
-        { backends: { b: { url: backend.url } }, limits: { unsolicitedMessages: BUDGET, unsolicitedPeriods: 1 } },
-        { clock },
-      );
-      const client = await caller('legacy', gateway.url('b'));
-      await served(client, done);
-      const tenMinutes = clock.now() + 600_000;
-      await until(() => {
-        const isRead = count(gateway, 'backend.flood.ended') === streams.length;
-        if (isRead) clock.leap(2_000);
-        return clock.now() >= tenMinutes;
-      }, 'ten minutes are over');
-      expect(streams.length).toBeGreaterThan(10);
-      expect(streams.length).toBeLessThan(60);
-
-      floods = false;
-      const before = streams.length;
-      await until(() => {
-        if (streams.length === before) clock.leap(1_000);
-        return streams.length > before;
-      }, 'it is opened again');
-      await hasRead(backend, streams.at(-1) as Turn);
-      clock.leap(11_000);
-      streams.at(-1)?.end();
-      await until(() => streams.length > before + 1, 'it is opened at once');
-      await served(client, done);
     },
   );
 });
