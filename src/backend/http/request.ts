@@ -278,6 +278,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
   }
 
   #disconnect(): void {
+    this.#flow?.stop();
     this.#controller?.abort(closedByUs);
   }
 

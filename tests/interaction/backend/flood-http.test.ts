@@ -10,7 +10,7 @@ import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script, type Turn } from '../harness/http-backend.ts';
 import { sseBackend } from '../harness/sse-backend.ts';
 import { BUDGET, CALL_BUDGET, FLOOD, flooding, limits, PERIOD_MS, PERIODS, served, warnings } from './flooding.ts';
-import { answered, type Caller, caller, count, tool } from './setup.ts';
+import { answered, type Caller, caller, count, timedOut, tool } from './setup.ts';
 
 const done = { resultType: 'complete', ...text('done') };
 const event = (message: unknown) => `data: ${JSON.stringify(message)}\n\n`;
@@ -33,10 +33,13 @@ interface Opened {
 }
 
 /** A gateway in front of the backend and of a second one, which answers every call. */
-async function inFront(era: Era, backend: object) {
+async function inFront(era: Era, backend: object, more: Readonly<Record<string, number>> = {}) {
   const clock = new LeapClock();
   const quiet = await backendOf[era]({ 'tools/call': (turn) => turn.result(done) });
-  const gateway = await startGateway({ backends: { noisy: backend, other: { url: quiet.url } }, limits }, { clock });
+  const gateway = await startGateway(
+    { backends: { noisy: backend, other: { url: quiet.url } }, limits: { ...limits, ...more } },
+    { clock },
+  );
   const other = await caller(era, gateway.url('other'));
   return { clock, gateway, other };
 }
@@ -195,6 +198,26 @@ describe.each(eras)('a %s call', (era) => {
       clock.leap(PERIOD_MS);
       expect(answered(await answer)).toEqual(result(1, done));
       expect(count(gateway, 'backend.noise.unknown_id')).toBe(2 * BUDGET);
+    },
+  );
+
+  it(
+    'that times out while its stream is paused leaves nothing open',
+    verifies('gateway:backend:flood-paused'),
+    async () => {
+      let turn: Turn | undefined;
+      const backend = await backendOf[era]({
+        'tools/call': (one) => {
+          turn = one.stream().bytes(event(result('unknown', {})).repeat(FLOOD));
+        },
+      });
+      const { clock, gateway } = await inFront(era, { url: backend.url }, { totalMs: PERIOD_MS / 2 });
+      const answer = (await caller(era, gateway.url('noisy'))).ask(1);
+      await until(() => count(gateway, 'backend.flood.paused') === 1, 'it is paused');
+      clock.leap(PERIOD_MS / 2 + 1);
+      expect(answered(await answer)).toEqual(refusal({ ...timedOut('totalMs'), id: 1 }));
+      await turn?.closed;
+      expect(count(gateway, 'backend.noise.unknown_id')).toBe(BUDGET + 1);
     },
   );
 
