@@ -36,6 +36,8 @@ export interface FailureDetail {
   readonly id?: string;
   /** For the log alone. */
   readonly cause?: unknown;
+  /** What the people who run the gateway can do about it: a sentence in the imperative, for them alone. */
+  readonly cure?: string;
   readonly http?: HttpDetail;
 }
 
@@ -59,6 +61,7 @@ export class Failure extends Error {
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly id: string | undefined;
   readonly http: HttpDetail | undefined;
+  readonly cure: string | undefined;
 
   constructor(reason: Reason, detail: FailureDetail = {}) {
     super(detail.message ?? failures[reason].message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -67,6 +70,7 @@ export class Failure extends Error {
     this.data = detail.data;
     this.id = detail.id;
     this.http = detail.http;
+    this.cure = detail.cure;
   }
 
   get row(): FailureRow {

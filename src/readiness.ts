@@ -1,7 +1,7 @@
 /** What `/readyz` says: whether anything can be served, and how each backend fares. */
 import type { BackendState } from './exchange/lane.ts';
 import type { Readiness } from './ingress/health.ts';
-import { causeText } from './observe/cause.ts';
+import { causeText, cureText } from './observe/cause.ts';
 
 interface Stated {
   readonly name: string;
@@ -31,5 +31,7 @@ function shown(state: Stated['state']): Readiness['backends'][string] {
   if (!('failure' in state)) return { state: state.state };
   const { failure } = state;
   const cause = causeText(failure);
-  return { state: state.state, reason: failure.reason, message: failure.message, ...(cause && { cause }) };
+  const cure = cureText(failure);
+  const { reason, message } = failure;
+  return { state: state.state, reason, message, ...(cause && { cause }), ...(cure && { cure }) };
 }

@@ -89,14 +89,21 @@ export class AskBook {
 
   /**
    * A call is over. Its questions are taken back, and the backend is told, should it still wait. One that was only guessed
-   * to belong to a call which the backend has completed did not belong to it: it stays open, and is put to the lane.
+   * to belong to a call which the backend has completed did not belong to it: it stays open. A client that has it already is
+   * not asked twice; otherwise it is put to the lane.
    */
   callEnded(call: AskedCall, how: 'settled' | 'dropped'): void {
     if (call.asking === 0) return;
     for (const ask of [...this.#open.values()]) {
       if (ask.target.call !== call) continue;
+      const stays = how === 'settled' && ask.target.guessed;
+      if (stays && ask.isOut) {
+        call.asking -= 1;
+        ask.leaveCall();
+        continue;
+      }
       this.#close(ask)?.withdrawn();
-      if (how === 'settled' && ask.target.guessed) {
+      if (stays) {
         const { orphaned } = this.#options;
         this.put(ask.message, ask.row, { call: undefined, guessed: false, put: orphaned });
       } else {
@@ -130,9 +137,10 @@ export class AskBook {
 class OpenAsk implements Ask {
   readonly message: Request;
   readonly row: MethodRow;
-  readonly target: AskTarget;
   readonly answer: (reply: AskReply) => void;
   readonly #notes: BackendNotes;
+  #target: AskTarget;
+  #isOut = false;
   #withdrawn = false;
   #listeners: (() => void)[] = [];
 
@@ -146,8 +154,25 @@ class OpenAsk implements Ask {
     this.#notes = notes;
     this.message = message;
     this.row = row;
-    this.target = target;
+    this.#target = target;
     this.answer = answer;
+  }
+
+  get target(): AskTarget {
+    return this.#target;
+  }
+
+  /** Whether a client has it. */
+  get isOut(): boolean {
+    return this.#isOut;
+  }
+
+  handedOver(): void {
+    this.#isOut = true;
+  }
+
+  leaveCall(): void {
+    this.#target = { ...this.#target, call: undefined, guessed: false };
   }
 
   onWithdrawn(listener: () => void): void {

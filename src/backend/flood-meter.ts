@@ -3,6 +3,7 @@
  * until the period ends; after several such periods in a row the backend is ended. Without it one backend could take the
  * whole event loop, and all other backends would wait.
  */
+import { Failure } from '../errors.ts';
 import type { Clock } from '../exchange/clock.ts';
 
 export interface FloodLimits {
@@ -144,4 +145,10 @@ export class FloodMeter {
     this.#ofCalls = 0;
     this.#periodEnds = now + unsolicitedMs;
   }
+}
+
+/** Why the process or stream of a backend was ended. */
+export function floodFailure(): Failure {
+  const cure = 'see what the backend sends (`log.level: debug`) and correct it, or raise `limits.unsolicitedMessages`';
+  return new Failure('backend_flooding', { cure });
 }

@@ -107,6 +107,7 @@ function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
 function unanswered(): Failure {
   return new Failure('backend_timeout', {
     message: 'Backend timed out: it did not answer server/discover (`limits.probeMs`)',
+    cure: 'check that it speaks MCP; a slow one needs more `limits.probeMs`',
   });
 }
 

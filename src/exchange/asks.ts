@@ -99,6 +99,7 @@ export class Asks {
       named?.(elicitationId);
     }
     route(requestBytes(id, method, put));
+    ask.handedOver?.();
     ask.onWithdrawn(() => {
       if (!this.#waiting.has(key)) return;
       forget();

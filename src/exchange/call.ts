@@ -60,6 +60,8 @@ export interface Ask {
   /** The backend's own message, with the backend's id. */
   readonly message: Request;
   answer(reply: AskReply): void;
+  /** A client has the question, and answers it whatever becomes of the call that it came with. */
+  handedOver?(): void;
   /** The backend takes the question back (`notifications/cancelled`), or its session ends. Called at once if that was already so. */
   onWithdrawn(listener: () => void): void;
 }

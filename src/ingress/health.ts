@@ -17,6 +17,8 @@ export interface BackendReadiness {
   /** The same for people: what clients are told, and what they are not. */
   readonly message?: string;
   readonly cause?: string;
+  /** What to do about it. */
+  readonly cure?: string;
 }
 
 /** The process lives. What it can do is asked at `/readyz`. */

@@ -1,6 +1,6 @@
 /** Changes of a backend's state, in the log: ready, down and why, refused and what a person can do. */
 import type { BackendState } from '../exchange/lane.ts';
-import { causeText } from './cause.ts';
+import { causeText, cureText } from './cause.ts';
 import type { Log } from './log.ts';
 
 export function logBackendState(log: Log, backend: string, state: BackendState): void {
@@ -26,8 +26,9 @@ export function logBackendState(log: Log, backend: string, state: BackendState):
     case 'down': {
       const { reason, message } = state.failure;
       const cause = causeText(state.failure);
+      const cure = cureText(state.failure);
       log.warn(
-        { backend, reason, ...(cause && { cause }) },
+        { backend, reason, ...(cause && { cause }), ...(cure && { cure }) },
         `backend down: ${message}; it is tried again in the background`,
       );
     }

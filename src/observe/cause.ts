@@ -27,6 +27,16 @@ export function causeText(failure: Failure): string | undefined {
   return line.length > CHARACTERS ? `${line.slice(0, CHARACTERS)}...` : line;
 }
 
+/** What can be done about it, where somebody along the chain of causes knows. */
+export function cureText(failure: Failure): string | undefined {
+  let at: unknown = failure;
+  for (let depth = 0; at instanceof Failure && depth < DEPTH; depth++) {
+    if (at.cure !== undefined) return at.cure;
+    at = at.cause;
+  }
+  return undefined;
+}
+
 function textOf(cause: unknown): string | undefined {
   if (typeof cause === 'string') return cause;
   if (!(cause instanceof Error)) return undefined;
@@ -36,8 +46,10 @@ function textOf(cause: unknown): string | undefined {
   return typeof code === 'string' && !cause.message.includes(code) ? `${code}: ${cause.message}` : cause.message;
 }
 
-/** Message, cause and reason in one line. */
+/** Message, cause and reason in one line, the cure in the next. */
 export function explained(failure: Failure): string {
   const cause = causeText(failure);
-  return `${failure.message}${cause === undefined ? '' : `: ${cause}`} (${failure.reason})`;
+  const cure = cureText(failure);
+  const line = `${failure.message}${cause === undefined ? '' : `: ${cause}`} (${failure.reason})`;
+  return cure === undefined ? line : `${line}\n      ${cure}`;
 }

@@ -11,9 +11,15 @@ export interface Deviation {
   readonly through: unknown;
 }
 
-export function compare(steps: readonly Step[], direct: Transcript, through: Transcript): Deviation[] {
+interface Script {
+  readonly steps: readonly Step[];
+  /** Methods of which equal messages count once. */
+  readonly repeats?: readonly string[] | undefined;
+}
+
+export function compare(script: Script, direct: Transcript, through: Transcript): Deviation[] {
   const found: Deviation[] = [];
-  walk('', shape(steps, direct), shape(steps, through), found);
+  walk('', shape(script, direct), shape(script, through), found);
   return found;
 }
 
@@ -21,14 +27,21 @@ export function compare(steps: readonly Step[], direct: Transcript, through: Tra
  * Keyed by what was done. `params` of a notification or a server's request may be absent or empty: the schema makes no
  * difference. What the server sent by itself is in order for each method; between methods there is no order.
  */
-function shape(steps: readonly Step[], { connected, outcomes, heard }: Transcript): unknown {
+function shape({ steps, repeats = [] }: Script, { connected, outcomes, heard }: Transcript): unknown {
   const shaped: Record<string, unknown> = { connected: normalise(connected) };
   steps.forEach((step, index) => {
     shaped[`${index + 1}. ${labelOf(step)}`] = normalise(outcomes[index]);
   });
   const byMethod = groupBy(heard, ({ method }) => method);
-  for (const [method, all] of byMethod) shaped[`heard ${method}`] = all.map(({ params }) => normalise(params ?? {}));
+  for (const [method, all] of byMethod) {
+    const told = all.map(({ params }) => normalise(params ?? {}));
+    shaped[`heard ${method}`] = repeats.includes(method) ? distinct(told) : told;
+  }
   return shaped;
+}
+
+function distinct(values: readonly unknown[]): unknown[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
 /** Ids and times that must differ between any two runs. */

@@ -1,6 +1,6 @@
 /**
  * Where a run through the gateway may differ from one without it: at most ten rows, each with the sentence of the
- * specification that makes it right. A row that no run needs is stale, and fails.
+ * specification that makes it right. A row that no run of the long form needs is stale, and fails.
  */
 import type { Deviation } from './compare.ts';
 

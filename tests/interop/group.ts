@@ -126,7 +126,7 @@ export class GroupRun {
         steps,
         places,
       );
-      return { cell, steps, pair, deviations: compare(steps, direct, through) };
+      return { cell, steps, pair, deviations: compare({ steps, repeats: server.repeats }, direct, through) };
     } catch (error) {
       const failure = error instanceof Error ? error.message : String(error);
       return { cell, steps, pair, deviations: [], failure };

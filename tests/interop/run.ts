@@ -54,7 +54,7 @@ async function main(): Promise<number> {
   });
   await tryAll(present, report);
   if (long && only === undefined) await writePage(verdicts, failures);
-  return printSummary(verdicts, failures, only === undefined);
+  return printSummary(verdicts, failures, long && only === undefined);
 }
 
 process.exitCode = await main();

@@ -24,6 +24,8 @@ export interface Server {
   /** Serves at `/mcp` of the port. */
   readonly http?: (port: number, workdir: string) => Launch;
   readonly steps: readonly Step[];
+  /** What it asks or tells by a timer of its own, once or more often: the number of equal ones means nothing. */
+  readonly repeats?: readonly string[];
   /** Files that have to be in its working directory. */
   readonly files?: Readonly<Record<string, string>>;
   /** In the short form every client is tried with it, over this transport. */
@@ -170,6 +172,7 @@ export const SERVER_ROWS: readonly Server[] = [
       { method: 'resources/read', params: { uri: 'demo://resource/static/document/features.md' } },
       { method: 'logging/setLevel', params: { level: 'error' } },
     ]),
+    repeats: ['roots/list', 'notifications/message'],
     http: (port) => ({ command: process.execPath, args: [everything, 'streamableHttp'], env: { PORT: String(port) } }),
     referenceBack: 'stdio',
   },

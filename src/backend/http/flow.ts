@@ -5,7 +5,7 @@ import type { Message } from '../../wire/message.ts';
 import type { SseEvent } from '../../wire/sse.ts';
 import { asFailure } from '../as-failure.ts';
 import type { ChannelNotes, Reception } from '../channel.ts';
-import type { FloodBudget, FloodClock } from '../flood-meter.ts';
+import { type FloodBudget, type FloodClock, floodFailure } from '../flood-meter.ts';
 import { readEvent } from '../incoming.ts';
 import { Throttle } from '../throttle.ts';
 import { EventCursor, messageIn } from './cursor.ts';
@@ -51,7 +51,7 @@ export class EventFlow {
       flooded: () => {
         this.#throttle.drop();
         notes.flood('ended', where);
-        listener.flooded(new Failure('backend_flooding'));
+        listener.flooded(floodFailure());
         return true;
       },
     });

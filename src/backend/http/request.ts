@@ -34,7 +34,11 @@ const REST_BYTES = 64 * 1024;
 type Phase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
 
 function invalid(why: string, cause?: unknown): Failure {
-  return new Failure('backend_invalid', { message: `${failures.backend_invalid.message}: ${why}`, cause });
+  return new Failure('backend_invalid', {
+    message: `${failures.backend_invalid.message}: ${why}`,
+    cause,
+    cure: 'check `url`: what answers there may be no MCP server',
+  });
 }
 
 export class HttpRequest implements Pending, Dispatcher.DispatchHandler {

@@ -10,19 +10,35 @@ export function failureOfStatus(status: number, namedSession: boolean): Failure 
   if (status === 404 && namedSession) return new Failure('backend_session_lost');
   if (status >= 300 && status < 400) {
     // Never followed: it would carry credentials and messages to where the configuration did not send them.
-    return new Failure('backend_invalid', { message: `Backend answered with a redirect (${status})` });
+    return new Failure('backend_invalid', {
+      message: `Backend answered with a redirect (${status})`,
+      cure: 'write the address that it leads to into `url`, if you trust it: redirects are not followed',
+    });
   }
   const reason = reasonOfStatus(status);
-  const why = refusals[status] ?? `it answered HTTP ${status}`;
-  return new Failure(reason, { message: `${failures[reason].message}: ${why}` });
+  const { why, cure } = refusals[status] ?? { why: `it answered HTTP ${status}`, cure: LOOK };
+  return new Failure(reason, { message: `${failures[reason].message}: ${why}`, cure });
 }
 
-const refusals: Readonly<Record<number, string>> = {
-  401: 'it refuses the credentials of the gateway (HTTP 401)',
-  403: 'it forbids the gateway access (HTTP 403)',
-  404: 'it has nothing at this address (HTTP 404)',
-  508: 'it leads back to this gateway (HTTP 508)',
-  429: 'it limits the rate of requests (HTTP 429)',
+interface Kind {
+  readonly why: string;
+  readonly cure: string;
+}
+
+const LOOK = 'look at the log of the server, and check the path in `url`';
+
+const refusals: Readonly<Record<number, Kind>> = {
+  401: {
+    why: 'it refuses the credentials of the gateway (HTTP 401)',
+    cure: 'check the key or token under `headers`, or take it out if the server wants a sign-in',
+  },
+  403: { why: 'it forbids the gateway access (HTTP 403)', cure: 'check what the key or account may do at the server' },
+  404: {
+    why: 'it has nothing at this address (HTTP 404)',
+    cure: 'check the path in `url`: most servers have `/mcp` or `/sse`',
+  },
+  429: { why: 'it limits the rate of requests (HTTP 429)', cure: 'wait, or ask for a higher limit at the server' },
+  508: { why: 'it leads back to this gateway (HTTP 508)', cure: 'write the address of the server itself into `url`' },
 };
 
 function reasonOfStatus(status: number): Reason {
@@ -53,28 +69,51 @@ export function failureOfError(cause: unknown): Failure {
   const known = typeof code === 'string' ? reasons[code] : undefined;
   const otherwise: Reason = name === 'HTTPParserError' ? 'backend_invalid' : 'backend_unavailable';
   const reason = known ?? otherwise;
-  const why = typeof code === 'string' ? classOf(code) : undefined;
-  return new Failure(reason, { cause, ...(why && { message: `${failures[reason].message}: ${why}` }) });
+  const kind = typeof code === 'string' ? kindOf(code) : undefined;
+  return new Failure(reason, {
+    cause,
+    ...(kind && { message: `${failures[reason].message}: ${kind.why}`, cure: kind.cure }),
+  });
 }
 
+const cut: Kind = {
+  why: 'the connection was cut',
+  cure: 'look at the log of the server: it, or a proxy, ended the connection',
+};
+const late: Kind = {
+  why: 'it cannot be connected to in time (`limits.connectMs`)',
+  cure: 'check host and port in `url`, and whether a firewall stands between',
+};
+const unreachable: Kind = {
+  why: 'its network cannot be reached',
+  cure: 'check the host in `url`, and the network of this machine',
+};
+const untrusted: Kind = {
+  why: 'TLS failed',
+  cure: 'check `https` against `http` in `url`; the file of a private authority goes into NODE_EXTRA_CA_CERTS',
+};
+
 /** Clients are told the class; host, port and certificate are in the cause, which is for the log. */
-const classes: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ENOTFOUND: 'its host name is unknown',
-  EAI_AGAIN: 'its host name cannot be looked up at the moment',
-  ECONNRESET: 'the connection was cut',
-  EPIPE: 'the connection was cut',
-  UND_ERR_SOCKET: 'the connection was cut',
-  ETIMEDOUT: 'it cannot be connected to in time (`limits.connectMs`)',
-  UND_ERR_CONNECT_TIMEOUT: 'it cannot be connected to in time (`limits.connectMs`)',
-  EHOSTUNREACH: 'its network cannot be reached',
-  ENETUNREACH: 'its network cannot be reached',
-  EMFILE: 'the gateway is out of file descriptors',
+const kinds: Readonly<Record<string, Kind>> = {
+  ECONNREFUSED: { why: 'connection refused', cure: 'start the server, or correct host and port in `url`' },
+  ENOTFOUND: { why: 'its host name is unknown', cure: 'correct the host in `url`' },
+  EAI_AGAIN: {
+    why: 'its host name cannot be looked up at the moment',
+    cure: 'check the host in `url`, and the name servers of this machine',
+  },
+  ECONNRESET: cut,
+  EPIPE: cut,
+  UND_ERR_SOCKET: cut,
+  ETIMEDOUT: late,
+  UND_ERR_CONNECT_TIMEOUT: late,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  EMFILE: { why: 'the gateway is out of file descriptors', cure: 'raise the limit (`ulimit -n`, `LimitNOFILE=`)' },
 };
 
 /** OpenSSL's names for certificates that do not verify, and node's for handshakes that fail. */
 const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO)/;
 
-function classOf(code: string): string | undefined {
-  return classes[code] ?? (tls.test(code) ? 'TLS failed' : undefined);
+function kindOf(code: string): Kind | undefined {
+  return kinds[code] ?? (tls.test(code) ? untrusted : undefined);
 }

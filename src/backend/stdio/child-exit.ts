@@ -11,7 +11,7 @@ export class ChildExit extends Error {
 
   constructor(code: number | null, signal: NodeJS.Signals | null, stderr: string) {
     const last = stderr.trimEnd().split('\n').slice(-LAST_LINES).join('\n');
-    super(`${howEnded(code, signal)}${last === '' ? ', nothing on stderr' : `, last on stderr: ${last}`}`);
+    super(last === '' ? 'nothing on stderr' : `last on stderr: ${last}`);
     this.name = 'ChildExit';
     this.code = code;
     this.signal = signal;

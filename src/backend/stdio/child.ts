@@ -10,7 +10,7 @@ import type { Line } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes, Reception } from '../channel.ts';
 import { outOfDescriptors } from '../descriptors.ts';
-import { type FloodBudget, FloodMeter } from '../flood-meter.ts';
+import { type FloodBudget, FloodMeter, floodFailure } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
 import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
@@ -294,7 +294,7 @@ export class Child {
   #onFlood(where: string): boolean {
     if (this.#ending === undefined) {
       this.#options.notes.flood('ended', where);
-      this.#tell(new Failure('backend_flooding'));
+      this.#tell(floodFailure());
       this.#begin('by itself');
     }
     this.#output.destroy();
@@ -323,7 +323,8 @@ export class Child {
     const { code, signal } = this.#exit ?? { code: null, signal: null };
     const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
     const message = `Backend process ended without an answer (${howEnded(code, signal)})`;
-    const failure = new Failure('backend_unavailable', { message, cause });
+    const cure = 'run the command in a terminal: it has to stay, read stdin and write messages on stdout';
+    const failure = new Failure('backend_unavailable', { message, cause, cure });
     this.#begin('by itself');
     this.#tell(failure);
     this.#resolveEnded(this.#ending === 'ordered' ? undefined : (this.#failure ?? failure));

@@ -3,27 +3,45 @@ import { statSync } from 'node:fs';
 import { Failure } from '../../errors.ts';
 import type { ChildCommand } from './child.ts';
 
+interface Kind {
+  readonly why: string;
+  readonly cure: string;
+}
+
+const notAllowed: Kind = {
+  why: 'the command may not be executed',
+  cure: 'make the file executable for the user of the gateway, or start it with its interpreter (`node`, `python`)',
+};
+const noDirectory: Kind = {
+  why: 'its working directory does not exist',
+  cure: 'create the directory, or correct `cwd`',
+};
+
 /** What the system calls it, and what that means for a command. */
-const classes: Readonly<Record<string, string>> = {
-  ENOENT: 'command not found',
-  EACCES: 'the command may not be executed',
-  EPERM: 'the command may not be executed',
-  ENOEXEC: 'the command is no program of this machine',
-  E2BIG: 'arguments and environment are too large',
-  EAGAIN: 'the machine is out of processes',
-  ENOMEM: 'the machine is out of memory',
-  EMFILE: 'the gateway is out of file descriptors',
-  ENFILE: 'the machine is out of file descriptors',
+const kinds: Readonly<Record<string, Kind>> = {
+  ENOENT: { why: 'command not found', cure: 'install it, or name its file with the full path in `command`' },
+  EACCES: notAllowed,
+  EPERM: notAllowed,
+  ENOEXEC: {
+    why: 'the command is no program of this machine',
+    cure: 'install the build for this machine, or start a script with its interpreter',
+  },
+  E2BIG: { why: 'arguments and environment are too large', cure: 'shorten `args` and `env`' },
+  EAGAIN: { why: 'the machine is out of processes', cure: 'raise the limit of processes (`ulimit -u`, `TasksMax=`)' },
+  ENOMEM: { why: 'the machine is out of memory', cure: 'give it more, or run fewer servers' },
+  EMFILE: { why: 'the gateway is out of file descriptors', cure: 'raise the limit (`ulimit -n`, `LimitNOFILE=`)' },
+  ENFILE: { why: 'the machine is out of file descriptors', cure: 'raise the limit of the machine (`fs.file-max`)' },
 };
 
 export function cannotStart(cause: unknown, { command, cwd }: Pick<ChildCommand, 'command' | 'cwd'>): Failure {
   const code = codeOf(cause);
   // The system reports a missing directory as if the command were missing.
   const badDirectory = cwd !== undefined && code !== undefined && !isDirectory(cwd);
-  const why = badDirectory ? 'its working directory does not exist' : classes[code ?? ''];
+  const kind = badDirectory ? noDirectory : kinds[code ?? ''];
   const text = cause instanceof Error ? cause.message : String(cause);
   return new Failure('backend_unavailable', {
-    message: `Backend process cannot be started${why === undefined ? '' : `: ${why}`}`,
+    message: `Backend process cannot be started${kind === undefined ? '' : `: ${kind.why}`}`,
+    ...(kind && { cure: kind.cure }),
     cause: new Error(badDirectory ? `\`cwd\` ${cwd} is no directory` : detail(code, command, text), { cause }),
   });
 }

@@ -66,12 +66,18 @@ export class LegacyDrive implements CallSink {
   }
 
   ask(ask: Ask, named?: Named): void {
-    const { asks } = this.#session;
-    if (this.#exchange.settled) ask.answer({ failure: new Failure('ask_not_supported') });
-    else if (this.#exchange.carries) asks.relay(ask, (message) => this.#exchange.send(message, 'keep'), named);
+    const { carries, settled } = this.#exchange;
     // A client that reads this answer as JSON may still listen, or read others as streams. If not, a question would wait in vain.
-    else if (this.#session.isReachable) asks.relay(ask, (message) => this.#session.put(message), named);
-    else ask.answer({ failure: new Failure('ask_not_supported') });
+    const hasWay = carries || this.#session.isReachable;
+    if (settled || !hasWay) ask.answer({ failure: new Failure('ask_not_supported') });
+    else this.#session.asks.relay(ask, (message) => this.#put(message), named);
+  }
+
+  /** A question, or that it is taken back: that may be after the call. */
+  #put(message: Uint8Array): void {
+    const { carries, settled } = this.#exchange;
+    if (carries && !settled) this.#exchange.send(message, 'keep');
+    else this.#session.put(message);
   }
 
   pause(retryMs: number | undefined): void {

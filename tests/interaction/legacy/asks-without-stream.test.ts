@@ -69,3 +69,34 @@ describe('a server request while two calls are in flight', verifies('gateway:leg
     for (const answer of await Promise.all(calls)) expect(answer.body).toContain('accept');
   });
 });
+
+describe('a server request that the call in flight did not need', verifies('gateway:legacy:asked-once'), () => {
+  it.each([
+    { name: 'listens', listens: true },
+    { name: 'does not listen', listens: false },
+  ])('is put once to a client that $name, and its answer is taken after the call', async ({ listens }) => {
+    const answered: string[] = [];
+    const backend = await legacyProcess({
+      'tools/call': (turn) => {
+        turn.process.say(request('q', 'elicitation/create', form));
+        turn.result(text('done'));
+      },
+      response: ({ message }) => void answered.push(JSON.stringify(message.result)),
+    });
+    const stdio = { command: backend.command, args: backend.args };
+    const gateway = await startGateway({ backends: { b: stdio }, limits: streaming });
+    const client = await connectLegacy(gateway.url('b'), { capabilities: { elicitation: {} } });
+    const standing = listens ? await client.listen() : undefined;
+    const stream = await client.stream(call(1));
+    await stream.ended;
+    const said = () =>
+      [...stream.events, ...(standing?.events ?? [])].flatMap(({ data, json }) => (data ? [json()] : []));
+    const [question] = said().filter(({ method }) => method === 'elicitation/create');
+    expect((await client.post(result(question.id, accepted))).status).toBe(202);
+    await until(() => answered.length > 0, 'the server has its answer');
+    expect(answered).toEqual([JSON.stringify(accepted)]);
+    expect((await client.post(call(2))).status).toBe(200);
+    expect(said().map(({ method }) => method)).not.toContain('notifications/cancelled');
+    expect(said().filter(({ method, id }) => method === 'elicitation/create' && id === question.id)).toHaveLength(1);
+  });
+});

@@ -48,61 +48,90 @@ const causes: readonly {
   readonly message: RegExp;
   /** What the log and `/readyz` say besides. */
   readonly cause?: RegExp;
+  /** What they say is to be done. */
+  readonly cure: RegExp;
 }[] = [
   {
     name: 'a refused connection',
     backend: async () => ({ url: `http://127.0.0.1:${await closedPort()}/mcp` }),
     message: /^Backend unavailable: connection refused$/,
     cause: /ECONNREFUSED 127\.0\.0\.1:\d+/,
+    cure: /start the server/,
   },
   {
     name: 'an unknown host name',
     backend: async () => ({ url: 'http://nothing.invalid/mcp' }),
     message: /^Backend unavailable: its host name (is unknown|cannot be looked up at the moment)$/,
     cause: /nothing\.invalid/,
+    cure: /the host in `url`/,
   },
   {
     name: 'a TLS handshake with a server that speaks none',
     backend: async () => ({ url: `https://127.0.0.1:${await listening(createServer())}/mcp` }),
     message: /^Backend unavailable: TLS failed$/,
+    cure: /`https` against `http`/,
   },
   {
     name: 'a TLS server without a certificate that both sides know',
     backend: async () => ({ url: `https://127.0.0.1:${await listening(createTlsServer() as never)}/mcp` }),
     message: /^Backend unavailable: TLS failed$/,
+    cure: /NODE_EXTRA_CA_CERTS/,
   },
   {
     name: 'HTTP 401 in spite of our key',
     backend: answering((turn) => turn.raw(401, json, '{"error":"no"}')),
     message: /^Backend unavailable: it refuses the credentials of the gateway \(HTTP 401\)$/,
+    cure: /the key or token under `headers`/,
   },
   {
     name: 'HTTP 403',
     backend: answering((turn) => turn.error(-32600, 'Forbidden', undefined, 403)),
     message: /^Backend unavailable: it forbids the gateway access \(HTTP 403\)$/,
+    cure: /what the key or account may do/,
   },
   {
     name: 'HTTP 500',
     backend: answering((turn) => turn.raw(500, { 'content-type': 'text/html' }, '<h1>oops</h1>')),
     message: /^Backend unavailable: it answered HTTP 500$/,
+    cure: /the log of the server/,
+  },
+  {
+    name: 'HTTP 404',
+    backend: async () => {
+      const port = await listening(createServer((_request, response) => void response.writeHead(404).end('no')));
+      return { url: `http://127.0.0.1:${port}/mpc` };
+    },
+    reason: 'backend_invalid',
+    message: /it has nothing at this address \(HTTP 404\)/,
+    cure: /the path in `url`/,
+  },
+  {
+    name: 'a redirect',
+    backend: answering((turn) => turn.raw(302, { location: 'https://elsewhere.invalid/mcp' }, '')),
+    reason: 'backend_invalid',
+    message: /Backend answered with a redirect \(302\)/,
+    cure: /into `url`/,
   },
   {
     name: 'a web page',
     backend: answering((turn) => turn.raw(200, { 'content-type': 'text/html' }, '<h1>hello</h1>')),
     reason: 'backend_invalid',
     message: /HTTP 200 with neither JSON nor events/,
+    cure: /no MCP server/,
   },
   {
     name: 'a command that is not on the PATH',
     backend: async () => ({ command: 'no-such-command-here' }),
     message: /^Backend process cannot be started: command not found$/,
     cause: /`no-such-command-here` is not on the PATH/,
+    cure: /install it/,
   },
   {
     name: 'a command that is not there',
     backend: async () => ({ command: '/no/such/command' }),
     message: /^Backend process cannot be started: command not found$/,
     cause: /there is no file \/no\/such\/command/,
+    cure: /full path in `command`/,
   },
   {
     name: 'a command that is not executable',
@@ -114,12 +143,14 @@ const causes: readonly {
     },
     message: /^Backend process cannot be started: the command may not be executed$/,
     cause: /EACCES/,
+    cure: /executable/,
   },
   {
     name: 'a working directory that does not exist',
     backend: async () => ({ command: process.execPath, args: ['--version'], cwd: '/no/such/place' }),
     message: /^Backend process cannot be started: its working directory does not exist$/,
     cause: /`cwd` \/no\/such\/place is no directory/,
+    cure: /correct `cwd`/,
   },
   {
     name: 'a crash',
@@ -129,13 +160,15 @@ const causes: readonly {
       env: { PASSWORD: 'hunter2-hunter2' },
     }),
     message: /^Backend process ended without an answer \(exit code 7\)$/,
-    cause: /exit code 7, last on stderr: first \| no module named x; TOKEN=\*\*\*, \*\*\*$/,
+    cause: /^last on stderr: first \| no module named x; TOKEN=\*\*\*, \*\*\*$/,
+    cure: /in a terminal/,
   },
   {
     name: 'a signal',
     backend: async () => ({ command: process.execPath, args: ['-e', 'process.kill(process.pid, "SIGKILL")'] }),
     message: /^Backend process ended without an answer \(ended by SIGKILL\)$/,
-    cause: /ended by SIGKILL, nothing on stderr/,
+    cause: /^nothing on stderr$/,
+    cure: /in a terminal/,
   },
 ];
 
@@ -146,7 +179,7 @@ async function readyz({ origin }: TestGateway): Promise<{ status: number; body: 
 
 describe('the cause of a dead backend', verifies('gateway:run:cause-named'), () => {
   it.each(causes)('$name is named to clients by its class, and in full to operators', async (row) => {
-    const { reason = 'backend_unavailable', message, cause } = row;
+    const { reason = 'backend_unavailable', message, cause, cure } = row;
     const gateway = await startGateway({ backends: { b: await row.backend() }, limits: { restartMinMs: 1 } });
     const refused = (await send(gateway.url('b'), { body: initialize() })).json().error;
     expect(refused).toMatchObject({ code: -32603, message: expect.stringMatching(message), data: { reason } });
@@ -161,6 +194,9 @@ describe('the cause of a dead backend', verifies('gateway:run:cause-named'), () 
     const { body, status } = await readyz(gateway);
     expect(status).toBe(503);
     expect(body.backends.b).toMatchObject({ state: 'down', reason, message: expect.stringMatching(message) });
+    expect(logged()?.facts.cure).toMatch(cure);
+    expect(body.backends.b.cure).toMatch(cure);
+    expect(JSON.stringify([refused, again])).not.toMatch(cure);
     if (cause !== undefined) {
       expect(logged()?.facts.cause).toMatch(cause);
       expect(body.backends.b.cause).toMatch(cause);

@@ -9,6 +9,12 @@ export const gatewayLegacy = {
     behaviour:
       'A server request that belongs to no call in particular reaches a client without a GET stream on the stream of a POST that is open.',
   }),
+  'gateway:legacy:asked-once': held({
+    spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
+    revisions: 'legacy',
+    behaviour:
+      'A client is asked once, on one stream, even where the call that the question came with ends first; its answer is taken then, too.',
+  }),
   'gateway:legacy:session-id': held({
     spec: '2025-11-25/basic/transports#session-management',
     revisions: 'legacy',

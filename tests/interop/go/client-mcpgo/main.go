@@ -39,9 +39,14 @@ func (h handlers) ListRoots(_ context.Context, _ mcp.ListRootsRequest) (*mcp.Lis
 	return answer, nil
 }
 
-func transportTo(target driving.Target) (transport.Interface, error) {
+func transportTo(target driving.Target, era string) (transport.Interface, error) {
 	if target.URL != "" {
-		return transport.NewStreamableHTTP(target.URL, transport.WithContinuousListening())
+		options := []transport.StreamableHTTPCOption{}
+		if era == "legacy" {
+			// A standing stream is legacy: with it this client never tries the modern era.
+			options = append(options, transport.WithContinuousListening())
+		}
+		return transport.NewStreamableHTTP(target.URL, options...)
 	}
 	start := func(ctx context.Context, command string, env []string, args []string) (*exec.Cmd, error) {
 		it := exec.CommandContext(ctx, command, args...)
@@ -82,7 +87,7 @@ func request(ctx context.Context, it *client.Client, step driving.Step) (any, er
 
 func connect(job driving.Job, heard *driving.Heard) (driving.Client, error) {
 	ctx := context.Background()
-	way, err := transportTo(job.Target)
+	way, err := transportTo(job.Target, job.Era)
 	if err != nil {
 		return driving.Client{}, err
 	}
