@@ -17,7 +17,7 @@ export interface Outgoing {
 /** Hears what comes back on a request's account. `answered` or `failed` ends it, once; nothing is called after `abort`. */
 export interface RequestSink {
   /** A notification or a request on this request's own stream. Only channels with a stream per request call it. */
-  message(message: Notification | Request): void;
+  message(message: Notification | Request): Reception;
   answered(message: Response, http: HttpFacts | undefined): void;
   /** Includes every answer that is no answer: 202, 204, an empty stream, an unreadable body, a cut-off, too many bytes. */
   failed(failure: Failure, http: HttpFacts | undefined): void;
@@ -39,10 +39,16 @@ export interface Pending {
   abort(): void;
 }
 
+/**
+ * What a message was: the answer to a request of ours; progress or a log message of a running call; for the client of the
+ * session; or neither (it was answered here, or dropped). The last two are unsolicited, and count against the backend's budget.
+ */
+export type Reception = 'answer' | 'call' | 'session' | 'none';
+
 /** Hears what belongs to no request. */
 export interface ChannelSink {
   /** Anything that was not correlated to a request of ours; unknown and duplicate response ids are dropped by the channel and counted. */
-  stray(message: Notification | Request): void;
+  stray(message: Notification | Request): Reception;
   /** The process ended, or the channel was cut for good. Requests in flight have failed before. Not called after `close`. */
   lost(failure: Failure): void;
 }
@@ -85,4 +91,6 @@ export interface ChannelNotes {
   streamLost(why: string): (how: 'back' | 'closed') => void;
   /** A line on stdout that is no message, or a message nobody waits for. `text` is cut to a sane length. */
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', text: string): void;
+  /** The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or stream. */
+  flood(stage: 'paused' | 'ended', where: string): void;
 }

@@ -61,11 +61,15 @@ export class Correlation {
     return waiting;
   }
 
-  /** An answer that nobody waits for, unknown or given twice, is noted. */
-  answer(message: Response): void {
+  /** Whether it was waited for. An answer that is not, unknown or given twice, is noted. */
+  answer(message: Response): boolean {
     const waiting = message.id === undefined ? undefined : this.#waiting.get(message.id.key);
-    if (waiting?.take()) waiting.sink.answered(message, undefined);
-    else this.#notes.noise('unknown_id', excerpt(message.bytes));
+    if (waiting?.take()) {
+      waiting.sink.answered(message, undefined);
+      return true;
+    }
+    this.#notes.noise('unknown_id', excerpt(message.bytes));
+    return false;
   }
 
   failAll(failure: Failure): void {

@@ -8,6 +8,7 @@ import { VIA } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
+import { FloodBudget } from './flood-meter.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
 import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
@@ -117,8 +118,9 @@ function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: Cr
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
     ...(config.user === undefined ? {} : { user: config.user }),
   };
+  const flood = new FloodBudget(limits);
   const pool = new ChildPool({
-    start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, clock, notes }),
+    start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, flood, clock, notes }),
     limits: {
       maxProcesses: processesOf(config),
       idleMs: config.idleMs,
@@ -146,7 +148,8 @@ function httpConnector(
   const { limits, clock, notes, random = Math.random } = options;
   const url = new URL(config.url);
   const headers = options.instance === undefined ? config.headers : { ...config.headers, [VIA]: options.instance };
-  const shared = { url, pools, headers: () => headers, clock, notes };
+  const flood = new FloodBudget(limits);
+  const shared = { url, pools, headers: () => headers, flood, clock, notes };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
   const streamable: Way = {
     transport: 'http',

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts';
 import type { CallRequest, CallSink, Outcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { cancelledBytes } from './cancelled.ts';
-import type { HttpFacts } from './channel.ts';
+import type { HttpFacts, Reception } from './channel.ts';
 import { codeOf, METHOD_NOT_FOUND } from './codes.ts';
 import { type CallHost, RunningCall } from './running.ts';
 
@@ -11,7 +11,7 @@ import { type CallHost, RunningCall } from './running.ts';
 export interface LegacySession extends CallHost {
   readonly hasSession: boolean;
   post(message: Uint8Array, what: string): void;
-  asked(message: Request, call: LegacyCall): void;
+  asked(message: Request, call: LegacyCall): Reception;
   withdrew(message: Notification): void;
   lost(failure: Failure): void;
   /** The backend did what it was asked to. */
@@ -26,10 +26,11 @@ export class LegacyCall extends RunningCall {
     this.#session = session;
   }
 
-  protected override understand(message: Notification | Request): void {
-    if (message.kind === 'request') this.#session.asked(message, this);
-    else if (message.method === 'notifications/cancelled') this.#session.withdrew(message);
-    else this.sink.notify(message);
+  protected override understand(message: Notification | Request): Reception {
+    if (message.kind === 'request') return this.#session.asked(message, this);
+    if (message.method !== 'notifications/cancelled') return this.notify(message);
+    this.#session.withdrew(message);
+    return 'none';
   }
 
   protected override judge(message: Response, http: HttpFacts | undefined): Outcome {

@@ -16,7 +16,7 @@ import { era, type Revision } from '../wire/revisions.ts';
 import { idAt, member } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { AskBook } from './asks.ts';
-import type { Channel, ChannelSink } from './channel.ts';
+import type { Channel, ChannelSink, Reception } from './channel.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
 import type { Clock, Deadlines } from './deadlines.ts';
 import { capabilitiesText, legacyRequest } from './envelope.ts';
@@ -313,27 +313,27 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
   }
 
-  stray(message: Notification | Request): void {
-    if (this.#over !== undefined) return;
+  stray(message: Notification | Request): Reception {
+    if (this.#over !== undefined) return 'none';
     try {
-      if (message.kind === 'request') this.asked(message, undefined);
-      else this.#strayed(message);
+      return message.kind === 'request' ? this.asked(message, undefined) : this.#strayed(message);
     } catch (cause) {
       this.notes.odd('fault', `a stray ${message.method}`, cause);
+      return 'none';
     }
   }
 
   /** A request of the backend, on the stream of `call` or on none. */
-  asked(message: Request, call: LegacyCall | undefined): void {
+  asked(message: Request, call: LegacyCall | undefined): Reception {
     if (message.method === 'ping') {
       this.post(resultBytes(message.id.raw, '{}'), 'an answer');
-      return;
+      return 'none';
     }
     const row = methodRow(message.method);
     if (row?.action !== 'ask') {
       const error = { code: METHOD_NOT_FOUND, message: 'Method not found' };
       this.post(errorBytes(message.id.raw, error), 'an answer');
-      return;
+      return 'none';
     }
     if (call === undefined && this.#mayBeAsking()) this.#asksElsewhere = true;
     const owner = call ?? this.#onlyAsker();
@@ -342,6 +342,8 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       guessed: call === undefined,
       put: (ask) => (owner === undefined ? this.#sink.ask(ask) : owner.sink.ask(ask)),
     });
+    // A call may ask a person some questions, not thousands: they count although they belong to it.
+    return 'session';
   }
 
   /** `notifications/cancelled` of the backend: it takes back a question of its own. */
@@ -350,38 +352,36 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     if (id !== undefined) this.#asks.withdraw(id.key);
   }
 
-  #strayed(message: Notification): void {
+  #strayed(message: Notification): Reception {
     if (message.method === 'notifications/cancelled') {
       this.withdrew(message);
-      return;
+      return 'none';
     }
-    if (message.method === 'notifications/message') {
-      this.#logged(message);
-      return;
-    }
+    if (message.method === 'notifications/message') return this.#logged(message);
     if (message.method !== 'notifications/progress') {
       if (changedList(message.method) !== undefined) this.#options.relay.told(message);
       this.#sink.notify(message);
-      return;
+      return 'session';
     }
     const token = idIn(message, 'progressToken');
     const call = token && this.#calls.get(token.key);
-    if (call?.request.progress === true) call.message(message);
-    else this.notes.odd('unattributed', message.method);
+    if (call?.request.progress === true) return call.message(message);
+    this.notes.odd('unattributed', message.method);
+    return 'none';
   }
 
   /**
    * A log message names no request. To modern clients it belongs to one or does not come: where one call alone is running it is
    * that one's. A session of a legacy client hears it as such.
    */
-  #logged(message: Notification): void {
+  #logged(message: Notification): Reception {
     const [only, ...others] = this.#calls.values();
     if (only !== undefined && others.length === 0 && era(only.request.client.revision) === 'modern') {
-      only.message(message);
-      return;
+      return only.message(message);
     }
     if (this.#forModern) this.notes.odd('unattributed', message.method);
     this.#sink.notify(message);
+    return only === undefined ? 'none' : 'call';
   }
 
   #mayBeAsking(): boolean {

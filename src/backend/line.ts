@@ -1,7 +1,7 @@
 /** A channel with its ids, and a sink that can be handed from a probe to a lane. */
 import type { Failure } from '../errors.ts';
 import type { Notification, Request } from '../wire/message.ts';
-import type { Channel, ChannelSink } from './channel.ts';
+import type { Channel, ChannelSink, Reception } from './channel.ts';
 import { Ids } from './ids.ts';
 
 export type Connect = (sink: ChannelSink) => Promise<Channel>;
@@ -17,8 +17,8 @@ class Relay implements ChannelSink {
   #sink: ChannelSink | undefined;
   #lost: Failure | undefined;
 
-  stray(message: Notification | Request): void {
-    this.#sink?.stray(message);
+  stray(message: Notification | Request): Reception {
+    return this.#sink?.stray(message) ?? 'none';
   }
 
   lost(failure: Failure): void {

@@ -12,7 +12,7 @@ import { mirroredHeaders } from '../wire/mirror.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { cancelledBytes } from './cancelled.ts';
-import type { Channel, ChannelSink, HttpFacts } from './channel.ts';
+import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
@@ -130,15 +130,16 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
    * Only channels without a stream per request have strays in this era.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#receiving-messages
    */
-  stray(message: Notification | Request): void {
+  stray(message: Notification | Request): Reception {
     try {
       const call = message.kind === 'request' ? undefined : this.#ownerOf(message);
-      if (call !== undefined) call.message(message);
-      else if (message.kind === 'request') this.notes.odd('forbidden_request', message.method);
+      if (call !== undefined) return call.message(message);
+      if (message.kind === 'request') this.notes.odd('forbidden_request', message.method);
       else this.notes.odd('unattributed', message.method);
     } catch (cause) {
       this.notes.odd('fault', `a stray ${message.method}`, cause);
     }
+    return 'none';
   }
 
   /** Calls in flight have failed before; the next ones find a new process, or fail by themselves. */
@@ -190,16 +191,14 @@ class ModernCall extends RunningCall {
     this.#lane = lane;
   }
 
-  protected override understand(message: Notification | Request): void {
+  protected override understand(message: Notification | Request): Reception {
     if (message.kind === 'request') {
       this.host.notes.odd('forbidden_request', message.method);
-      return;
+      return 'none';
     }
-    if (message.method === 'notifications/cancelled') {
-      if (this.longLived) this.endBy = this.host.deadlines.now() + TEARDOWN_MS;
-      return;
-    }
-    this.sink.notify(message);
+    if (message.method !== 'notifications/cancelled') return this.notify(message);
+    if (this.longLived) this.endBy = this.host.deadlines.now() + TEARDOWN_MS;
+    return 'none';
   }
 
   protected override judge(message: Response, http: HttpFacts | undefined): Outcome {

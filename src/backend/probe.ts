@@ -192,7 +192,13 @@ class Visit {
 
   constructor(line: Line) {
     this.line = line;
-    line.attach({ stray: (message) => answerKindly(line.channel, message), lost: () => undefined });
+    line.attach({
+      stray: (message) => {
+        answerKindly(line.channel, message);
+        return 'none';
+      },
+      lost: () => undefined,
+    });
   }
 
   agreed(agreement: Agreement): void {

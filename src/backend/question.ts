@@ -1,7 +1,7 @@
 /** One request of the gateway's own, and what became of it. */
 import type { Failure } from '../errors.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
+import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
 import type { Clock } from './deadlines.ts';
 
 export type Answer =
@@ -25,8 +25,9 @@ export class Question implements RequestSink {
     this.#pending = channel.request(outgoing, this);
   }
 
-  message(message: Notification | Request): void {
+  message(message: Notification | Request): Reception {
     this.#heard(message);
+    return 'none';
   }
 
   answered(message: Response, http: HttpFacts | undefined): void {

@@ -7,7 +7,7 @@ import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { idAt, member } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
-import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
+import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
 import type { Witness } from './health.ts';
 import { keyOf } from './ids.ts';
@@ -74,7 +74,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
   }
 
   /** A message that belongs to this call, from its own stream or found by its token. */
-  protected abstract understand(message: Notification | Request): void;
+  protected abstract understand(message: Notification | Request): Reception;
   protected abstract judge(message: Response, http: HttpFacts | undefined): Outcome;
   protected abstract judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure;
   /** Tells the backend that nobody waits, where closing the stream does not say it. */
@@ -126,17 +126,18 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
     });
   }
 
-  message(message: Notification | Request): void {
-    if (this.over) return;
+  message(message: Notification | Request): Reception {
+    if (this.over) return 'none';
     this.touch();
     if (message.method === 'notifications/progress' && !this.isOurs(message)) {
       this.host.notes.odd('unattributed', message.method);
-      return;
+      return 'none';
     }
     try {
-      this.understand(message);
+      return this.understand(message);
     } catch (cause) {
       this.broke(cause);
+      return 'none';
     }
   }
 
@@ -199,6 +200,13 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
   private isOurs(progress: Notification | Request): boolean {
     const token = member(progress.params, 'progressToken');
     return token !== undefined && idAt(progress.bytes, token)?.key === this.key;
+  }
+
+  /** What a call of a client says while it runs is the call's. What somebody listens to for long has the budget of a session. */
+  protected notify(message: Notification): Reception {
+    this.sink.notify(message);
+    const isReport = message.method === 'notifications/progress' || message.method === 'notifications/message';
+    return isReport && !this.longLived ? 'call' : 'session';
   }
 
   protected broke(cause: unknown): void {

@@ -5,7 +5,7 @@
 import { Failure } from '../errors.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { asFailure } from './as-failure.ts';
-import type { Channel, ChannelSink, Outgoing, Pending, RequestSink } from './channel.ts';
+import type { Channel, ChannelSink, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
 import { outOfService, type Witness } from './health.ts';
 import type { Ids } from './ids.ts';
 import { type Connect, type Line, openLine } from './line.ts';
@@ -96,8 +96,8 @@ export class SharedChannel implements Channel, ChannelSink {
     await channel?.close();
   }
 
-  stray(message: Notification | Request): void {
-    this.#sink?.stray(message);
+  stray(message: Notification | Request): Reception {
+    return this.#sink?.stray(message) ?? 'none';
   }
 
   lost(failure: Failure): void {

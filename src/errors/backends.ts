@@ -39,6 +39,14 @@ export const backends = {
     'Backend lost its session',
     'The backend forgot its session while the request was running. It may have run; it was not sent twice.',
   ),
+  backend_flooding: row(
+    'backend',
+    200,
+    INTERNAL,
+    'Backend ended for flooding',
+    'The backend kept sending more messages that belong to no call than `limits.unsolicitedMessages` allows: its process or ' +
+      'stream was ended. See what it sends (`log.level: debug`), and correct the backend, or raise the limit.',
+  ),
   starting: row(
     'gateway',
     503,

@@ -12,6 +12,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   let noisy = false;
   let lostStreams = 0;
   let isFull = false;
+  let hasFlooded = false;
   return {
     // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
     streamLost: (why) => {
@@ -37,6 +38,20 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
         log.warn(
           { backend, kind, text },
           'the backend writes on stdout what is no message: it is skipped, here and later',
+        );
+      }
+    },
+    flood: (stage, where) => {
+      counters.count(`backend.flood.${stage}`);
+      const facts = { backend, where, reason: 'backend_flooding' };
+      if (stage === 'paused') log.debug(facts, 'the backend sends more than limits.unsolicitedMessages: it is paused');
+      else if (hasFlooded) log.debug(facts, 'ended again: the backend floods');
+      else {
+        hasFlooded = true;
+        log.warn(
+          facts,
+          'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process or ' +
+            'stream was ended, and will be again; the counter backend.flood.ended goes on',
         );
       }
     },

@@ -43,6 +43,11 @@ export class LineReader {
     return lines;
   }
 
+  /** Whether a line over the limit is being skipped, and its end has not come. */
+  get isSkipping(): boolean {
+    return this.skipping;
+  }
+
   /** What the stream ended with, where its last line has no end. */
   end(): Line[] {
     const lines: Line[] = [];

@@ -43,6 +43,7 @@ export class SseReader {
   /** The last chunk ended in CR: a LF at the start of the next one belongs to it. */
   private afterCr = false;
   private broken: Failure | undefined = undefined;
+  private emptyLines = 0;
 
   constructor(limits: SseLimits) {
     this.limit = limits.eventBytes;
@@ -51,6 +52,13 @@ export class SseReader {
   /** Why nothing more can be read, if so. */
   get failure(): Failure | undefined {
     return this.broken;
+  }
+
+  /** How many lines since the last time said nothing: comments, and ends of events that are none. */
+  takeEmptyLines(): number {
+    const lines = this.emptyLines;
+    this.emptyLines = 0;
+    return lines;
   }
 
   /**
@@ -106,7 +114,8 @@ export class SseReader {
       if (line.subarray(0, BOM.byteLength).equals(BOM)) line = line.subarray(BOM.byteLength);
     }
     if (line.byteLength === 0) this.dispatch(events);
-    else if (line[0] !== COLON) {
+    else if (line[0] === COLON) this.emptyLines++;
+    else {
       this.size += line.byteLength + 1;
       this.field(line);
     }
@@ -145,7 +154,7 @@ export class SseReader {
     if (dataLines > 0 || id !== undefined || retry !== undefined) {
       const data = dataLines > 0 ? this.data.take() : undefined;
       events.push({ event: event === '' ? undefined : event, id, data, retry });
-    }
+    } else this.emptyLines++;
     this.dataLines = 0;
     this.event = undefined;
     this.id = undefined;

@@ -14,6 +14,7 @@ import type {
   RequestSink,
   StandaloneListener,
 } from '../channel.ts';
+import type { FloodBudget } from '../flood-meter.ts';
 import { type HttpChannelLimits, wayClosed } from './context.ts';
 import { Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
@@ -33,6 +34,8 @@ export interface HttpChannelOptions {
   /** Whether a cut stream may be taken up again: the legacy revisions have that, the modern one does not. */
   readonly resumable: boolean;
   readonly limits: HttpChannelLimits;
+  /** Shared with other channels to the same backend. */
+  readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** From 0 up to 1, for jitter. */
   random(): number;
@@ -51,7 +54,7 @@ export class HttpChannel implements Channel {
   #closed = false;
 
   constructor(options: HttpChannelOptions) {
-    const { url, pools, resumable, limits, clock, notes, sink } = options;
+    const { url, pools, resumable, limits, flood, clock, notes, sink } = options;
     this.#pools = pools;
     this.#handovers = new Handovers(pools.handovers, limits, clock);
     this.#sink = sink;
@@ -60,6 +63,7 @@ export class HttpChannel implements Channel {
       headers: new RequestHeaders(() => options.headers()),
       resumable,
       limits,
+      flood,
       clock,
       notes,
       random: () => options.random(),

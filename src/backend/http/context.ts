@@ -2,6 +2,7 @@
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { ChannelNotes } from '../channel.ts';
+import type { FloodBudget } from '../flood-meter.ts';
 import type { RequestHeaders } from './headers.ts';
 
 export interface HttpChannelLimits {
@@ -18,6 +19,7 @@ export interface HttpContext {
   readonly headers: RequestHeaders;
   readonly resumable: boolean;
   readonly limits: HttpChannelLimits;
+  readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
   random(): number;

@@ -2,17 +2,14 @@
  * Where we are in a backend's event stream, across the connections that carry it: the last event id, the time to come back
  * after, and which events were seen, so that a replay of what we have is not heard twice.
  */
+import type { Failure } from '../../errors.ts';
 import { type SseEvent, SseReader } from '../../wire/sse.ts';
+import { asFailure } from '../as-failure.ts';
 
 /** A replay begins right after the last id that was read, so an overlap is short. */
 const SEEN_IDS = 256;
 /** Longer ids than any header line carries are of no use. */
 const ID_CHARACTERS = 4_096;
-
-export interface EventListener {
-  /** The data of one message. False: nothing more is wanted. */
-  onEvent(data: Uint8Array): boolean;
-}
 
 export class EventCursor {
   readonly #eventBytes: number;
@@ -36,28 +33,38 @@ export class EventCursor {
     return this.#retryMs;
   }
 
-  /** The stream goes on over another connection; what was cut off in the middle comes again. */
-  reopened(): void {
+  /** The stream begins, or goes on over another connection; what was cut off in the middle comes again. */
+  opened(): void {
     this.#reader = new SseReader({ eventBytes: this.#eventBytes });
     this.#isReplay = this.#seen !== undefined;
   }
 
-  /** Tells each message that the chunk completes. Throws a Failure for an event that is too large. */
-  push(chunk: Uint8Array, listener: EventListener): void {
-    for (const event of this.#reader.push(chunk)) {
-      if (event.retry !== undefined) this.#retryMs = event.retry;
-      if (event.id !== undefined && !this.#isNew(event.id)) continue;
-      const data = messageIn(event);
-      if (data !== undefined && !listener.onEvent(data)) return;
+  /** The events that the chunk completes; last a failure where one is too large, after which nothing can be read. */
+  read(chunk: Uint8Array): readonly (SseEvent | Failure)[] {
+    try {
+      const events = this.#reader.push(chunk);
+      return this.#reader.failure === undefined ? events : [...events, this.#reader.failure];
+    } catch (cause) {
+      return [asFailure(cause)];
     }
-    if (this.#reader.failure !== undefined) throw this.#reader.failure;
+  }
+
+  /** How many lines since the last time said nothing. */
+  takeEmptyLines(): number {
+    return this.#reader.takeEmptyLines();
+  }
+
+  /** Each event in turn: whether it was not heard before. */
+  isNew({ id, retry }: SseEvent): boolean {
+    if (retry !== undefined) this.#retryMs = retry;
+    return id === undefined || this.#isNewId(id);
   }
 
   /**
    * After a reconnect, events that we have seen already come first, if at all. From the first new one on, ids are taken as
    * they come: a server that uses one twice means two events.
    */
-  #isNew(id: string): boolean {
+  #isNewId(id: string): boolean {
     if (this.#isReplay) {
       if (this.#seen?.has(id)) return false;
       this.#isReplay = false;

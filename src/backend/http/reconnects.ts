@@ -49,15 +49,16 @@ export class Reconnects {
   }
 
   /**
-   * The same for a stream that is never given up. `isAnswered`: the backend served the last one, and ended it. Then its `retry`
-   * is its own pace, down to a second once it came to nothing several times.
+   * The same for a stream that is never given up. Where the backend `served` the last one, and ended it, its `retry` is its own
+   * pace, down to a second once it came to nothing several times. One that `flooded` is ours to put off.
    */
-  always(retryMs: number | undefined, isAnswered: boolean): number {
+  always(retryMs: number | undefined, last: 'served' | 'failed' | 'flooded'): number {
     const wasExhausted = this.isExhausted;
     const attempt = this.#attempts++;
     if (retryMs === undefined) return this.#backoff(attempt);
     const told = Math.min(Math.max(retryMs, wasExhausted ? BACKOFF_MIN_MS : RETRY_MIN_MS), RETRY_MAX_MS);
-    return isAnswered || !wasExhausted ? told : Math.max(told, this.#backoff(attempt));
+    const isPutOff = last === 'flooded' || (last === 'failed' && wasExhausted);
+    return isPutOff ? Math.max(told, this.#backoff(attempt)) : told;
   }
 
   #backoff(attempt: number): number {

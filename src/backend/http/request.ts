@@ -6,12 +6,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure, failures } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
-import { asFailure } from '../as-failure.ts';
-import type { HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
-import { excerpt, readEvent, readIncoming } from '../incoming.ts';
+import type { HttpFacts, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
+import { excerpt, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
 import { closedByUs, type HttpContext } from './context.ts';
-import { EventCursor, type EventListener } from './cursor.ts';
+import { EventFlow } from './flow.ts';
 import { mediaType, namesSession, singleHeader } from './headers.ts';
 import type { CallPool } from './pool.ts';
 import { Reconnects } from './reconnects.ts';
@@ -42,7 +41,7 @@ function invalid(why: string, cause?: unknown): Failure {
   });
 }
 
-export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventListener {
+export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
   readonly #context: RequestContext;
   readonly #pool: CallPool;
   readonly #outgoing: Outgoing;
@@ -54,7 +53,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
   #controller: Dispatcher.DispatchController | undefined;
   #facts: HttpFacts | undefined;
   #body: BoundedBody | undefined;
-  #cursor: EventCursor | undefined;
+  #flow: EventFlow | undefined;
   #reconnects: Reconnects | undefined;
   /** Something readable came on the stream. */
   #heard = false;
@@ -92,10 +91,10 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     if (this.#phase === 'over') controller.abort(closedByUs);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#phase !== 'head') return;
-    if (this.#cursor !== undefined) {
-      this.#onResumed(status, headers, this.#cursor);
+    if (this.#flow !== undefined) {
+      this.#onResumed(controller, status, headers, this.#flow);
       return;
     }
     this.#facts = { status, sessionId: singleHeader(headers, 'mcp-session-id') };
@@ -107,7 +106,8 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       // A notification may be accepted like this, or anything that is not MCP; a request may not.
       this.#fail(invalid(type === 'other' ? `HTTP ${status} with neither JSON nor events` : `HTTP ${status}, empty`));
     } else if (type === 'sse') {
-      this.#cursor = new EventCursor(this.#context.limits.resultBytes);
+      this.#flow = this.#openFlow();
+      this.#flow.opened(controller);
       this.#phase = 'stream';
       this.#sink.alive();
     } else this.#gather(headers);
@@ -119,11 +119,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
       if (this.#body?.add(chunk) === false) this.#failNow(new Failure('backend_too_large'));
     } else if (this.#phase === 'stream') {
       if (!this.#settled) this.#sink.alive();
-      try {
-        this.#cursor?.push(chunk, this);
-      } catch (cause) {
-        this.#failNow(asFailure(cause));
-      }
+      this.#flow?.push(chunk);
     } else if (this.#phase === 'rest') {
       this.#restBytes += chunk.byteLength;
       if (this.#restBytes > REST_BYTES) this.#disconnect();
@@ -141,7 +137,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     this.#disconnected();
     if (this.#settled) this.#finish();
     else if (this.#isDispatching) queueMicrotask(() => this.#fail(failureOfError(error)));
-    else if (this.#cursor !== undefined) this.#onStreamEnd(error);
+    else if (this.#flow !== undefined) this.#onStreamEnd(error);
     else this.#fail(failureOfError(error));
   }
 
@@ -161,6 +157,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
   /** undici reports an exception in `onResponseEnd` as an error of the same response. */
   #disconnected(): void {
     this.#controller = undefined;
+    this.#flow?.closed();
     if (!this.#isConnected) return;
     this.#isConnected = false;
     this.#pool.done();
@@ -193,62 +190,71 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
   }
 
-  onEvent(data: Uint8Array): boolean {
-    const messages = readEvent(data, this.#context.notes);
-    if (messages === undefined) return true;
-    this.#heard = true;
-    this.#reconnects?.progress();
-    for (const message of messages) this.#deliver(message);
-    return this.#phase === 'stream';
+  #openFlow(): EventFlow {
+    return new EventFlow(this.#context, 'the stream of a request', {
+      message: (message) => {
+        this.#heard = true;
+        this.#reconnects?.progress();
+        return this.#deliver(message);
+      },
+      broken: (failure) => this.#failNow(failure),
+      flooded: (failure) => this.#failNow(failure),
+    });
   }
 
-  #deliver(message: Message): void {
+  #deliver(message: Message): Reception {
     const isResponse = message.kind === 'result' || message.kind === 'error';
     if (this.#settled || (isResponse && message.id !== undefined && message.id.key !== this.#outgoing.id)) {
       if (this.#phase !== 'over') this.#context.notes.noise('unknown_id', excerpt(message.bytes));
-    } else if (!isResponse) this.#sink.message(message);
-    else {
-      // An error without an id settles the POST that it answers.
-      this.#settled = true;
-      if (this.#phase === 'stream') this.#linger();
-      this.#context.reached();
-      this.#sink.answered(message, this.#facts);
+      return 'none';
     }
+    if (!isResponse) return this.#sink.message(message);
+    // An error without an id settles the POST that it answers.
+    this.#settled = true;
+    if (this.#phase === 'stream') this.#linger();
+    this.#context.reached();
+    this.#sink.answered(message, this.#facts);
+    return 'answer';
   }
 
   /** The stream ended, or was cut, without an answer. */
   #onStreamEnd(cause: Error | undefined): void {
     const { resumable, limits, clock, random } = this.#context;
-    const cursor = this.#cursor;
-    if (!resumable || cursor?.lastEventId === undefined) {
+    const flow = this.#flow;
+    if (!resumable || flow?.lastEventId === undefined) {
       if (cause !== undefined) this.#fail(failureOfError(cause));
       else if (this.#heard) this.#fail(new Failure('backend_unavailable', { message: ENDED }));
       else this.#fail(invalid('the stream ended without a message'));
       return;
     }
     this.#reconnects ??= new Reconnects(limits, random);
-    const waitMs = this.#reconnects.next(cursor.retryMs);
+    const waitMs = this.#reconnects.next(flow.retryMs);
     if (waitMs === undefined) {
       const message = `${ENDED}, and cannot be resumed (\`limits.reconnects\`)`;
       this.#fail(new Failure('backend_unavailable', { message, cause }));
       return;
     }
     this.#phase = 'away';
-    this.#cancelTimer = clock.after(waitMs, () => this.#resume(cursor));
-    if (cause === undefined) this.#sink.paused(cursor.retryMs);
+    this.#cancelTimer = clock.after(waitMs, () => this.#resume(flow));
+    if (cause === undefined) this.#sink.paused(flow.retryMs);
   }
 
-  #resume(cursor: EventCursor): void {
+  #resume(flow: EventFlow): void {
     const { path, headers } = this.#context;
     this.#phase = 'head';
-    this.#dispatch({ method: 'GET', path, headers: headers.get(this.#outgoing.headers, cursor.lastEventId) });
+    this.#dispatch({ method: 'GET', path, headers: headers.get(this.#outgoing.headers, flow.lastEventId) });
   }
 
-  #onResumed(status: number, headers: IncomingHttpHeaders, cursor: EventCursor): void {
+  #onResumed(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    flow: EventFlow,
+  ): void {
     if (status === 200 && mediaType(headers) === 'sse') {
-      cursor.reopened();
+      flow.opened(controller);
       this.#phase = 'stream';
-    } else if (isPassing(status)) this.#controller?.abort(new Error(`HTTP status ${status}`));
+    } else if (isPassing(status)) controller.abort(new Error(`HTTP status ${status}`));
     else if (status === 404) this.#fail(new Failure('backend_session_lost'));
     else this.#fail(new Failure('backend_unavailable', { message: `${ENDED}; resuming it got HTTP ${status}` }));
   }
@@ -259,6 +265,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     if (this.#controller === undefined) this.#finish();
     else {
       this.#phase = 'rest';
+      this.#flow?.stop();
       this.#linger();
     }
     this.#sink.failed(failure, this.#facts);
@@ -275,6 +282,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
   }
 
   #disconnect(): void {
+    this.#flow?.stop();
     this.#controller?.abort(closedByUs);
   }
 
@@ -282,6 +290,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler, EventLi
     if (this.#phase === 'over') return;
     this.#phase = 'over';
     this.#cancelTimer?.();
+    this.#flow?.stop();
     this.#context.over(this);
   }
 }

@@ -5,8 +5,9 @@
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { Message } from '../../wire/message.ts';
-import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
+import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
+import type { FloodBudget } from '../flood-meter.ts';
 import { wayClosed } from './context.ts';
 import { type HandoverOptions, Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
@@ -30,7 +31,9 @@ export interface SseChannelOptions {
   /** Configured headers and credentials. Give the same object while nothing changed: what is built from it is kept. */
   headers(): HeaderRecord;
   readonly limits: SseChannelLimits;
-  readonly clock: Pick<Clock, 'after'>;
+  /** Shared with other channels to the same backend. */
+  readonly flood: FloodBudget;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
 }
@@ -64,12 +67,12 @@ export class SseChannel implements Channel {
   }
 
   private constructor(options: SseChannelOptions) {
-    const { url, pools, limits, clock, notes } = options;
+    const { url, pools, limits, flood, clock, notes } = options;
     this.#options = options;
     this.#headers = new RequestHeaders(() => options.headers());
     this.#waiting = new Correlation(notes);
     this.#handovers = new Handovers(pools.handovers, limits, clock);
-    const context = { path: pathOf(url), headers: this.#headers, notes, eventBytes: limits.resultBytes };
+    const context = { path: pathOf(url), headers: this.#headers, limits, flood, clock, notes };
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),
       message: (message) => this.#onMessage(message),
@@ -136,9 +139,9 @@ export class SseChannel implements Channel {
     this.#opening = undefined;
   }
 
-  #onMessage(message: Message): void {
-    if (message.kind === 'request' || message.kind === 'notification') this.#options.sink.stray(message);
-    else this.#waiting.answer(message);
+  #onMessage(message: Message): Reception {
+    if (message.kind === 'request' || message.kind === 'notification') return this.#options.sink.stray(message);
+    return this.#waiting.answer(message) ? 'answer' : 'none';
   }
 
   #onEnded(failure: Failure): void {

@@ -6,12 +6,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
-import { SseReader } from '../../wire/sse.ts';
-import { asFailure } from '../as-failure.ts';
-import type { ChannelNotes } from '../channel.ts';
-import { readEvent } from '../incoming.ts';
+import type { SseEvent } from '../../wire/sse.ts';
+import type { Reception } from '../channel.ts';
 import { closedByUs } from './context.ts';
 import { messageIn } from './cursor.ts';
+import { EventFlow, type FlowContext } from './flow.ts';
 import { mediaType, type RequestHeaders } from './headers.ts';
 import type { CallPool } from './pool.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
@@ -19,16 +18,14 @@ import { failureOfError, failureOfStatus } from './verdict.ts';
 export interface SessionListener {
   /** What the first event says, once, before any message. Throws a Failure where it is no address. */
   named(address: string): void;
-  message(message: Message): void;
+  message(message: Message): Reception;
   /** Once, and not after `close`. */
   ended(failure: Failure): void;
 }
 
-export interface SessionContext {
+export interface SessionContext extends FlowContext {
   readonly path: string;
   readonly headers: RequestHeaders;
-  readonly notes: ChannelNotes;
-  readonly eventBytes: number;
 }
 
 /** `unnamed`: the stream is open, and has not said yet where messages go to. */
@@ -37,7 +34,7 @@ type Phase = 'head' | 'unnamed' | 'named' | 'over';
 export class SessionStream implements Dispatcher.DispatchHandler {
   readonly #context: SessionContext;
   readonly #pool: CallPool;
-  readonly #reader: SseReader;
+  readonly #flow: EventFlow;
   readonly #listener: SessionListener;
   #phase: Phase = 'head';
   #controller: Dispatcher.DispatchController | undefined;
@@ -45,8 +42,13 @@ export class SessionStream implements Dispatcher.DispatchHandler {
   constructor(context: SessionContext, pool: CallPool, listener: SessionListener) {
     this.#context = context;
     this.#pool = pool;
-    this.#reader = new SseReader(context);
     this.#listener = listener;
+    this.#flow = new EventFlow(context, 'the stream of a session', {
+      event: (event) => this.#onEvent(event),
+      message: (message) => (this.#isOver ? 'none' : listener.message(message)),
+      broken: (failure) => this.#end(failure),
+      flooded: (failure) => this.#end(failure),
+    });
   }
 
   open(): void {
@@ -60,6 +62,7 @@ export class SessionStream implements Dispatcher.DispatchHandler {
 
   close(): void {
     this.#phase = 'over';
+    this.#flow.stop();
     this.#controller?.abort(closedByUs);
   }
 
@@ -68,41 +71,37 @@ export class SessionStream implements Dispatcher.DispatchHandler {
     if (this.#isOver) controller.abort(closedByUs);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#phase !== 'head') return;
     const type = mediaType(headers);
-    if (status === 200 && type === 'sse') this.#phase = 'unnamed';
-    else if (status >= 300) this.#end(failureOfStatus(status, false));
+    if (status === 200 && type === 'sse') {
+      this.#phase = 'unnamed';
+      this.#flow.opened(controller);
+    } else if (status >= 300) this.#end(failureOfStatus(status, false));
     else this.#end(new Failure('backend_invalid', { cause: new Error(`HTTP status ${status}, ${type}`) }));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isOver) return;
-    try {
-      this.#read(chunk);
-    } catch (cause) {
-      this.#end(asFailure(cause));
-    }
+    if (!this.#isOver) this.#flow.push(chunk);
   }
 
   onResponseEnd(): void {
+    this.#flow.closed();
     const reason = this.#phase === 'unnamed' ? 'backend_invalid' : 'backend_unavailable';
     this.#over(new Failure(reason, { message: 'The backend ended its stream' }));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#flow.closed();
     this.#over(failureOfError(error));
   }
 
   /** Throws a Failure for what cannot be read on after. */
-  #read(chunk: Buffer): void {
-    for (const event of this.#reader.push(chunk)) {
-      if (event.event === 'endpoint') this.#name(event.data);
-      const data = messageIn(event);
-      if (data !== undefined) this.#hear(data);
-      if (this.#isOver) return;
-    }
-    if (this.#reader.failure !== undefined) throw this.#reader.failure;
+  #onEvent(event: SseEvent): void {
+    if (event.event === 'endpoint') this.#name(event.data);
+    // The standalone stream of Streamable HTTP looks like this.
+    else if (this.#phase === 'unnamed' && messageIn(event) !== undefined)
+      throw new Failure('backend_invalid', { message: 'No endpoint event came first' });
   }
 
   get #isOver(): boolean {
@@ -117,15 +116,6 @@ export class SessionStream implements Dispatcher.DispatchHandler {
     }
     this.#phase = 'named';
     this.#listener.named(Buffer.from(data ?? []).toString('utf8'));
-  }
-
-  #hear(data: Uint8Array): void {
-    // The standalone stream of Streamable HTTP looks like this.
-    if (this.#phase === 'unnamed') throw new Failure('backend_invalid', { message: 'No endpoint event came first' });
-    for (const message of readEvent(data, this.#context.notes) ?? []) {
-      if (this.#isOver) return;
-      this.#listener.message(message);
-    }
   }
 
   #over(failure: Failure): void {

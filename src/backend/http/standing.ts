@@ -5,11 +5,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
-import type { ChannelSink, StandaloneListener } from '../channel.ts';
-import { excerpt, readEvent, readIncoming } from '../incoming.ts';
+import type { Message } from '../../wire/message.ts';
+import type { ChannelSink, Reception, StandaloneListener } from '../channel.ts';
+import { excerpt, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
 import { closedByUs, type HttpContext } from './context.ts';
-import { EventCursor, type EventListener } from './cursor.ts';
+import { EventFlow } from './flow.ts';
 import { type HeaderRecord, mediaType, namesSession } from './headers.ts';
 import type { CallPool } from './pool.ts';
 import { Reconnects } from './reconnects.ts';
@@ -26,13 +27,13 @@ const REFUSAL_BYTES = 64 * 1024;
 
 type Phase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
 
-export class StandingStream implements Dispatcher.DispatchHandler, EventListener {
+export class StandingStream implements Dispatcher.DispatchHandler {
   readonly #context: HttpContext;
   readonly #pool: CallPool;
   readonly #own: HeaderRecord;
   readonly #sink: ChannelSink;
   readonly #listener: StandaloneListener;
-  readonly #cursor: EventCursor;
+  readonly #flow: EventFlow;
   readonly #reconnects: Reconnects;
   /** When the first GET was answered, or will not be. */
   readonly answered: Promise<void>;
@@ -46,6 +47,8 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   #lost: ((how: 'back' | 'closed') => void) | undefined;
   /** What the backend said in the meantime was not heard. */
   #missed = false;
+  /** It was ended for flooding, and has not shown since that it can stand without. */
+  #flooded = false;
   /** The last attempt gave no stream. */
   #failed = false;
   /** While it waits after an attempt that failed: from when on an answer to a call is reason enough to try again. */
@@ -63,7 +66,17 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     this.#own = own;
     this.#sink = sink;
     this.#listener = listener;
-    this.#cursor = new EventCursor(context.limits.resultBytes);
+    this.#flow = new EventFlow(context, 'the standalone stream', {
+      message: (message) => this.#onMessage(message),
+      broken: () => {
+        context.notes.noise('unreadable', 'an event over the limit on the standalone stream');
+        this.#controller?.abort(closedByUs);
+      },
+      flooded: (failure) => {
+        this.#flooded = true;
+        this.#controller?.abort(failure);
+      },
+    });
     this.#reconnects = new Reconnects(context.limits, context.random);
     this.answered = new Promise((resolve) => {
       this.#answer = resolve;
@@ -79,7 +92,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     this.#phase = 'head';
     this.#retryableFrom = Number.POSITIVE_INFINITY;
     try {
-      this.#pool.dispatch({ method: 'GET', path, headers: headers.get(this.#own, this.#cursor.lastEventId) }, this);
+      this.#pool.dispatch({ method: 'GET', path, headers: headers.get(this.#own, this.#flow.lastEventId) }, this);
     } catch (cause) {
       this.#again(cause);
     }
@@ -108,7 +121,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     if (status < 200 || this.#phase !== 'head') return;
     this.#answer();
     if (status === 200 && mediaType(headers) === 'sse') {
-      if (this.#openedAt !== undefined) this.#cursor.reopened();
+      this.#flow.opened(controller);
       this.#openedAt = this.#context.clock.now();
       this.#phase = 'stream';
       this.#onOpened();
@@ -122,39 +135,32 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#phase === 'refusal' && this.#refusal?.add(chunk) === false) this.#none(404);
-    if (this.#phase !== 'stream') return;
-    try {
-      this.#cursor.push(chunk, this);
-    } catch {
-      // Too large an event: what follows it on this connection cannot be read.
-      this.#context.notes.noise('unreadable', 'an event over the limit on the standalone stream');
-      this.#controller?.abort(closedByUs);
-    }
+    if (this.#phase === 'stream') this.#flow.push(chunk);
   }
 
   onResponseEnd(): void {
-    this.#controller = undefined;
-    this.#pool.done();
+    this.#disconnected();
     if (this.#phase === 'refusal') this.#onRefusal();
     else this.#again('the backend ended the stream');
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#controller = undefined;
-    this.#pool.done();
+    this.#disconnected();
     this.#again(error);
   }
 
-  onEvent(data: Uint8Array): boolean {
-    const messages = readEvent(data, this.#context.notes);
-    if (messages === undefined) return true;
+  #disconnected(): void {
+    this.#controller = undefined;
+    this.#pool.done();
+    this.#flow.closed();
+  }
+
+  #onMessage(message: Message): Reception {
+    if (this.#phase === 'over') return 'none';
     this.#progress();
-    for (const message of messages) {
-      if (this.#phase === 'over') break;
-      if (message.kind === 'request' || message.kind === 'notification') this.#sink.stray(message);
-      else this.#context.notes.noise('unknown_id', excerpt(message.bytes));
-    }
-    return this.#phase === 'stream';
+    if (message.kind === 'request' || message.kind === 'notification') return this.#sink.stray(message);
+    this.#context.notes.noise('unknown_id', excerpt(message.bytes));
+    return 'none';
   }
 
   #again(cause: unknown): void {
@@ -163,10 +169,10 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     if (this.#phase === 'over') return;
     const { clock, notes } = this.#context;
     const wasOpen = this.#phase === 'stream';
-    if (wasOpen && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#progress();
+    if (wasOpen && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#stood();
     this.#phase = 'away';
     // Taken up again at the first attempt, it was away for a moment, as it is where a proxy ends idle streams.
-    this.#missed ||= !wasOpen || this.#reconnects.attempts > 0;
+    this.#missed ||= !wasOpen || this.#flooded || this.#reconnects.attempts > 0;
     this.#failed = !wasOpen;
     this.#listener.away();
     if (this.#reconnects.isExhausted) {
@@ -175,8 +181,8 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
         new Failure('backend_unavailable', { message: 'The event stream of the backend was lost', cause }),
       );
     }
-    const { retryMs } = this.#cursor;
-    const waitMs = this.#reconnects.always(retryMs, wasOpen);
+    const { retryMs } = this.#flow;
+    const waitMs = this.#reconnects.always(retryMs, this.#flooded ? 'flooded' : wasOpen ? 'served' : 'failed');
     if (!wasOpen) {
       const leastMs = Math.max(REACHED_MIN_MS, waitMs * REACHED_PART, retryMs ?? 0);
       this.#retryableFrom = clock.now() + leastMs;
@@ -188,8 +194,8 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
   #onOpened(): void {
     this.#listener.opened();
     if (this.#failed) this.#tellMissed();
-    if (this.#lost !== undefined || this.#missed)
-      this.#cancelTimer = this.#context.clock.after(STEADY_MS, () => this.#progress());
+    if (this.#lost !== undefined || this.#missed || this.#flooded)
+      this.#cancelTimer = this.#context.clock.after(STEADY_MS, () => this.#stood());
   }
 
   #tellMissed(): void {
@@ -198,8 +204,15 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
     this.#listener.missed();
   }
 
-  /** It works: an event came, or it stood for long enough. */
+  #stood(): void {
+    if (this.#flow.isFlooding) return;
+    this.#flooded = false;
+    this.#progress();
+  }
+
+  /** It works: an event came, or it stood for long enough. The events of a flood say nothing of that. */
   #progress(): void {
+    if (this.#flooded) return;
     this.#tellMissed();
     this.#reconnects.progress();
     this.#lost?.('back');
@@ -208,6 +221,7 @@ export class StandingStream implements Dispatcher.DispatchHandler, EventListener
 
   #end(): void {
     this.#phase = 'over';
+    this.#flow.stop();
     this.#lost?.('closed');
     this.#lost = undefined;
   }

@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts';
 import { lineBytes } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import { asFailure } from '../as-failure.ts';
-import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
+import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
 import type { Child } from './child.ts';
 
@@ -37,6 +37,7 @@ export class StdioChannel implements Channel {
     const waiting = this.#waiting.add(outgoing.id, sink);
     try {
       this.#child.send(lineBytes(outgoing.bytes));
+      this.#child.touch();
     } catch (cause) {
       const failure = asFailure(cause);
       // Not before the caller has its Pending.
@@ -71,10 +72,10 @@ export class StdioChannel implements Channel {
     return this.#child.stop();
   }
 
-  #onMessage(message: Message): void {
-    if (this.#closed) return;
-    if (message.kind === 'request' || message.kind === 'notification') this.#sink.stray(message);
-    else this.#waiting.answer(message);
+  #onMessage(message: Message): Reception {
+    if (this.#closed) return 'none';
+    if (message.kind === 'request' || message.kind === 'notification') return this.#sink.stray(message);
+    return this.#waiting.answer(message) ? 'answer' : 'none';
   }
 
   /** A skipped line has no id that could be read; where only one request waits, there is no doubt whose answer it was. */

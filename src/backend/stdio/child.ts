@@ -6,15 +6,18 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import { type Line, LineReader } from '../../wire/lines.ts';
+import type { Line } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
-import type { ChannelNotes } from '../channel.ts';
+import type { ChannelNotes, Reception } from '../channel.ts';
 import { outOfDescriptors } from '../descriptors.ts';
+import { type FloodBudget, FloodMeter, floodFailure } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
+import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
 import { endInOrder } from './ending.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
+import { Output } from './output.ts';
 import { cannotStart } from './start-failure.ts';
 import { Stderr } from './stderr.ts';
 
@@ -44,6 +47,8 @@ export const STDIN_BYTES = 16 * 1024 * 1024;
 export interface ChildOptions {
   readonly command: ChildCommand;
   readonly limits: ChildLimits;
+  /** Shared with the other processes of the backend. */
+  readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
   /** Whence the safe part is inherited. Default: our own. */
@@ -52,46 +57,13 @@ export interface ChildOptions {
 
 /** Who hears a child. None of these may throw. */
 export interface ChildSink {
-  message(message: Message): void;
+  message(message: Message): Reception;
   /** A line was too long and was skipped: somebody's answer, most likely. */
   oversized(failure: Failure): void;
   /** Once, and not after a `stop` that its own listener ordered. */
   exited(failure: Failure): void;
   /** Whether somebody waits for the child, so that it is not idle although it is silent. */
   busy(): boolean;
-}
-
-/** The last lines that a process wrote: what it has to say about its end stands there. */
-const LAST_LINES = 3;
-
-/** How a process ended. The cause of a failure: for the log, never for a peer. */
-export class ChildExit extends Error {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stderr: string;
-
-  constructor(code: number | null, signal: NodeJS.Signals | null, stderr: string) {
-    const last = stderr.trimEnd().split('\n').slice(-LAST_LINES).join('\n');
-    super(last === '' ? 'nothing on stderr' : `last on stderr: ${last}`);
-    this.name = 'ChildExit';
-    this.code = code;
-    this.signal = signal;
-    this.stderr = stderr;
-  }
-}
-
-/** Shorter values are words such as `true` and `debug`. */
-const SECRET_CHARACTERS = 8;
-
-/** What the config hands to the process may be a secret, whatever it looks like. */
-function withoutValues(text: string, env: Readonly<Record<string, string>>): string {
-  const values = Object.values(env).filter(({ length }) => length >= SECRET_CHARACTERS);
-  return values.reduce((shown, value) => shown.replaceAll(value, '***'), text);
-}
-
-function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal !== null) return `ended by ${signal}`;
-  return code === null ? 'closed its output' : `exit code ${code}`;
 }
 
 /** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
@@ -110,7 +82,7 @@ export class Child {
   readonly ended: Promise<Failure | undefined>;
   readonly #options: ChildOptions;
   readonly #process: Piped;
-  readonly #lines: LineReader;
+  readonly #output: Output;
   readonly #stderr: Stderr;
   readonly #exited: Promise<void>;
   #resolveGone: () => void = nothing;
@@ -169,7 +141,13 @@ export class Child {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
-    this.#lines = new LineReader({ lineBytes: options.limits.lineBytes }, 'backend_too_large');
+    this.#output = new Output(process_.stdout, options, {
+      line: (line) => this.#onLine(line),
+      // A child that closed its output answers nobody any more, whether it ends or not.
+      ended: () => this.#awaitLastOutput(),
+      paused: () => options.notes.flood('paused', 'stdout'),
+      flooded: () => this.#onFlood('stdout'),
+    });
     this.#stderr = new Stderr({
       stderrBytes: options.limits.stderrBytes,
       clock: options.clock,
@@ -181,7 +159,7 @@ export class Child {
     process_.stdin.on('error', nothing);
     process_.stdout.on('error', nothing);
     process_.stderr.on('error', nothing);
-    process_.stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    this.#readStderr();
     this.#exited = new Promise((resolve) => {
       process_.once('exit', (code, signal) => {
         this.#onExit(code, signal);
@@ -227,9 +205,13 @@ export class Child {
     this.#onRest?.();
   }
 
-  /** When something last went to or came from it. */
+  /** When it last was of use: it got a request, or said something to a caller. An answer to its ping is no use of it. */
   get lastActive(): number {
     return this.#lastActive;
+  }
+
+  touch(): void {
+    this.#lastActive = this.#options.clock.now();
   }
 
   /** Output is read from here on, so that nothing is lost between the start and the first listener. */
@@ -240,9 +222,7 @@ export class Child {
       if (failure !== undefined) queueMicrotask(() => sink.exited(failure));
       return;
     }
-    const { stdout } = this.#process;
-    stdout.on('data', (chunk: Buffer) => this.#onOutput(chunk));
-    stdout.once('end', () => this.#onOutputEnd());
+    this.#output.read();
   }
 
   /** Takes one line. Throws a Failure where the child is gone or does not read what it was sent. */
@@ -253,7 +233,6 @@ export class Child {
       throw new Failure('backend_busy', { message: 'Backend busy: it does not read what it is sent' });
     }
     this.#used = true;
-    this.#lastActive = this.#options.clock.now();
     stdin.write(line);
   }
 
@@ -268,42 +247,64 @@ export class Child {
     return this.gone;
   }
 
-  #onOutput(chunk: Buffer): void {
-    this.#lastActive = this.#options.clock.now();
-    this.#onLines(this.#lines.push(chunk));
+  /** A verbose server that works is slowed down at most: its log alone ends it only while nobody waits for it. */
+  #readStderr(): void {
+    const { stderr } = this.#process;
+    const { flood, clock, notes } = this.#options;
+    const meter = new FloodMeter(flood, clock, {
+      pause: () => {
+        stderr.pause();
+        notes.flood('paused', 'stderr');
+      },
+      resume: () => void stderr.resume(),
+      end: () => !this.busy && this.#onFlood('stderr'),
+    });
+    stderr.on('data', (chunk: Buffer) => meter.unsolicited(this.#stderr.push(chunk), chunk.byteLength));
+    stderr.once('close', () => meter.stop());
   }
 
-  #onLines(lines: readonly Line[]): void {
-    for (const line of lines) {
-      if (line instanceof Failure) {
-        this.#options.notes.noise('unreadable', line.message);
-        this.#sink?.oversized(line);
-      } else this.#onLine(line);
+  #onLine(line: Line): void {
+    if (this.#reported) return;
+    if (line instanceof Failure) {
+      this.#options.notes.noise('unreadable', line.message);
+      this.#output.count('none', this.#options.limits.lineBytes);
+      this.#sink?.oversized(line);
+      return;
     }
-  }
-
-  #onLine(line: Uint8Array): void {
     let messages: readonly Message[];
     try {
       messages = readIncoming(line);
     } catch {
       this.#options.notes.noise('stdout', excerpt(line));
+      this.#output.count('none', line.byteLength);
       return;
     }
-    for (const message of messages) {
-      if (message.kind === 'result' || message.kind === 'error') this.#hasAnswered = true;
-      this.#sink?.message(message);
-    }
+    for (const message of messages) this.#onMessage(message);
   }
 
-  /** A child that closed its output answers nobody any more, whether it ends or not. */
-  #onOutputEnd(): void {
-    this.#onLines(this.#lines.end());
-    this.#awaitLastOutput();
+  /** What belongs to nobody is no activity: a child that only writes such things is idle. */
+  #onMessage(message: Message): void {
+    const reception = this.#sink?.message(message) ?? 'none';
+    if (reception === 'answer') this.#hasAnswered = true;
+    if (reception !== 'none') this.touch();
+    this.#output.count(reception, message.bytes.byteLength);
+  }
+
+  /** Ended like one that crashed, so that the pace of restarts applies. It cannot go on writing while it is being ended. */
+  #onFlood(where: string): boolean {
+    if (this.#ending === undefined) {
+      this.#options.notes.flood('ended', where);
+      this.#tell(floodFailure());
+      this.#begin('by itself');
+    }
+    this.#output.destroy();
+    this.#process.stderr.destroy();
+    return true;
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#exit = { code, signal };
+    this.#output.finish();
     this.#awaitLastOutput();
     // Ends what it left behind in its group.
     this.#begin('by itself');
@@ -326,7 +327,7 @@ export class Child {
     const failure = new Failure('backend_unavailable', { message, cause, cure });
     this.#begin('by itself');
     this.#tell(failure);
-    this.#resolveEnded(this.#ending === 'ordered' ? undefined : failure);
+    this.#resolveEnded(this.#ending === 'ordered' ? undefined : (this.#failure ?? failure));
   }
 
   #tell(failure: Failure): void {

@@ -299,11 +299,13 @@ export class ChildPool<C extends PooledChild> {
   #sweepLater(): void {
     if (this.#closed || this.#cancelSweep !== undefined || this.#children.size === 0) return;
     const { clock, limits } = this.#options;
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const child of this.#children.keys()) oldest = Math.min(oldest, child.lastActive);
-    // One that is due and busy is looked at again a whole period later.
-    const left = oldest + limits.idleMs - clock.now();
-    this.#cancelSweep = clock.after(left > 0 ? left : limits.idleMs, () => {
+    // One that is due and still there is in use: it is looked at again a whole period later.
+    let nextMs = limits.idleMs;
+    for (const child of this.#children.keys()) {
+      const left = child.lastActive + limits.idleMs - clock.now();
+      if (left > 0) nextMs = Math.min(nextMs, left);
+    }
+    this.#cancelSweep = clock.after(nextMs, () => {
       this.#cancelSweep = undefined;
       this.#sweep();
     });

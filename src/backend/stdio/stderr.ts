@@ -33,16 +33,20 @@ export class Stderr {
     this.#periodEnds = options.clock.now() + BUDGET_MS;
   }
 
-  push(chunk: Buffer): void {
+  /** How many lines it completed. */
+  push(chunk: Buffer): number {
     this.#keep(chunk);
     this.#line += this.#decoder.decode(chunk, { stream: true });
     let start = 0;
+    let lines = 0;
     for (let end = this.#line.indexOf('\n'); end !== -1; end = this.#line.indexOf('\n', start)) {
       this.#tell(this.#line.slice(start, end));
       start = end + 1;
+      lines++;
     }
     this.#line = this.#line.slice(start);
     if (this.#line.length > LINE_CHARACTERS) this.#flush();
+    return lines;
   }
 
   /** Tells what came after the last newline. */

@@ -46,6 +46,8 @@ export class Listening {
   readonly #standing = new Set<Standing>();
   #opening: Promise<Wanted> | undefined;
   #failures = 0;
+  /** The last stream was ended for flooding: that the next is acknowledged does not say that it will stand. */
+  #flooded = false;
   #stopWaiting: (() => void) | undefined;
   #closed = false;
 
@@ -145,7 +147,7 @@ export class Listening {
           if (notification.method !== acknowledged) this.#heard(standing, notification);
           else {
             standing.acknowledged = true;
-            this.#failures = 0;
+            if (!this.#flooded) this.#failures = 0;
             const agreed = readFilter(notification) ?? standing.wanted;
             // The newer one wants all that the older ones do.
             this.#end(
@@ -160,7 +162,9 @@ export class Listening {
         pause: () => undefined,
         settle: (outcome) => {
           this.#standing.delete(standing);
-          reject(outcome.kind === 'failure' ? outcome.failure : new Failure('backend_unavailable'));
+          const failure = outcome.kind === 'failure' ? outcome.failure : new Failure('backend_unavailable');
+          this.#flooded = failure.reason === 'backend_flooding';
+          reject(failure);
           if (this.#current === standing) this.#later();
         },
       });

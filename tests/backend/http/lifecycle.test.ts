@@ -43,8 +43,8 @@ describe('a request that nobody waits for', () => {
     const sink = new RequestRecorder();
     const pending = channel.request(request(1), {
       message: (message) => {
-        sink.message(message);
         pending.abort();
+        return sink.message(message);
       },
       answered: (message, http) => sink.answered(message, http),
       failed: (failure, http) => sink.failed(failure, http),

@@ -310,6 +310,7 @@ describe('closing the channel', () => {
       stray: ({ method }: { readonly method: string }) => {
         heard.push(method);
         void close();
+        return 'session' as const;
       },
       lost: () => void heard.push('lost'),
     };

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { StdioChannel } from '../../../src/backend/stdio/channel.ts';
 import { Child } from '../../../src/backend/stdio/child.ts';
 import { realClock } from '../support/clock.ts';
-import { isRunning, node } from '../support/processes.ts';
+import { anyFlood, isRunning, node } from '../support/processes.ts';
 import { ChannelRecorder, NotesRecorder, RequestRecorder, text } from '../support/recorders.ts';
 
 const limits = { lineBytes: 4096, stderrBytes: 2048, childStopMs: 150, stdinBytes: 64 * 1024 };
@@ -25,7 +25,7 @@ const server = `
 
 async function connect() {
   const notes = new NotesRecorder();
-  const child = await Child.start({ command: node(server), limits, clock: realClock, notes });
+  const child = await Child.start({ command: node(server), limits, flood: anyFlood(), clock: realClock, notes });
   const sink = new ChannelRecorder();
   const channel = new StdioChannel({ child, sink, notes });
   open.push({ child, channel });

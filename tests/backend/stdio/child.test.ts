@@ -1,19 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  Child,
-  type ChildCommand,
-  ChildExit,
-  type ChildLimits,
-  type ChildSink,
-} from '../../../src/backend/stdio/child.ts';
+import type { Reception } from '../../../src/backend/channel.ts';
+import { Child, type ChildCommand, type ChildLimits, type ChildSink } from '../../../src/backend/stdio/child.ts';
+import { ChildExit } from '../../../src/backend/stdio/child-exit.ts';
 import type { Failure } from '../../../src/errors.ts';
 import type { Message } from '../../../src/wire/message.ts';
 import { realClock } from '../support/clock.ts';
-import { isRunning, node, shell } from '../support/processes.ts';
+import { anyFlood, isRunning, node, shell } from '../support/processes.ts';
 import { NotesRecorder, text } from '../support/recorders.ts';
 
-const limits: ChildLimits = { lineBytes: 4096, stderrBytes: 2048, childStopMs: 150, stdinBytes: 256 * 1024 };
+const limits: ChildLimits = {
+  lineBytes: 4096,
+  stderrBytes: 2048,
+  childStopMs: 150,
+  stdinBytes: 256 * 1024,
+};
 const started: Child[] = [];
 afterEach(async () => {
   await Promise.all(started.map((child) => child.stop()));
@@ -26,9 +27,10 @@ class Listener implements ChildSink {
   readonly exits: Failure[] = [];
   #watchers: (() => void)[] = [];
 
-  message(message: Message): void {
+  message(message: Message): Reception {
     this.messages.push(text(message));
     this.#changed();
+    return 'session';
   }
   oversized(failure: Failure): void {
     this.oversize.push(failure);
@@ -54,6 +56,7 @@ async function start(command: ChildCommand, environment = process.env, childStop
   const child = await Child.start({
     command,
     limits: { ...limits, childStopMs },
+    flood: anyFlood(),
     clock: realClock,
     notes,
     environment,
@@ -127,7 +130,7 @@ describe('a command that cannot be started', () => {
     { name: 'no such folder', command: { command: 'sh', args: [], env: {}, cwd: '/no/such/folder' } },
     { name: 'an argument that no system takes', command: { command: 'sh', args: ['a\0b'], env: {} } },
   ])('$name', async ({ command }) => {
-    const options = { command, limits, clock: realClock, notes: new NotesRecorder() };
+    const options = { command, limits, flood: anyFlood(), clock: realClock, notes: new NotesRecorder() };
     await expect(Child.start(options)).rejects.toMatchObject({ reason: 'backend_unavailable' });
   });
 });
@@ -171,7 +174,13 @@ describe('a child that ends by itself', () => {
   });
 
   it('is told to a listener that comes later', async () => {
-    const child = await Child.start({ command: shell('exit 1'), limits, clock: realClock, notes: new NotesRecorder() });
+    const child = await Child.start({
+      command: shell('exit 1'),
+      limits,
+      flood: anyFlood(),
+      clock: realClock,
+      notes: new NotesRecorder(),
+    });
     started.push(child);
     await child.gone;
     const listener = new Listener();

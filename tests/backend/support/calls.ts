@@ -127,6 +127,10 @@ export class OddNotes implements BackendNotes {
     return;
   }
 
+  flood(): void {
+    return;
+  }
+
   streamLost(): () => void {
     return () => undefined;
   }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { FloodBudget } from '../../../src/backend/flood-meter.ts';
 
 /** Whether a process runs. One that ended and was not reaped does not: in a container nobody may reap orphans. */
 export function isRunning(pid: number): boolean {
@@ -22,4 +23,9 @@ export function shell(script: string, env: Readonly<Record<string, string>> = {}
 
 export function node(script: string) {
   return { command: process.execPath, args: ['-e', script], env: {} };
+}
+
+/** For suites that are about something else. */
+export function anyFlood(): FloodBudget {
+  return new FloodBudget({ unsolicitedMessages: 1000, unsolicitedMs: 1000, unsolicitedPeriods: 10 });
 }

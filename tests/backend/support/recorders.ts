@@ -2,6 +2,7 @@ import type {
   ChannelNotes,
   ChannelSink,
   HttpFacts,
+  Reception,
   RequestSink,
   StandaloneListener,
 } from '../../../src/backend/channel.ts';
@@ -35,9 +36,10 @@ export class RequestRecorder extends Watched implements RequestSink {
   failure: Failure | undefined;
   http: HttpFacts | undefined;
 
-  message(message: Notification | Request): void {
+  message(message: Notification | Request): Reception {
     this.messages.push(message.method);
     this.changed();
+    return 'session';
   }
 
   answered(message: Response, http: HttpFacts | undefined): void {
@@ -73,9 +75,10 @@ export class ChannelRecorder extends Watched implements ChannelSink {
   readonly strays: string[] = [];
   readonly losses: Failure[] = [];
 
-  stray(message: Notification | Request): void {
+  stray(message: Notification | Request): Reception {
     this.strays.push(message.method);
     this.changed();
+    return 'session';
   }
 
   lost(failure: Failure): void {
@@ -118,6 +121,11 @@ export class NotesRecorder extends Watched implements ChannelNotes {
 
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', noise: string): void {
     this.notes.push({ kind, text: noise });
+    this.changed();
+  }
+
+  flood(stage: 'paused' | 'ended', where: string): void {
+    this.notes.push({ kind: `flood ${stage}`, text: where });
     this.changed();
   }
 

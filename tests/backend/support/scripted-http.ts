@@ -5,6 +5,7 @@ import { HttpChannel, type HttpChannelOptions } from '../../../src/backend/http/
 import type { HttpChannelLimits } from '../../../src/backend/http/context.ts';
 import { type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
 import { realClock } from './clock.ts';
+import { anyFlood } from './processes.ts';
 import { ChannelRecorder, NotesRecorder } from './recorders.ts';
 
 export interface Heard {
@@ -91,7 +92,11 @@ export const poolLimits: HttpPoolLimits = {
   streams: 4,
 };
 
-export const channelLimits: HttpChannelLimits = { resultBytes: 64 * 1024, reconnects: 3, handoverMs: 5_000 };
+export const channelLimits: HttpChannelLimits = {
+  resultBytes: 64 * 1024,
+  reconnects: 3,
+  handoverMs: 5_000,
+};
 
 export interface Setup {
   readonly url: URL;
@@ -116,6 +121,7 @@ export function openChannel(
     headers: () => noHeaders,
     resumable: true,
     limits: channelLimits,
+    flood: anyFlood(),
     clock: realClock,
     random: () => 0,
     sink,

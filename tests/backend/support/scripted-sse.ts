@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { type BoundedPool, type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
 import { SseChannel, type SseChannelOptions } from '../../../src/backend/http/sse-channel.ts';
 import { realClock } from './clock.ts';
+import { anyFlood } from './processes.ts';
 import { ChannelRecorder, NotesRecorder, RequestRecorder } from './recorders.ts';
 import { type Answer, bare, poolLimits, ScriptedBackend } from './scripted-http.ts';
 
@@ -100,6 +101,7 @@ export async function scripted(
         pools,
         headers: () => noHeaders,
         limits: sseLimits,
+        flood: anyFlood(),
         clock: realClock,
         sink,
         notes,

@@ -19,7 +19,12 @@ export class SseSession {
   }
 
   say(message: unknown): void {
-    this.#stream.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    this.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+  }
+
+  /** Bytes on the stream, as they are. */
+  write(bytes: string): void {
+    this.#stream.write(bytes);
   }
 }
 

@@ -123,6 +123,30 @@ export const gatewayBackend = {
     spec: 'gateway',
     behaviour: 'A process that nobody uses is ended after its idle time.',
   }),
+  'gateway:backend:noise-is-idle': held({
+    spec: 'gateway',
+    behaviour: 'A process that writes only what belongs to no call is idle, and is ended after its idle time.',
+  }),
+  'gateway:backend:flood-paused': held({
+    spec: 'gateway',
+    behaviour:
+      'A backend that sends more unsolicited messages than its budget is paused until the period ends; others are served.',
+  }),
+  'gateway:backend:flood-ended': held({
+    spec: 'gateway',
+    behaviour: 'A backend that is over its budget for several periods in a row is ended, which is logged once by name.',
+  }),
+  'gateway:backend:flood-backs-off': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'A standalone stream that was ended for a flood is opened again at growing pauses until it stands without one.',
+  }),
+  'gateway:backend:chatty-call-unpunished': held({
+    spec: 'gateway',
+    behaviour:
+      'Progress and log messages of running calls have ten times the budget; over it they are slowed down, and nothing is ended.',
+  }),
   'gateway:backend:own-process': held({
     spec: 'gateway',
     revisions: 'legacy',
