@@ -4,8 +4,8 @@
  * next. How many wait, and for how long, is bounded.
  */
 import { Failure } from '../errors.ts';
+import { FairQueue } from '../exchange/fair-queue.ts';
 import type { Clock } from './deadlines.ts';
-import { FairQueue } from './fair-queue.ts';
 
 export interface SlotLimits {
   /** Calls at once. */

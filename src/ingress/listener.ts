@@ -35,6 +35,7 @@ import {
 import { HttpSse } from './sse.ts';
 import { notAllowed, type Shared } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
+import { Turns } from './turns.ts';
 
 export interface HttpOptions {
   readonly listen: ListenRules;
@@ -154,6 +155,7 @@ class Listener {
       body: { bodyBytes: limits.bodyBytes, sweep: bodies, rest, memory },
       refusedBody: { bodyBytes: limits.refusedBodyBytes, sweep: refused, rest, memory },
       depth: { depth: limits.jsonDepth },
+      turns: new Turns(),
       closing: () => this.#closing || gateway.draining,
     };
     this.#serving = { shared: this.#shared, sse: new HttpSse(this.#shared) };

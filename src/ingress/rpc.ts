@@ -7,11 +7,11 @@ import { concat, failureBytes, type Raw } from '../wire/compose.ts';
 import { readRpc } from '../wire/rpc.ts';
 import { readAccept } from './accept.ts';
 import type { HttpAnswer } from './answer.ts';
-import { type BodySink, checkContentType, readBody } from './body.ts';
+import { type BodySink, checkContentType } from './body.ts';
 import { faultFailure } from './fault.ts';
 import { respondEmpty, respondFailure, respondJson } from './respond.ts';
 import type { Route } from './routes.ts';
-import { bodyLimits, depthLimit, type Shared } from './streamable.ts';
+import { depthLimit, readInTurn, type Shared } from './streamable.ts';
 
 export type RpcRoute = Extract<Route, { kind: 'rpc' }>;
 
@@ -26,8 +26,7 @@ export function serveRpc(
   shared: Shared,
 ): void {
   const failure = checkContentType(req) ?? checkAccept(req);
-  if (failure === undefined)
-    readBody(req, res, bodyLimits(shared, endpoint), new RpcPost(res, endpoint, sender, shared));
+  if (failure === undefined) readInTurn(req, res, endpoint, sender, new RpcPost(res, endpoint, sender, shared), shared);
   else refuseRpc(res, failure);
 }
 

@@ -11,12 +11,12 @@ import type { Batch, Message } from '../wire/message.ts';
 import { readMessage } from '../wire/scan.ts';
 import { encodeEvent } from '../wire/sse.ts';
 import type { HttpAnswer } from './answer.ts';
-import { type BodySink, checkContentType, readBody } from './body.ts';
+import { type BodySink, checkContentType } from './body.ts';
 import { faultFailure } from './fault.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
 import type { Route } from './routes.ts';
 import { SseConnection } from './stream.ts';
-import { bodyLimits, depthLimit, orFault, refuseStream, refuseUnread, type Shared } from './streamable.ts';
+import { depthLimit, orFault, readInTurn, refuseStream, refuseUnread, type Shared } from './streamable.ts';
 
 export type SseRoute = Extract<Route, { kind: 'sse' }>;
 export type MessagesRoute = Extract<Route, { kind: 'messages' }>;
@@ -71,7 +71,7 @@ export class HttpSse {
         }
       },
     };
-    if (failure === undefined) readBody(req, res, bodyLimits(this.#shared, endpoint), sink);
+    if (failure === undefined) readInTurn(req, res, endpoint, sender, sink, this.#shared);
     else respondFailure(res, failure, { era: 'legacy' });
   }
 

@@ -14,6 +14,7 @@ import { PostReply } from './reply.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
 import { MODERN_ALLOW, type Route } from './routes.ts';
 import { SseConnection } from './stream.ts';
+import type { Turns } from './turns.ts';
 
 /** What all requests of a server share. */
 export interface Shared extends Replies {
@@ -22,6 +23,7 @@ export interface Shared extends Replies {
   /** For bodies of senders that are not let in. */
   readonly refusedBody: BodyLimits;
   readonly depth: { readonly depth: number };
+  readonly turns: Turns;
   /** No new work is taken; what helps to finish the old still is. */
   readonly closing: () => boolean;
 }
@@ -83,8 +85,23 @@ function post(req: IncomingMessage, res: HttpAnswer, route: McpRoute, sender: Au
   const accepted = readAccept(req.headers.accept);
   const failure = checkContentType(req) ?? checkPost(accepted, route.endpoint.profile);
   if (failure === undefined)
-    readBody(req, res, bodyLimits(shared, route.endpoint), new Post(req, res, route, sender, accepted, shared));
+    readInTurn(req, res, route.endpoint, sender, new Post(req, res, route, sender, accepted, shared), shared);
   else respondFailure(res, failure, { era: res.era });
+}
+
+/** Reads the body; what it says is begun when it is its sender's turn. */
+export function readInTurn(
+  req: IncomingMessage,
+  res: HttpAnswer,
+  endpoint: Endpoint,
+  { principal }: Authenticated,
+  sink: BodySink,
+  shared: Shared,
+): void {
+  readBody(req, res, bodyLimits(shared, endpoint), {
+    body: (bytes) => shared.turns.begin(principal.key, bytes.byteLength, () => sink.body(bytes)),
+    unreadable: (failure) => sink.unreadable(failure),
+  });
 }
 
 class Post implements BodySink {

@@ -5,7 +5,7 @@
  */
 import { Failure } from '../../errors.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import { FairQueue } from '../fair-queue.ts';
+import { FairQueue } from '../../exchange/fair-queue.ts';
 import { leftAlone, OwnDoing, outOfService } from '../health.ts';
 import { type Pace, STEADY_MS } from '../pace.ts';
 import { Crashes } from './crashes.ts';

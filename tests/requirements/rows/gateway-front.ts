@@ -3,6 +3,11 @@ import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 
 export const gatewayFront = {
+  'gateway:ingress:turns': held({
+    spec: 'gateway',
+    behaviour:
+      'Where several principals send, requests that came together are begun in turn, whoever has more connections; one who sends alone does not wait.',
+  }),
   'gateway:front:pipelining': held({
     spec: 'gateway',
     behaviour: 'Requests on one connection beyond the limit of answers still due are refused with 429.',

@@ -1,0 +1,87 @@
+/**
+ * Whose request is begun next. In one turn of the event loop everything is read that has come, and a principal with a hundred
+ * connections would have a hundred requests begun before the one of somebody else. Where several principals send, only so
+ * many are begun in a turn, and principals take turns; those of one principal stay in their order. A principal who sends alone
+ * does not wait.
+ */
+import { FairQueue } from '../exchange/fair-queue.ts';
+
+/** Of one turn, in milliseconds: what may be begun in it. One is begun in any case. */
+const TURN_MS = 0.5;
+/** Principals who sent within this time of each other share the gateway. */
+const SHARED_MS = 1_000;
+/** What waits at most, of all principals together. Beyond it requests are begun as they come. */
+const MOST_WAITING = 1_024;
+const MOST_WAITING_BYTES = 16 * 1024 * 1024;
+
+interface Start {
+  readonly bytes: number;
+  readonly run: () => void;
+}
+
+export interface TurnPorts {
+  /** Milliseconds, with fractions. */
+  now(): number;
+  /** Once, when everything that has come was read. */
+  later(run: () => void): void;
+}
+
+export class Turns {
+  readonly #ports: TurnPorts;
+  readonly #queue = new FairQueue<Start>(Number.POSITIVE_INFINITY);
+  #latest: string | undefined;
+  #sharedUntil = 0;
+  #bytes = 0;
+  #spent = 0;
+  #isSet = false;
+
+  constructor(ports: TurnPorts = { now: () => performance.now(), later: setImmediate }) {
+    this.#ports = ports;
+  }
+
+  /** Runs it, now or in a later turn. It must not throw. */
+  begin(principal: string, bytes: number, run: () => void): void {
+    const now = this.#ports.now();
+    if (principal !== this.#latest) {
+      if (this.#latest !== undefined) this.#sharedUntil = now + SHARED_MS;
+      this.#latest = principal;
+    }
+    if (this.#queue.size === 0 && now >= this.#sharedUntil) run();
+    else if (this.#queue.size === 0 && this.#spent < TURN_MS) this.#run(run, now);
+    else this.#wait(principal, { bytes, run });
+  }
+
+  #wait(principal: string, start: Start): void {
+    this.#queue.push(principal, start);
+    this.#bytes += start.bytes;
+    while (this.#queue.size > MOST_WAITING || this.#bytes > MOST_WAITING_BYTES) this.#next();
+    this.#set();
+  }
+
+  #next(): void {
+    const start = this.#queue.shift();
+    if (start === undefined) return;
+    this.#bytes -= start.bytes;
+    this.#run(start.run, this.#ports.now());
+  }
+
+  #run(run: () => void, now: number): void {
+    run();
+    this.#spent += this.#ports.now() - now;
+    this.#set();
+  }
+
+  #set(): void {
+    if (this.#isSet) return;
+    this.#isSet = true;
+    this.#ports.later(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#isSet = false;
+    this.#spent = 0;
+    do this.#next();
+    while (this.#queue.size > 0 && this.#spent < TURN_MS);
+    if (this.#queue.size > 0) this.#set();
+  }
+}
