@@ -32,6 +32,17 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'arguments',
+    cure: 'taking arguments whose names differ in case alone from those of a rule for ambiguous',
+    edits: [
+      {
+        file: 'src/wire/fold.ts',
+        find: 'return names.has(fold) && names.get(fold) !== name;',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
     name: 'ids',
     cure: 'upstream ids that nobody can guess',
     edits: [
