@@ -1,5 +1,5 @@
 /**
- * `npx tsx bench/scan.ts`: what reading a body costs in CPU time per byte, for a plain body and for bodies that were made to be
+ * `npm run bench:scan`: what reading a body costs in CPU time per byte, for a plain body and for bodies that were made to be
  * dear. Ends with status 1 where the dearest costs more than three times a plain one. Each row is the best of several rounds,
  * since the machine is never quiet. A body that is refused half-way counts with all of its bytes: they were sent.
  */
@@ -51,7 +51,12 @@ const shapes: Readonly<Record<string, Buffer>> = {
   'names with escapes': inArguments('{', (at) => `"\\n${short(at)}":0`, '}'),
   'names of escapes alone': inArguments('{', (at) => `"${escaped(at)}":0`, '}'),
   'names of several bytes a character': inArguments('{', (at) => `"é${short(at)}":0`, '}'),
+  'names that end in several bytes': inArguments('{', (at) => `"${short(at)}é":0`, '}'),
   'names that are alike': inArguments('{', (at) => `"${similar(at)}":0`, '}'),
+  'long names of params': filled(`${call},`, (at) => `"${'\u0131'.repeat(2040)}${short(at)}":0`, '}}'),
+  'long names of params, with escapes': filled(`${call},`, (at) => `"${'\\n'.repeat(2040)}${short(at)}":0`, '}}'),
+  'long names': inArguments('{', (at) => `"${'n'.repeat(17)}${short(at)}":0`, '}'),
+  'long names with escapes': inArguments('{', (at) => `"${'\\u0061'.repeat(17)}${short(at)}":0`, '}'),
   'small objects': inArguments('[', () => '{"a":0}', ']'),
   'objects of seventeen members': inArguments(
     '[',
@@ -62,6 +67,12 @@ const shapes: Readonly<Record<string, Buffer>> = {
     '[',
     () => `{${Array.from({ length: 33 }, (_, at) => `"${short(at)}":0`).join(',')}}`,
     ']',
+  ),
+  'objects with twins': inArguments('[', () => '{"a":0,"a":0}', ']'),
+  'members of a ref': filled(
+    '{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{',
+    (at) => `"${short(at)}":0`,
+    '}}}',
   ),
   'empty objects': inArguments('[', () => '{}', ']'),
   'deep nesting': inArguments('[', () => `${'['.repeat(120)}${']'.repeat(120)}`, ']'),

@@ -35,8 +35,8 @@ function row(value: number, unit: Unit, least: number, most: number, atMost?: st
 
 export const limitTable = {
   // What comes in
-  /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 20 ms to scan, and a few
-   * times that where it was made to be dear (`bench/scan.ts`). */
+  /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 12 ms to scan, and
+   * up to three times that in the shapes of `npm run bench:scan`. */
   bodyBytes: bytes(4 * MiB, 1 * KiB),
   /** Half-sent bodies of all clients: 64 of the largest. Those of senders without credentials are 64 KiB at most. */
   bodyBytesTotal: bytes(256 * MiB, 1 * MiB),

@@ -31,7 +31,7 @@ export const incoming = {
     400,
     INVALID_REQUEST,
     'Too many members',
-    'The message itself, its `params` or its `_meta` has more than 1,024 members. What is in `arguments` is not counted.',
+    'The message itself, its `params`, its `_meta`, a `ref` or the `notifications` of a listen has more than 1,024 members, or names of more than 64 KiB. What is in `arguments` is not counted.',
   ),
   unsupported_mcp_batch: row(
     'client',

@@ -9,7 +9,7 @@ import type { Authenticated } from '../exchange/arrival.ts';
 import { askedOf, rpcAsked } from '../exchange/asked.ts';
 import type { Asked, Credentials } from '../identity/principal.ts';
 import { readRpc } from '../wire/rpc.ts';
-import { readMessage } from '../wire/scan.ts';
+import { type ReadLimits, readMessage } from '../wire/scan.ts';
 import type { HttpAnswer, Reading } from './answer.ts';
 import { type BodySink, discardRest, readBody } from './body.ts';
 import { respondFailure } from './respond.ts';
@@ -129,15 +129,19 @@ class Refused implements BodySink {
     else respondFailure(this.#res, told, { era: kind === 'mcp' ? era : 'legacy', id });
   }
 
+  #limits(): ReadLimits {
+    return { ...depthLimit(this.#shared, this.#route.endpoint), isGlance: true };
+  }
+
   #mcp(bytes: Uint8Array): void {
-    const message = readMessage(bytes, depthLimit(this.#shared, this.#route.endpoint));
+    const message = readMessage(bytes, this.#limits());
     const version = this.#req.headers['mcp-protocol-version'];
     const era = eraOf(message, typeof version === 'string' ? version : undefined);
     this.tell(askedOf(message), message.kind === 'request' ? message.id.raw : undefined, era);
   }
 
   #rpc(bytes: Uint8Array): void {
-    const message = readRpc(bytes, depthLimit(this.#shared, this.#route.endpoint));
+    const message = readRpc(bytes, this.#limits());
     this.tell(rpcAsked(message), message.kind === 'request' ? message.id : undefined);
   }
 }

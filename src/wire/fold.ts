@@ -12,16 +12,29 @@ export function folded(name: string): string {
   return name.toLowerCase().toUpperCase();
 }
 
-/** Words by what they fold to. */
-export type Folds = ReadonlyMap<string, string>;
-
-export function foldsOf(words: readonly string[]): Folds {
-  return new Map(words.map((word) => [folded(word), word]));
+/** Words of ASCII by what they fold to. */
+export interface Folds {
+  readonly words: ReadonlyMap<string, string>;
+  readonly longest: number;
 }
 
-/** The word that a reader may take the name for; undefined where there is none, and where the name is the word itself. */
-export function takenFor(folds: Folds, name: string): string | undefined {
-  const word = folds.get(folded(name));
+export function foldsOf(words: readonly string[]): Folds {
+  return {
+    words: new Map(words.map((word) => [folded(word), word])),
+    longest: Math.max(0, ...words.map((word) => word.length)),
+  };
+}
+
+/** ASCII, and every character beyond it that folds to ASCII: the sharp s, the dotless i, the Kelvin sign, ligatures. */
+const foldsToAscii = /^[\p{ASCII}\u00df\u0131\u017f\u1e9e\u212a\ufb00-\ufb06]*$/u;
+
+/**
+ * The word that a reader may take the name for; undefined where there is none, and where the name is the word itself.
+ * Folding is dear, makes no name shorter, and is left out where it cannot give a word.
+ */
+export function takenFor({ words, longest }: Folds, name: string): string | undefined {
+  if (name.length > longest || !foldsToAscii.test(name)) return undefined;
+  const word = words.get(folded(name));
   return word === name ? undefined : word;
 }
 

@@ -1,51 +1,72 @@
 /**
- * HalfSipHash-1-3 (J.-P. Aumasson, D. J. Bernstein): a hash with a key, for tables whose names a stranger chooses. Whoever does
- * not know the key cannot make names collide, and so cannot make a table slow. The key is handed in once, at the start.
- * https://github.com/veorq/SipHash
+ * Hashes with a key, for names that a stranger chooses: without the key nobody can make names collide, and so nobody can make
+ * looking for twins slow. The key is handed in once, at the start.
  */
+import { utf8Into } from './unescape.ts';
+
+/** Names of up to so many bytes are short. */
+const SHORT_NAME = 16;
+/** One place for each byte of a short name, with 256 words. */
+export const SHORT_PLACES = SHORT_NAME * 256;
 /** After the last word, with nothing to mix in. */
 const FINAL_ROUNDS = 3;
 
 let key0 = 0;
 let key1 = 0;
+/** A random word for every byte at every place of a short name. */
+export const randomWords = new Int32Array(SHORT_PLACES);
 
 export function keyHashes(first: number, second: number): void {
   key0 = first | 0;
   key1 = second | 0;
+  const place = new Uint8Array(4);
+  const view = new DataView(place.buffer);
+  for (let i = 0; i < randomWords.length; i++) {
+    view.setInt32(0, i, true);
+    randomWords[i] = longHash(place, view, 0, 4);
+  }
 }
 
+keyHashes(0, 0);
+
+/**
+ * A short name is the sum (xor) of its random words: simple tabulation (M. Pătraşcu, M. Thorup, "The Power of Simple
+ * Tabulation Hashing"), under which names collide by chance alone, however they were chosen.
+ */
 export function keyedHash(bytes: Uint8Array, view: DataView, start: number, end: number): number {
-  if (end - start > 4) return longHash(bytes, view, start, end);
-  if (end - start === 4) return wordHash(view.getInt32(start, true));
-  let word = (end - start) << 24;
-  for (let i = start; i < end; i++) word ^= (bytes[i] as number) << ((i - start) << 3);
-  return wordHash(word);
+  if (end - start > SHORT_NAME) return longHash(bytes, view, start, end);
+  let hash = 0;
+  for (let i = start, place = 0; i < end; i++, place += 256) {
+    hash ^= randomWords[place | (bytes[i] as number)] as number;
+  }
+  return hash;
 }
 
-/** One word to one word: names of up to four bytes cannot have the same hash, but for length, and the key hides their places. */
-function wordHash(word: number): number {
-  let hash = word ^ key0;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13) ^ key1, 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
+/** Where names with escapes are decoded; a longer one gets memory of its own. */
+const scratch = Buffer.allocUnsafeSlow(1024);
+const scratchView = new DataView(scratch.buffer);
+
+/** The same for what a name with escapes stands for. */
+export function decodedHash(bytes: Uint8Array, start: number, end: number): number {
+  const room = end - start > scratch.byteLength ? Buffer.allocUnsafeSlow(end - start) : scratch;
+  const view = room === scratch ? scratchView : new DataView(room.buffer);
+  return keyedHash(room, view, 0, utf8Into(room, 0, bytes, start, end));
 }
 
+/** HalfSipHash-1-3 (J.-P. Aumasson, D. J. Bernstein), https://github.com/veorq/SipHash */
 function longHash(bytes: Uint8Array, view: DataView, start: number, end: number): number {
+  const whole = end - ((end - start) & 3);
+  // What is left behind the last whole word, with the length above it.
+  let rest = (end - start) << 24;
+  for (let i = whole; i < end; i++) rest |= (bytes[i] as number) << ((i - whole) << 3);
   let v0 = key0;
   let v1 = key1;
   let v2 = key0 ^ 0x6c796765;
   let v3 = key1 ^ 0x74656462;
-  const last = (end - start) >> 2;
-  for (let n = 0, i = start; n <= last + FINAL_ROUNDS; n++, i += 4) {
-    let word = 0;
-    if (n < last) word = view.getInt32(i, true);
-    else if (n === last) {
-      // The rest, with the length above it; also where nothing is left.
-      word = (end - start) << 24;
-      if (i + 2 < end) word |= (bytes[i + 2] as number) << 16;
-      if (i + 1 < end) word |= (bytes[i + 1] as number) << 8;
-      if (i < end) word |= bytes[i] as number;
-    } else if (n === last + 1) v2 ^= 0xff;
+  const last = whole + 4 * FINAL_ROUNDS;
+  for (let i = start; i <= last; i += 4) {
+    const word = i < whole ? view.getInt32(i, true) : i === whole ? rest : 0;
+    if (i === whole + 4) v2 ^= 0xff;
     v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;

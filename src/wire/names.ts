@@ -69,3 +69,10 @@ export function decodedAt(bytes: Uint8Array, start: number, end: number): string
     return text;
   }
 }
+
+/** The decoded name that begins at `start`, behind its opening quote. */
+export function nameFrom(bytes: Uint8Array, start: number): string {
+  let end = start;
+  while (end < bytes.byteLength && bytes[end] !== 0x22 /* " */) end += bytes[end] === 0x5c /* \ */ ? 2 : 1;
+  return decodedAt(bytes, start, end);
+}

@@ -37,6 +37,8 @@ const META = 3;
  * than passing over it.
  */
 export const NOTED_MEMBERS = 1024;
+/** Of their names together: each is decoded and kept. */
+export const NOTED_NAME_BYTES = 64 * 1024;
 
 /** A member whose name some readers take for a word of the protocol. */
 export interface Alike {
@@ -51,6 +53,8 @@ export abstract class OutlineReader {
   readonly end: number;
   /** Whether `params`, `result` and `error` have the members that MCP gives them, and are looked into. */
   readonly isMcp: boolean;
+  /** How many members are noted of one object. */
+  private readonly most: number;
 
   /** The members that make it a message, where they are there. Set while reading: a failure half-way can still name the id. */
   jsonrpc: Member | undefined = undefined;
@@ -67,18 +71,19 @@ export abstract class OutlineReader {
   /** The `_meta` of the body that is being read. */
   private meta: ObjectSpan | undefined = undefined;
 
-  constructor(bytes: Uint8Array, isMcp: boolean) {
+  constructor(bytes: Uint8Array, isMcp: boolean, most: number) {
     this.bytes = bytes;
     this.end = bytes.byteLength;
     this.isMcp = isMcp;
+    this.most = most;
   }
 
   /** An object whose names matter opens at `at`. */
   abstract open(at: number, depth: number): void;
   /** It is done, and had at least one member. */
-  abstract close(at: number, depth: number): void;
+  abstract close(depth: number): void;
   /** Passes over the name whose opening quote is at `at`; gives the offset after the closing one. */
-  abstract name(at: number, depth: number): number;
+  abstract name(at: number): number;
   /** Passes over the value that begins at `at`, inside of `depth` open objects. */
   abstract value(at: number, depth: number): number;
   /** What to throw where the bytes are no JSON. */
@@ -91,7 +96,7 @@ export abstract class OutlineReader {
     return this.object(at, MESSAGE, undefined, folds.message);
   }
 
-  /** Reads the object that opens at `at` for its members alone, however many. */
+  /** Reads the object that opens at `at` for its members alone. */
   members(at: number): ObjectSpan {
     const members: Member[] = [];
     return { start: at, end: this.object(at, META, members, undefined), members };
@@ -103,12 +108,15 @@ export abstract class OutlineReader {
     this.open(at, depth);
     let i = skipWhite(bytes, at + 1, end);
     if (i < end && bytes[i] === 0x7d /* } */) return i + 1;
-    let left = known === undefined ? Number.POSITIVE_INFINITY : NOTED_MEMBERS;
+    let left = this.most;
+    let nameBytes = this.most * (NOTED_NAME_BYTES / NOTED_MEMBERS);
     for (;;) {
       if (i >= end || bytes[i] !== 0x22 /* " */) throw this.broken(i);
       if (left-- === 0) throw this.crowded(i);
       const keyStart = i;
-      i = this.name(keyStart, depth);
+      i = this.name(keyStart);
+      nameBytes -= i - keyStart;
+      if (nameBytes < 0) throw this.crowded(keyStart);
       const word = wordAt(bytes, keyStart + 1, i - 1);
       const key = word ?? decodedAt(bytes, keyStart + 1, i - 1);
       if (word === undefined && known !== undefined) this.compare(key, keyStart, depth, known);
@@ -131,7 +139,7 @@ export abstract class OutlineReader {
       i = skipWhite(bytes, i, end);
       const byte = i < end ? bytes[i] : -1;
       if (byte === 0x7d /* } */) {
-        this.close(i, depth);
+        this.close(depth);
         return i + 1;
       }
       if (byte !== 0x2c /* , */) throw this.broken(i);

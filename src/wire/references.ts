@@ -4,7 +4,8 @@
  */
 import { Failure } from '../errors.ts';
 import { takenFor } from './fold.ts';
-import type { Message, ObjectSpan, Request } from './message.ts';
+import type { Id, Message, ObjectSpan, Request, Span } from './message.ts';
+import { NOTED_MEMBERS } from './outline.ts';
 import { membersAt } from './skim.ts';
 import { member, stringAt } from './values.ts';
 import { folds } from './vocabulary.ts';
@@ -30,11 +31,20 @@ function checkRef(request: Request): void {
 
 function checkedMembers({ bytes, params, id }: Request, key: 'ref' | 'notifications'): ObjectSpan | undefined {
   const span = member(params, key);
-  const object = span && membersAt(bytes, span);
+  const object = span && noted(bytes, span, id);
   for (const { key: name } of object?.members ?? []) {
     const word = takenFor(folds[key], name);
     if (word === undefined) continue;
     throw new Failure('ambiguous_json', { message: `${name} differs from ${word} in case alone`, id: id.raw });
   }
   return object;
+}
+
+/** The grammar was checked: that there are too many is all that can be wrong. */
+function noted(bytes: Uint8Array, span: Span, { raw }: Id): ObjectSpan | undefined {
+  try {
+    return membersAt(bytes, span, NOTED_MEMBERS);
+  } catch {
+    throw new Failure('too_many_members', { id: raw, data: { offset: span.start } });
+  }
 }

@@ -8,16 +8,25 @@
  */
 import { Failure, type Reason } from '../errors.ts';
 import { echoedId, toMessage } from './envelope.ts';
+import { Grammar } from './grammar.ts';
+import { decodedHash, keyedHash, randomWords, SHORT_PLACES } from './keyed-hash.ts';
 import type { Batch, Message } from './message.ts';
-import { type Alike, OutlineReader, skipWhite } from './outline.ts';
+import { type Alike, NOTED_MEMBERS, type OutlineReader, skipWhite } from './outline.ts';
 import { checkReferences } from './references.ts';
+import { passOver } from './skim.ts';
 import { Twins } from './twins.ts';
-import { skipDigits, skipPlain } from './words.ts';
+import { standsFor } from './unescape.ts';
+import { skipDigits, special } from './words.ts';
 
 export interface ReadLimits {
   /** How deep arrays and objects may nest, the message itself included. */
   readonly depth: number;
+  /** For a refusal, which needs little more than the id: nested values are passed over, and few members are noted. */
+  readonly isGlance?: boolean;
 }
+
+/** More than any method has. */
+const GLANCED_MEMBERS = 64;
 
 const rules = { reason: 'invalid_request', errorMembers: true } as const;
 
@@ -45,26 +54,27 @@ export function readStrictly<T>(
   const start = skipWhite(bytes, 0, end);
   if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
   if (workspace.depth < limits.depth) workspace = new Twins(limits.depth);
+  workspace.begin(bytes);
   try {
-    return new StrictReader(bytes, workspace, limits.depth, isMcp).read(start, make);
+    return new StrictReader(bytes, workspace, limits, isMcp).read(start, make);
   } finally {
-    workspace.clear();
+    workspace.end();
   }
 }
 
-class StrictReader extends OutlineReader {
-  private readonly view: DataView;
+class StrictReader extends Grammar {
   private readonly twins: Twins;
   private readonly limit: number;
+  private readonly isGlance: boolean;
   /** What is wrong with a document that is JSON all the same. Told when all is read, so that the id can be echoed. */
   private flaw: Reason | undefined = undefined;
   private flawAt = 0;
 
-  constructor(bytes: Uint8Array, twins: Twins, limit: number, isMcp: boolean) {
-    super(bytes, isMcp);
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  constructor(bytes: Uint8Array, twins: Twins, { depth, isGlance = false }: ReadLimits, isMcp: boolean) {
+    super(bytes, isMcp, isGlance ? GLANCED_MEMBERS : NOTED_MEMBERS);
     this.twins = twins;
-    this.limit = limit;
+    this.limit = depth;
+    this.isGlance = isGlance;
   }
 
   read<T>(start: number, make: (outline: OutlineReader) => T): T {
@@ -84,8 +94,9 @@ class StrictReader extends OutlineReader {
     this.twins.openObject(depth);
   }
 
-  override close(at: number, depth: number): void {
-    if (this.twins.closeObject(depth)) this.note(at);
+  override close(depth: number): void {
+    const twin = this.twins.closeObject(depth);
+    if (twin !== -1) this.note(twin - 1);
   }
 
   override broken(at: number): Failure {
@@ -108,21 +119,26 @@ class StrictReader extends OutlineReader {
     return new Failure(reason, id === undefined ? { data: { offset: at } } : { data: { offset: at }, id });
   }
 
-  private note(at: number): void {
+  override note(at: number): void {
     if (this.flaw !== undefined) return;
     this.flaw = 'ambiguous_json';
     this.flawAt = at;
   }
 
   override value(at: number, outer: number): number {
+    return this.isGlance && isNested(this.bytes[at])
+      ? passOver(this.bytes, at, 'parse_error')
+      : this.wholeValue(at, outer);
+  }
+
+  private wholeValue(at: number, outer: number): number {
     const { bytes, view, end, twins, limit } = this;
     let depth = outer;
     let i = at;
     for (;;) {
       const byte = i < end ? (bytes[i] as number) : -1;
       if (byte === 0x22 /* " */) {
-        i = skipPlain(bytes, view, i + 1, end);
-        i = i < end && bytes[i] === 0x22 ? i + 1 : this.text(i);
+        i = this.string(i + 1);
       } else if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
         if (++depth > limit) throw this.refusal('too_deep', i);
         i = skipWhite(bytes, i + 1, end);
@@ -130,17 +146,17 @@ class StrictReader extends OutlineReader {
         if (i >= end || bytes[i] !== byte + 2) {
           if (byte === 0x7b) {
             twins.openObject(depth);
-            i = this.member(i, depth);
+            i = this.member(i);
           } else twins.openArray(depth);
           continue;
         }
         depth--;
         i++;
-      } else if (byte >= 0x31 /* 1 */ && byte <= 0x39 /* 9 */) {
-        i = skipDigits(bytes, view, i + 1, end);
+      } else if (byte >= 0x30 /* 0 */ && byte <= 0x39 /* 9 */) {
+        i = byte === 0x30 ? i + 1 : skipDigits(bytes, view, i + 1, end);
         const next = i < end ? (bytes[i] as number) : -1;
         if (next === 0x2e /* . */ || (next | 0x20) === 0x65 /* e */) i = this.fraction(i);
-      } else i = byte === 0x2d /* - */ || byte === 0x30 /* 0 */ ? this.number(i) : this.word(i);
+      } else i = byte === 0x2d /* - */ ? this.negative(i) : this.word(i);
 
       // A value has ended: close what closes here, up to the next comma.
       for (;;) {
@@ -150,12 +166,12 @@ class StrictReader extends OutlineReader {
         const inArray = twins.isArray(depth);
         if (next === 0x2c /* , */) {
           i = skipWhite(bytes, i + 1, end);
-          if (!inArray) i = this.member(i, depth);
+          if (!inArray) i = this.member(i);
           break;
         }
         const close = inArray ? 0x5d /* ] */ : 0x7d; /* } */
         if (next !== close) throw this.broken(i);
-        if (!inArray && twins.closeObject(depth)) this.note(i);
+        if (!inArray) this.close(depth);
         depth--;
         i++;
       }
@@ -163,144 +179,50 @@ class StrictReader extends OutlineReader {
   }
 
   /** Passes over a name and its colon; gives the offset where its value begins. */
-  private member(at: number, depth: number): number {
+  private member(at: number): number {
     const { bytes, end } = this;
     if (at >= end || bytes[at] !== 0x22 /* " */) throw this.broken(at);
-    const i = skipWhite(bytes, this.name(at, depth), end);
+    const i = skipWhite(bytes, this.name(at), end);
     if (i >= end || bytes[i] !== 0x3a /* : */) throw this.broken(i);
     return skipWhite(bytes, i + 1, end);
   }
 
-  override name(at: number, depth: number): number {
-    const { bytes, view, end, twins } = this;
-    const stop = skipPlain(bytes, view, at + 1, end);
-    if (stop < end && bytes[stop] === 0x22 /* " */) {
-      if (twins.add(bytes, view, depth, at + 1, stop)) this.note(at);
-      return stop + 1;
+  /** A short name is hashed while it is read, as `keyedHash` does it. */
+  override name(at: number): number {
+    const { bytes, end } = this;
+    const start = at + 1;
+    let hash = 0;
+    /** Up to here UTF-8 was checked. */
+    let checked = start;
+    for (let i = start, place = 0; i < end && place < SHORT_PLACES; i++, place += 256) {
+      let byte = bytes[i] as number;
+      if (special[byte] === 1) {
+        if (byte === 0x22 /* " */) {
+          this.twins.add(hash, start);
+          return i + 1;
+        }
+        if (byte === 0x5c /* \ */) byte = ++i < end ? (standsFor[bytes[i] as number] as number) : 0;
+        else if (byte < 0x80) break;
+        else if (i >= checked) checked = this.multibyte(i);
+        if (byte === 0) break;
+      }
+      hash ^= randomWords[place | byte] as number;
     }
-    const after = this.text(stop);
+    return this.longName(start);
+  }
+
+  /** A name that is long, or has `\u`, or is none. */
+  private longName(start: number): number {
+    const { bytes, view } = this;
+    this.isEscaped = false;
+    const after = this.string(start);
+    const end = after - 1;
     // UTF-8 has one spelling for a character: without an escape, bytes can be compared as they are.
-    if (hasEscape(bytes, stop, after - 1)) twins.addDecoded(bytes, view, depth, at + 1, after - 1);
-    else if (twins.add(bytes, view, depth, at + 1, after - 1)) this.note(at);
+    this.twins.add(this.isEscaped ? decodedHash(bytes, start, end) : keyedHash(bytes, view, start, end), start);
     return after;
-  }
-
-  /** Passes over the rest of a string; `at` is its first byte that is not plain ASCII text. */
-  private text(at: number): number {
-    const { bytes, view, end } = this;
-    let i = at;
-    while (i < end) {
-      const byte = bytes[i] as number;
-      if (byte === 0x22 /* " */) return i + 1;
-      if (byte === 0x5c /* \ */) i = this.escape(i);
-      else if (byte >= 0x80) i = this.multibyte(i);
-      else break;
-      i = skipPlain(bytes, view, i, end);
-    }
-    throw this.broken(i);
-  }
-
-  private escape(at: number): number {
-    const { bytes, end } = this;
-    switch (at + 1 < end ? bytes[at + 1] : -1) {
-      case 0x22: // "
-      case 0x5c: // \
-      case 0x2f: // /
-      case 0x62: // b
-      case 0x66: // f
-      case 0x6e: // n
-      case 0x72: // r
-      case 0x74: // t
-        return at + 2;
-      case 0x75: // u
-        return this.unicode(at);
-      default:
-        throw this.broken(at);
-    }
-  }
-
-  /** RFC 8259, section 8.2: half a surrogate pair is grammatical, and every reader makes something else of it. */
-  private unicode(at: number): number {
-    const { bytes, end } = this;
-    const unit = this.hex(at + 2);
-    if (unit < 0xd800 || unit > 0xdfff) return at + 6;
-    if (unit < 0xdc00 && at + 7 < end && bytes[at + 6] === 0x5c /* \ */ && bytes[at + 7] === 0x75 /* u */) {
-      const low = this.hex(at + 8);
-      if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
-    }
-    this.note(at);
-    return at + 6;
-  }
-
-  private hex(at: number): number {
-    if (at + 4 > this.end) throw this.broken(this.end);
-    let unit = 0;
-    for (let i = at; i < at + 4; i++) {
-      const byte = this.bytes[i] as number;
-      const letter = byte | 0x20;
-      if (byte >= 0x30 && byte <= 0x39) unit = (unit << 4) | (byte - 0x30);
-      else if (letter >= 0x61 && letter <= 0x66) unit = (unit << 4) | (letter - 0x57);
-      else throw this.broken(i);
-    }
-    return unit;
-  }
-
-  /** RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF. Passes over a whole run. */
-  private multibyte(at: number): number {
-    const { bytes, end } = this;
-    let i = at;
-    while (i < end && (bytes[i] as number) >= 0x80) {
-      const lead = bytes[i] as number;
-      const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-      if (lead < 0xc2 || lead > 0xf4 || i + length > end) throw this.broken(i);
-      const second = bytes[i + 1] as number;
-      // The least and the most that may follow some leads, so that there is one way to write a character.
-      const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
-      const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
-      if (second < least || second > most) throw this.broken(i);
-      if (length > 2 && ((bytes[i + 2] as number) & 0xc0) !== 0x80) throw this.broken(i);
-      if (length > 3 && ((bytes[i + 3] as number) & 0xc0) !== 0x80) throw this.broken(i);
-      i += length;
-    }
-    return i;
-  }
-
-  /** A number that begins with a minus or a zero. */
-  private number(at: number): number {
-    const { bytes, end } = this;
-    const i = bytes[at] === 0x2d /* - */ ? at + 1 : at;
-    return this.fraction(i < end && bytes[i] === 0x30 /* 0 */ ? i + 1 : this.digits(i));
-  }
-
-  /** What may follow an integer. */
-  private fraction(at: number): number {
-    const { bytes, end } = this;
-    let i = at;
-    if (i < end && bytes[i] === 0x2e /* . */) i = this.digits(i + 1);
-    if (i < end && ((bytes[i] as number) | 0x20) === 0x65 /* e */) {
-      const sign = i + 1 < end ? bytes[i + 1] : -1;
-      i = this.digits(sign === 0x2b /* + */ || sign === 0x2d /* - */ ? i + 2 : i + 1);
-    }
-    return i;
-  }
-
-  /** One digit or more. */
-  private digits(at: number): number {
-    const i = skipDigits(this.bytes, this.view, at, this.end);
-    if (i === at) throw this.broken(i);
-    return i;
-  }
-
-  private word(at: number): number {
-    const { view, end } = this;
-    const letters = at + 4 <= end ? view.getInt32(at, true) : 0;
-    if (letters === 0x65757274 /* true */ || letters === 0x6c6c756e /* null */) return at + 4;
-    if (letters === 0x736c6166 /* fals */ && at + 4 < end && view.getUint8(at + 4) === 0x65 /* e */) return at + 5;
-    throw this.broken(at);
   }
 }
 
-function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) if (bytes[i] === 0x5c /* \ */) return true;
-  return false;
+function isNested(byte: number | undefined): boolean {
+  return byte === 0x7b /* { */ || byte === 0x5b /* [ */;
 }

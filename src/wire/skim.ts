@@ -5,7 +5,7 @@
 import { Failure, type Reason } from '../errors.ts';
 import { toMessage } from './envelope.ts';
 import type { Batch, Message, ObjectSpan, Span } from './message.ts';
-import { OutlineReader, skipWhite } from './outline.ts';
+import { NOTED_MEMBERS, OutlineReader, skipWhite } from './outline.ts';
 import { asBuffer } from './values.ts';
 import { skipToQuote, skipToStructure } from './words.ts';
 
@@ -27,7 +27,7 @@ export function skimMessage(bytes: Uint8Array): Message | Batch {
   const end = bytes.byteLength;
   const start = skipWhite(bytes, 0, end);
   if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
-  const reader = new LenientReader(bytes, rules.reason);
+  const reader = new LenientReader(bytes, rules.reason, NOTED_MEMBERS);
   if (start >= end || bytes[start] !== 0x7b /* { */) throw reader.broken(start);
   const after = skipWhite(bytes, reader.message(start), end);
   if (after < end) throw reader.broken(after);
@@ -35,14 +35,14 @@ export function skimMessage(bytes: Uint8Array): Message | Batch {
 }
 
 /** The members of the object that a span points to, deeper in a message than the outline goes; or undefined. */
-export function membersAt(bytes: Uint8Array, span: Span): ObjectSpan | undefined {
+export function membersAt(bytes: Uint8Array, span: Span, most = Number.POSITIVE_INFINITY): ObjectSpan | undefined {
   if (bytes[span.start] !== 0x7b /* { */) return undefined;
-  return new LenientReader(bytes, rules.reason).members(span.start);
+  return new LenientReader(bytes, rules.reason, most).members(span.start);
 }
 
 /** Offset after the value that begins at `at`; `reason` is what to throw where there is none. */
 export function passOver(bytes: Uint8Array, at: number, reason: Reason): number {
-  return new LenientReader(bytes, reason).value(at);
+  return new LenientReader(bytes, reason, NOTED_MEMBERS).value(at);
 }
 
 class LenientReader extends OutlineReader {
@@ -50,8 +50,8 @@ class LenientReader extends OutlineReader {
   private readonly view: DataView;
   private readonly reason: Reason;
 
-  constructor(bytes: Uint8Array, reason: Reason) {
-    super(bytes, true);
+  constructor(bytes: Uint8Array, reason: Reason, most: number) {
+    super(bytes, true, most);
     this.buffer = asBuffer(bytes);
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.reason = reason;

@@ -1,117 +1,174 @@
 /**
- * Finds two members of one object with the same name, while the object is read. The names of a small object are compared
- * one by one, by their digests; one that grows gets a table of its own, which is asked when the object is done.
+ * Finds two members of one object with the same name. The names of all open objects lie on one stack, each as its hash and
+ * the offset where it begins; when an object closes, its names are on top, and are compared. Names with equal hashes are
+ * compared as text, so a collision costs time and decides nothing.
  */
-import { NameTable } from './name-table.ts';
-import { digest } from './words.ts';
+import { nameFrom } from './names.ts';
 
+/** Of a name on the stack. */
+const NAME = 2;
+/** In place of where an object's names begin. */
+const ARRAY = -1;
 /** Up to here comparing one by one is the cheaper way. */
-const SMALL = 16;
-/** In place of a count: the names are in a table; there are none, since an array is open. */
-const IN_TABLE = -1;
-const ARRAY = -2;
+const FEW = 8;
+/** A bit for each name finds those that may have a twin. Fewer would make more names meet, more would not fit a cache. */
+const BITS_PER_NAME = 8;
+/** The stack and the filters grow with a body, and are kept for the next one up to here. */
+const FIRST_NAMES = 1024;
+const KEPT_NAMES = 16_384;
 
-/**
- * A slot for each open object: count, filter, then digest, start and end of each name. The filter has a bit for each name
- * that is there: most new names find theirs unset and need no comparison at all.
- */
-const FILTER = 1;
-const NAMES = 2;
-const NAME = 3;
-const SLOT = NAMES + NAME * SMALL;
+const nothing = new Uint8Array(0);
 
 export class Twins {
   readonly depth: number;
-  private readonly slots: Int32Array;
-  /** By depth, for one object after the other. */
-  private readonly tables: (NameTable | undefined)[] = [];
+  /** By depth: where the names of the open object begin on the stack. */
+  private readonly bases: Int32Array;
+  private names = new Int32Array(NAME * FIRST_NAMES);
+  private top = 0;
+  /** The bits that one name has, and those that several have. */
+  private seen = new Int32Array(0);
+  private met = new Int32Array(0);
+  private bytes: Uint8Array = nothing;
+  /** One is enough: nothing is compared behind the first twin of a body. */
+  private isFound = false;
 
   constructor(depth: number) {
     this.depth = depth;
-    this.slots = new Int32Array((depth + 1) * SLOT);
+    this.bases = new Int32Array(depth + 1);
+  }
+
+  begin(bytes: Uint8Array): void {
+    this.bytes = bytes;
+    this.isFound = false;
   }
 
   openObject(depth: number): void {
-    this.slots[depth * SLOT] = 0;
-    this.slots[depth * SLOT + FILTER] = 0;
+    this.bases[depth] = this.top;
   }
 
   openArray(depth: number): void {
-    this.slots[depth * SLOT] = ARRAY;
+    this.bases[depth] = ARRAY;
   }
 
   isArray(depth: number): boolean {
-    return this.slots[depth * SLOT] === ARRAY;
+    return this.bases[depth] === ARRAY;
   }
 
-  /** Notes a name without escapes, quotes excluded; true if the object is known to have it already. */
-  add(bytes: Uint8Array, view: DataView, depth: number, start: number, end: number): boolean {
-    const { slots } = this;
-    const slot = depth * SLOT;
-    const count = slots[slot] as number;
-    if (count === IN_TABLE || count === SMALL) {
-      this.table(bytes, view, depth).add(start, end);
-      return false;
+  /** Notes a name of the innermost open object; `start` is the offset behind its opening quote. */
+  add(hash: number, start: number): void {
+    const { top } = this;
+    if (top === this.names.length) this.grow();
+    this.names[top] = hash;
+    this.names[top + 1] = start;
+    this.top = top + NAME;
+  }
+
+  /** The object at that depth is done; gives the offset of a name that it has twice, the first in the body, or -1. */
+  closeObject(depth: number): number {
+    const { top } = this;
+    const base = this.bases[depth] as number;
+    this.top = base;
+    if (top - base <= NAME || this.isFound) return -1;
+    const twin = top - base <= NAME * FEW ? this.amongFew(base, top) : this.amongMany(base, top);
+    this.isFound = twin !== -1;
+    return twin;
+  }
+
+  /** Forgets the body. */
+  end(): void {
+    this.top = 0;
+    this.bytes = nothing;
+    if (this.names.length <= NAME * KEPT_NAMES) return;
+    this.names = new Int32Array(NAME * FIRST_NAMES);
+    this.seen = this.met = new Int32Array(0);
+  }
+
+  private amongFew(base: number, top: number): number {
+    const { names } = this;
+    let seen = 0;
+    for (let at = base; at < top; at += NAME) {
+      const hash = names[at] as number;
+      const bit = 1 << (hash & 31);
+      if ((seen & bit) !== 0) {
+        for (let other = base; other < at; other += NAME) {
+          if (names[other] === hash && this.isSame(other, at)) return names[at + 1] as number;
+        }
+      }
+      seen |= bit;
     }
-    const hash = digest(bytes, view, start, end);
-    const first = slot + NAMES;
-    const next = first + NAME * count;
-    const bit = 1 << (hash & 31);
-    const filter = slots[slot + FILTER] as number;
-    if ((filter & bit) !== 0 && this.has(bytes, first, next, start, end, hash)) return true;
-    slots[slot] = count + 1;
-    slots[slot + FILTER] = filter | bit;
-    slots[next] = hash;
-    slots[next + 1] = start;
-    slots[next + 2] = end;
-    return false;
+    return -1;
   }
 
-  /** Notes a name with escapes. */
-  addDecoded(bytes: Uint8Array, view: DataView, depth: number, start: number, end: number): void {
-    this.table(bytes, view, depth).addDecoded(start, end);
-  }
-
-  /** The object at that depth is done: whether two of its names are the same and nobody was told so. */
-  closeObject(depth: number): boolean {
-    return this.slots[depth * SLOT] === IN_TABLE && (this.tables[depth] as NameTable).hasTwins();
-  }
-
-  /** Forgets what large objects left behind. */
-  clear(): void {
-    if (this.tables.length > 0) this.tables.length = 0;
-  }
-
-  private has(bytes: Uint8Array, first: number, next: number, start: number, end: number, hash: number): boolean {
-    const { slots } = this;
-    for (let at = first; at < next; at += NAME) {
-      if (slots[at] !== hash) continue;
-      if (sameBytes(bytes, slots[at + 1] as number, slots[at + 2] as number, start, end)) return true;
+  /** Leaves only those names on the stack that share a bit with another. */
+  private amongMany(base: number, top: number): number {
+    const { names } = this;
+    const bits = powerAbove(((top - base) / NAME) * BITS_PER_NAME);
+    this.clearBits(bits >> 5);
+    const { seen, met } = this;
+    let meetings = 0;
+    for (let at = base; at < top; at += NAME) {
+      const hash = names[at] as number;
+      const word = (hash & (bits - 1)) >> 5;
+      const bit = 1 << (hash & 31);
+      if (((seen[word] as number) & bit) !== 0) {
+        met[word] = (met[word] as number) | bit;
+        meetings++;
+      } else seen[word] = (seen[word] as number) | bit;
     }
-    return false;
+    if (meetings === 0) return -1;
+    let end = base;
+    for (let at = base; at < top; at += NAME) {
+      const hash = names[at] as number;
+      if (((met[(hash & (bits - 1)) >> 5] as number) & (1 << (hash & 31))) === 0) continue;
+      names[end] = hash;
+      names[end + 1] = names[at + 1] as number;
+      end += NAME;
+    }
+    return end - base <= NAME * FEW ? this.amongFew(base, end) : this.inTable(base, end);
   }
 
-  /** The object's table, with the names so far where they are not in it yet. */
-  private table(bytes: Uint8Array, view: DataView, depth: number): NameTable {
-    const { slots, tables } = this;
-    const slot = depth * SLOT;
-    const count = slots[slot] as number;
-    const known = tables[depth];
-    if (count === IN_TABLE && known !== undefined) return known;
-    known?.reset();
-    const table = known ?? new NameTable(bytes, view);
-    for (let at = slot + NAMES; at < slot + NAMES + NAME * count; at += NAME) {
-      table.add(slots[at + 1] as number, slots[at + 2] as number);
+  /** Open addressing, for names that have been found suspect. */
+  private inTable(base: number, top: number): number {
+    const { names } = this;
+    const last = powerAbove(top - base) - 1;
+    /** By place: where a name is on the stack, above the base and from 1. */
+    const places = new Int32Array(last + 1);
+    for (let at = base; at < top; at += NAME) {
+      const hash = names[at] as number;
+      let place = (hash >>> 7) & last;
+      for (let other = places[place] as number; other !== 0; other = places[place] as number) {
+        const known = base + other - 1;
+        if (names[known] === hash && this.isSame(known, at)) return names[at + 1] as number;
+        place = (place + 1) & last;
+      }
+      places[place] = at - base + 1;
     }
-    tables[depth] = table;
-    slots[slot] = IN_TABLE;
-    return table;
+    return -1;
+  }
+
+  private isSame(one: number, other: number): boolean {
+    const { bytes, names } = this;
+    return nameFrom(bytes, names[one + 1] as number) === nameFrom(bytes, names[other + 1] as number);
+  }
+
+  private clearBits(words: number): void {
+    if (words > this.seen.length) {
+      this.seen = new Int32Array(words);
+      this.met = new Int32Array(words);
+    } else {
+      this.seen.fill(0, 0, words);
+      this.met.fill(0, 0, words);
+    }
+  }
+
+  private grow(): void {
+    const { names } = this;
+    this.names = new Int32Array(names.length * 4);
+    this.names.set(names);
   }
 }
 
-function sameBytes(bytes: Uint8Array, start: number, end: number, otherStart: number, otherEnd: number): boolean {
-  if (end - start !== otherEnd - otherStart) return false;
-  const offset = otherStart - start;
-  for (let i = start; i < end; i++) if (bytes[i] !== bytes[i + offset]) return false;
-  return true;
+/** The least power of two above. */
+function powerAbove(count: number): number {
+  return 1 << (32 - Math.clz32(count));
 }

@@ -2,13 +2,14 @@
 
 const BACKSLASH = 0x5c;
 
-/** By the letter behind the backslash. Those that stand for themselves are not in here. */
-const controls = new Uint8Array(128);
-controls[0x62] = 0x08; // b
-controls[0x66] = 0x0c; // f
-controls[0x6e] = 0x0a; // n
-controls[0x72] = 0x0d; // r
-controls[0x74] = 0x09; // t
+/** What an escape of two characters stands for, by its letter; 0 where there is none. */
+export const standsFor = new Uint8Array(256);
+for (const byte of [0x22 /* " */, BACKSLASH, 0x2f /* / */]) standsFor[byte] = byte;
+standsFor[0x62] = 0x08; // b
+standsFor[0x66] = 0x0c; // f
+standsFor[0x6e] = 0x0a; // n
+standsFor[0x72] = 0x0d; // r
+standsFor[0x74] = 0x09; // t
 
 /**
  * Writes the text between `start` and `end` to `at`, and gives the offset behind it. The escapes are well-formed; half a
@@ -26,7 +27,7 @@ export function utf8Into(out: Uint8Array, at: number, bytes: Uint8Array, start: 
     }
     const letter = bytes[i + 1] as number;
     if (letter !== 0x75 /* u */) {
-      out[to++] = controls[letter] || letter;
+      out[to++] = standsFor[letter] as number;
       i += 2;
       continue;
     }

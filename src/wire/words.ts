@@ -4,7 +4,7 @@
  */
 
 /** Bytes of a string that stand for themselves are 0, all others 1. */
-const special = new Uint8Array(256).fill(1, 0, 0x20).fill(1, 0x80);
+export const special = new Uint8Array(256).fill(1, 0, 0x20).fill(1, 0x80);
 special[0x22] = 1; // quote
 special[0x5c] = 1; // backslash
 
@@ -72,28 +72,6 @@ export function skipDigits(bytes: Uint8Array, view: DataView, at: number, end: n
   }
   while (i < end && (bytes[i] as number) >= 0x30 && (bytes[i] as number) <= 0x39) i++;
   return i;
-}
-
-/** A digest of some bytes. Anybody can make two of them collide: it may only save work, never decide. */
-export function digest(bytes: Uint8Array, view: DataView, start: number, end: number): number {
-  const length = end - start;
-  if (length < 4) {
-    if (length === 0) return 0;
-    return scatter(
-      ((bytes[start] as number) << 16) ^
-        ((bytes[start + (length >> 1)] as number) << 8) ^
-        (bytes[end - 1] as number) ^
-        (length << 24),
-    );
-  }
-  let hash = length ^ view.getInt32(end - 4, true);
-  for (let i = start; i + 4 < end; i += 4) hash = scatter(hash) ^ view.getInt32(i, true);
-  return scatter(hash);
-}
-
-function scatter(hash: number): number {
-  const product = Math.imul(hash, 0x9e3779b1);
-  return product ^ (product >>> 15);
 }
 
 /** Which byte the lowest bit is in. */

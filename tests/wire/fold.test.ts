@@ -40,11 +40,27 @@ describe('folding', () => {
     ['NAME', 'name'],
     ['argument\u017f', 'arguments'],
     ['to\u212aen', 'token'],
-    ['\u1e9e', 'ß'],
     ['straße', 'STRASSE'],
-    ['ΣΑΣ', 'σας'],
   ])('takes %s for %s', (name, word) => {
     expect(takenFor(foldsOf([word]), name)).toBe(word);
+  });
+
+  test.each([
+    ['\u1e9e', 'ß'],
+    ['ΣΑΣ', 'σας'],
+  ])('unites %s and %s', (one, other) => {
+    expect(folded(one)).toBe(folded(other));
+  });
+
+  test('makes nothing shorter, and a name that cannot give ASCII is no word of it', () => {
+    for (const character of points) {
+      const fold = folded(character);
+      if (fold.length < character.length) throw new Error(character);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them.
+      if (!/^[\x00-\x7f]+$/.test(fold)) continue;
+      const word = fold.toLowerCase();
+      expect(takenFor(foldsOf([word]), character)).toBe(word === character ? undefined : word);
+    }
   });
 
   test.each([

@@ -222,7 +222,32 @@ describe('a crowd of members', verifies('gateway:json:too-many-members'), () => 
   });
 
   it('is served in arguments', async () => {
-    const args = `{"a":0${crowd(5000)}}`;
+    const args = `{"a":0${crowd(5000)},"${'n'.repeat(70_000)}":1}`;
     expect((await post('modern', toolCall({}, args))).json().result.content[0].text).toBe(args);
+  });
+
+  it.each([
+    { where: 'the message', places: (name: string) => ({ beside: name }) },
+    { where: 'params', places: (name: string) => ({ inParams: name }) },
+    { where: '_meta', places: (name: string) => ({ inMeta: name }) },
+  ])('is what names of more than 64 KiB in $where are refused as', async ({ places }) => {
+    const long = (bytes: number) => `,"${'n'.repeat(bytes)}":0,"${'\\n'.repeat(500)}":0`;
+    for (const era of eras) {
+      const answer = await post(era, toolCall(places(long(65_536))));
+      expect({ era, ...answer.json().error.data }).toMatchObject({ era, reason: 'too_many_members' });
+    }
+    expect(house.legacy.bytes + house.modern.bytes).toBe(0);
+    expect((await post('modern', toolCall(places(long(60_000))))).json().result.isError).toBeUndefined();
+  });
+
+  it.each([
+    { method: 'completion/complete', key: 'ref', args: ',"argument":{"name":"a","value":"b"}' },
+    { method: 'subscriptions/listen', key: 'notifications', args: '' },
+  ])('is refused in the $key of a $method', async ({ method, key, args }) => {
+    const value = `{"type":"ref/prompt","name":"p"${crowd(1025)}}`;
+    const body = `{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"${key}":${value}${args},"_meta":{${meta}}}}`;
+    const answer = await post('modern', body, method);
+    expect({ id: answer.json().id, ...answer.json().error.data }).toMatchObject({ id: 7, reason: 'too_many_members' });
+    expect(house.modern.bytes).toBe(0);
   });
 });

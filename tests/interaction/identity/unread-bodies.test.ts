@@ -85,6 +85,25 @@ describe('a sender without credentials', verifies('gateway:identity:headers-firs
     await client.closed;
   });
 
+  it.each(ways)('gets its id back whatever the parameters hold, for they are not read: $name', async ({ path }) => {
+    const inside = ['{"a":1,"a":2}', '[01,tru]', '['.repeat(500) + ']'.repeat(500), '{"\\ud800":"\\x"}'];
+    for (const value of inside) {
+      const body = `{"jsonrpc":"2.0","method":"tools/list","params":{"x":${value}},"id":7}`;
+      const answer = await send(`${house.gateway.origin}${path}`, { body });
+      expect({ value, id: answer.json().id }).toEqual({ value, id: 7 });
+    }
+    house.expectNothingPassed();
+  });
+
+  it.each(ways)('gets no id back from a message whose own members are not simple: $name', async ({ path }) => {
+    const crowd = Array.from({ length: 65 }, (_, at) => `"k${at}":0`).join();
+    for (const members of ['"id":8', '"ID":8', '"a":01', '"a":"\\x"', '"a":"\n"', `"${'a'.repeat(5000)}":0`, crowd]) {
+      const body = `{"jsonrpc":"2.0","id":7,"method":"tools/list",${members}}`;
+      const answer = await send(`${house.gateway.origin}${path}`, { body });
+      expect({ members, id: answer.json().id ?? 'none' }).toEqual({ members, id: 'none' });
+    }
+  });
+
   it('is told of the credentials before size, media type and JSON', async () => {
     const wrongs = [
       { body: 'x'.repeat(5 * kib * kib) },

@@ -206,7 +206,8 @@ export const gatewayFront = {
   }),
   'gateway:json:too-many-members': held({
     spec: 'gateway',
-    behaviour: 'More than 1,024 members of a message, of its `params` or of its `_meta` are refused: 400 with -32600.',
+    behaviour:
+      'More than 1,024 members of a message, of its `params`, `_meta`, `ref` or filter, or more than 64 KiB of their names, are refused: 400 with -32600.',
   }),
   'gateway:json:lone-surrogate': held({
     spec: 'gateway',

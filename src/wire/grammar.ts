@@ -1,0 +1,132 @@
+/** What strings, numbers and words have to look like (RFC 8259; UTF-8 by RFC 3629). Each method gives the offset behind. */
+import { OutlineReader } from './outline.ts';
+import { standsFor } from './unescape.ts';
+import { skipDigits, skipPlain } from './words.ts';
+
+export abstract class Grammar extends OutlineReader {
+  protected readonly view: DataView;
+  /** Set by an escape; whoever wants to know resets it before a string. */
+  protected isEscaped = false;
+
+  constructor(bytes: Uint8Array, isMcp: boolean, most: number) {
+    super(bytes, isMcp, most);
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /** What is there is JSON, and readers do not agree on it. */
+  abstract note(at: number): void;
+
+  /** Passes over a string whose opening quote is before `start`. */
+  protected string(start: number): number {
+    const { bytes, view, end } = this;
+    const stop = skipPlain(bytes, view, start, end);
+    return stop < end && bytes[stop] === 0x22 /* " */ ? stop + 1 : this.text(stop);
+  }
+
+  /** Passes over the rest of a string; `at` is its first byte that is not plain ASCII text. */
+  private text(at: number): number {
+    const { bytes, view, end } = this;
+    let i = at;
+    while (i < end) {
+      const byte = bytes[i] as number;
+      if (byte === 0x22 /* " */) return i + 1;
+      if (byte === 0x5c /* \ */) i = this.escape(i);
+      else if (byte >= 0x80) i = this.multibyte(i);
+      else break;
+      i = skipPlain(bytes, view, i, end);
+    }
+    throw this.broken(i);
+  }
+
+  private escape(at: number): number {
+    const { bytes, end } = this;
+    this.isEscaped = true;
+    const letter = at + 1 < end ? (bytes[at + 1] as number) : 0;
+    if (standsFor[letter] !== 0) return at + 2;
+    if (letter === 0x75 /* u */) return this.unicode(at);
+    throw this.broken(at);
+  }
+
+  /** RFC 8259, section 8.2: half a surrogate pair is grammatical, and every reader makes something else of it. */
+  private unicode(at: number): number {
+    const { bytes, end } = this;
+    const unit = this.hex(at + 2);
+    if (unit < 0xd800 || unit > 0xdfff) return at + 6;
+    if (unit < 0xdc00 && at + 7 < end && bytes[at + 6] === 0x5c /* \ */ && bytes[at + 7] === 0x75 /* u */) {
+      const low = this.hex(at + 8);
+      if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
+    }
+    this.note(at);
+    return at + 6;
+  }
+
+  private hex(at: number): number {
+    if (at + 4 > this.end) throw this.broken(this.end);
+    let unit = 0;
+    for (let i = at; i < at + 4; i++) {
+      const byte = this.bytes[i] as number;
+      const letter = byte | 0x20;
+      if (byte >= 0x30 && byte <= 0x39) unit = (unit << 4) | (byte - 0x30);
+      else if (letter >= 0x61 && letter <= 0x66) unit = (unit << 4) | (letter - 0x57);
+      else throw this.broken(i);
+    }
+    return unit;
+  }
+
+  /** RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF. Passes over a whole run. */
+  protected multibyte(at: number): number {
+    const { bytes, end } = this;
+    let i = at;
+    while (i < end && (bytes[i] as number) >= 0x80) {
+      const lead = bytes[i] as number;
+      if (lead < 0xe0 && lead >= 0xc2 && i + 1 < end && ((bytes[i + 1] as number) & 0xc0) === 0x80) {
+        i += 2;
+        continue;
+      }
+      const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+      if (lead < 0xc2 || lead > 0xf4 || i + length > end) throw this.broken(i);
+      const second = bytes[i + 1] as number;
+      // The least and the most that may follow some leads, so that there is one way to write a character.
+      const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+      const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+      if (second < least || second > most) throw this.broken(i);
+      if (length > 2 && ((bytes[i + 2] as number) & 0xc0) !== 0x80) throw this.broken(i);
+      if (length > 3 && ((bytes[i + 3] as number) & 0xc0) !== 0x80) throw this.broken(i);
+      i += length;
+    }
+    return i;
+  }
+
+  protected negative(at: number): number {
+    const { bytes, end } = this;
+    const i = at + 1;
+    return this.fraction(i < end && bytes[i] === 0x30 /* 0 */ ? i + 1 : this.digits(i));
+  }
+
+  /** What may follow an integer. */
+  protected fraction(at: number): number {
+    const { bytes, end } = this;
+    let i = at;
+    if (i < end && bytes[i] === 0x2e /* . */) i = this.digits(i + 1);
+    if (i < end && ((bytes[i] as number) | 0x20) === 0x65 /* e */) {
+      const sign = i + 1 < end ? bytes[i + 1] : -1;
+      i = this.digits(sign === 0x2b /* + */ || sign === 0x2d /* - */ ? i + 2 : i + 1);
+    }
+    return i;
+  }
+
+  /** One digit or more. */
+  private digits(at: number): number {
+    const i = skipDigits(this.bytes, this.view, at, this.end);
+    if (i === at) throw this.broken(i);
+    return i;
+  }
+
+  protected word(at: number): number {
+    const { view, end } = this;
+    const letters = at + 4 <= end ? view.getInt32(at, true) : 0;
+    if (letters === 0x65757274 /* true */ || letters === 0x6c6c756e /* null */) return at + 4;
+    if (letters === 0x736c6166 /* fals */ && at + 4 < end && view.getUint8(at + 4) === 0x65 /* e */) return at + 5;
+    throw this.broken(at);
+  }
+}
