@@ -52,7 +52,7 @@ describe('requests that come together', verifies('gateway:ingress:turns'), () =>
     const service = await launchService(({ text: body, response }) => {
       const message = JSON.parse(body);
       note(message);
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(result(message.id, 'done')));
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(result(message.id, { done: true })));
     });
     onTestFinished(() => service.close());
     const ring = keyRing();
