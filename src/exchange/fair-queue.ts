@@ -16,6 +16,11 @@ export class FairQueue<T> {
     return this.#size;
   }
 
+  /** Principals that have something in it. */
+  get holders(): number {
+    return this.#queues.size;
+  }
+
   /** Returns the one for which there is no room: another one, this one, or undefined where there is room for all. */
   push(key: string, item: T): T | undefined {
     const displaced = this.#size < this.#most ? undefined : this.#displacedBy(key);

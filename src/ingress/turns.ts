@@ -1,13 +1,12 @@
 /**
  * Whose request is begun next. In one turn of the event loop everything is read that has come, and a principal with a hundred
- * connections would have a hundred requests begun before the one of somebody else. Where several principals send, only so
- * many are begun in a turn, and principals take turns; those of one principal stay in their order. A principal who sends alone
- * does not wait.
+ * connections would have a hundred requests begun before the one of somebody else. Where several principals send, one request of
+ * each is begun in a turn; those of one principal stay in their order. A principal who sends alone does not wait.
  */
 import { FairQueue } from '../exchange/fair-queue.ts';
 
-/** Of one turn, in milliseconds: what may be begun in it. One is begun in any case. */
-const TURN_MS = 0.5;
+/** How long a turn may begin requests, in milliseconds, where many principals wait. One is begun in any case. */
+const TURN_MS = 1;
 /** Principals who sent within this time of each other share the gateway. */
 const SHARED_MS = 1_000;
 /** What waits at most, of all principals together. Beyond it requests are begun as they come. */
@@ -31,6 +30,8 @@ export class Turns {
   readonly #queue = new FairQueue<Start>(Number.POSITIVE_INFINITY);
   #latest: string | undefined;
   #sharedUntil = 0;
+  /** Who had a request begun in this turn. */
+  readonly #served = new Set<string>();
   #bytes = 0;
   #spent = 0;
   #isSet = false;
@@ -47,8 +48,12 @@ export class Turns {
       this.#latest = principal;
     }
     if (this.#queue.size === 0 && now >= this.#sharedUntil) run();
-    else if (this.#queue.size === 0 && this.#spent < TURN_MS) this.#run(run, now);
-    else this.#wait(principal, { bytes, run });
+    else if (this.#queue.size > 0 || this.#served.has(principal) || this.#spent >= TURN_MS) {
+      this.#wait(principal, { bytes, run });
+    } else {
+      this.#served.add(principal);
+      this.#run(run, now);
+    }
   }
 
   #wait(principal: string, start: Start): void {
@@ -80,8 +85,10 @@ export class Turns {
   #turn(): void {
     this.#isSet = false;
     this.#spent = 0;
+    this.#served.clear();
+    let waiting = this.#queue.holders;
     do this.#next();
-    while (this.#queue.size > 0 && this.#spent < TURN_MS);
+    while (--waiting > 0 && this.#spent < TURN_MS);
     if (this.#queue.size > 0) this.#set();
   }
 }
