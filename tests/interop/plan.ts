@@ -51,7 +51,10 @@ function everybodyOnce(): Cell[] {
   const byClient = clients.flatMap((client) =>
     servers.flatMap((server) => {
       const { referenceBack } = server;
-      return referenceBack === undefined ? [] : cellsOf(client, server, { backs: [referenceBack] });
+      if (referenceBack === undefined) return [];
+      // Over HTTP and over stdio with one of them: how a client comes in does not depend on the server.
+      const fronts = referenceBack === 'http' ? client.transports : client.transports.slice(0, 1);
+      return cellsOf(client, server, { backs: [referenceBack], fronts });
     }),
   );
   return unique([...byServer, ...byClient]);
