@@ -47,7 +47,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   });
   const connectionsTotal = connectionsWithin(openFilesLimit(), config.limits.connectionsTotal);
   if (connectionsTotal < config.limits.connectionsTotal)
-    log.info({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
+    log.debug({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
   let isOpen = false;
   let server: HttpServer;
   try {
