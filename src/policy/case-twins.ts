@@ -40,14 +40,14 @@ class Search {
   /** Two names that fold to one, or one that folds to a name of the condition and is not it. */
   finds(value: unknown, depth: number): boolean {
     if (typeof value !== 'object' || value === null) return false;
-    const entries = Object.values(value);
-    this.#left -= entries.length;
-    if (entries.length > ENTRIES || depth > DEPTH || this.#left < 0) return true;
+    const { length } = Object.keys(value);
+    this.#left -= length;
+    if (length > ENTRIES || depth > DEPTH || this.#left < 0) return true;
     if (!Array.isArray(value)) {
       for (const [fold, name] of foldedNamesOf(value)) {
         if (name === undefined || (this.#folds.has(fold) && !this.#names.has(name))) return true;
       }
     }
-    return entries.some((entry) => this.finds(entry, depth + 1));
+    return Object.values(value).some((entry) => this.finds(entry, depth + 1));
   }
 }

@@ -40,9 +40,8 @@ export function bounded(value: unknown): unknown {
     if (typeof item === 'boolean' || item === null) return item;
     if (Array.isArray(item)) return item.length > ENTRIES ? tooLarge : item.map((one) => copy(one, depth + 1));
     if (typeof item !== 'object') return tooLarge;
-    const entries = Object.entries(item);
-    if (entries.length > ENTRIES) return tooLarge;
-    return new Map(entries.map(([name, member]) => [name, copy(member, depth + 1)]));
+    if (Object.keys(item).length > ENTRIES) return tooLarge;
+    return new Map(Object.entries(item).map(([name, member]) => [name, copy(member, depth + 1)]));
   };
   return copy(value, 0);
 }

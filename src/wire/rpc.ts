@@ -7,7 +7,7 @@ import { type BatchLimits, splitBatch } from './batch.ts';
 import type { Batch, Member, Span } from './message.ts';
 import type { OutlineReader } from './outline.ts';
 import { type ReadLimits, readStrictly } from './scan.ts';
-import { stringAt, textAt, valueAt } from './values.ts';
+import { stringAt, textAt } from './values.ts';
 
 /** A method is called, with or without anybody who waits for the answer. */
 export interface RpcCall {
@@ -42,11 +42,6 @@ export function readRpcBatch({ bytes }: Batch, { depth, members }: BatchLimits):
     if (message.kind === 'batch') throw new Failure('invalid_request', { message: 'A message must be an object' });
     return message;
   });
-}
-
-/** The value of `params`. */
-export function paramsOf({ bytes, params }: RpcCall): unknown {
-  return params && valueAt(bytes, params);
 }
 
 function toRpc(outline: OutlineReader): RpcMessage {

@@ -6,6 +6,7 @@ const QUOTE = 0x22;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 /** Up to here a loop beats the call into native code. */
 const SHORT_TEXT = 64;
@@ -106,4 +107,25 @@ export function isInteger(bytes: Uint8Array, span: Span): boolean {
     if (byte < ZERO || byte > NINE) return false;
   }
   return true;
+}
+
+/** Whether a value has more members and items in it than so many, at any depth. Stops there: what comes after is not read. */
+export function hasMoreThan(most: number, bytes: Uint8Array, { start, end }: Span): boolean {
+  let commas = 0;
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i];
+    if (byte === QUOTE) i = closingQuote(bytes, i + 1, end);
+    else if (byte === COMMA && ++commas >= most) return true;
+  }
+  return false;
+}
+
+/** `at` is behind the opening quote. */
+function closingQuote(bytes: Uint8Array, at: number, end: number): number {
+  for (let quote = bytes.indexOf(QUOTE, at); quote !== -1 && quote < end; quote = bytes.indexOf(QUOTE, quote + 1)) {
+    let before = quote;
+    while (before > at && bytes[before - 1] === BACKSLASH) before--;
+    if ((quote - before) % 2 === 0) return quote;
+  }
+  return end;
 }

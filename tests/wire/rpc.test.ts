@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { paramsOf, readRpc, readRpcBatch } from '../../src/wire/rpc.ts';
+import { readRpc, readRpcBatch } from '../../src/wire/rpc.ts';
 import { isRpcAnswer, rpcOutcomes } from '../../src/wire/rpc-answer.ts';
+import { valueAt } from '../../src/wire/values.ts';
 
 const limits = { depth: 16, members: 8 };
 const bytesOf = (text: string) => Buffer.from(text);
@@ -11,8 +12,8 @@ function read(text: string) {
   const message = readRpc(bytesOf(text), limits);
   if (message.kind === 'batch') return readRpcBatch(message, limits).map(({ kind }) => kind);
   if (message.kind === 'answer') return { kind: message.kind };
-  const { kind, id, method } = message;
-  return { kind, id, method, params: paramsOf(message) };
+  const { kind, id, method, params } = message;
+  return { kind, id, method, params: params && valueAt(message.bytes, params) };
 }
 
 describe('what is read', () => {

@@ -4,11 +4,11 @@ import type { Principal } from '../../identity/principal.ts';
 import { RPC } from '../../policy/actions.ts';
 import { permitAnswer } from '../../policy/answers.ts';
 import type { Permit } from '../../policy/permit.ts';
-import { paramsOf, type RpcCall, type RpcMessage } from '../../wire/rpc.ts';
+import type { RpcCall, RpcMessage } from '../../wire/rpc.ts';
 import { abandonGrant } from '../leave/clearance.ts';
 import type { Leave } from '../leave/leave.ts';
 import { Denied } from '../leave/refusals.ts';
-import type { Grant, Wish } from '../leave/wish.ts';
+import { type Grant, judgedAt, type Wish } from '../leave/wish.ts';
 
 export interface RpcAsking {
   readonly principal: Principal;
@@ -62,6 +62,6 @@ function wishFor({ principal, endpoint, backend }: RpcAsking, call: RpcCall): Wi
     revision: undefined,
     row: { method, kind, action: RPC },
     thing: { kind: 'method', name: method },
-    arguments: () => paramsOf(call),
+    arguments: () => call.params && judgedAt(call.bytes, call.params),
   };
 }

@@ -6,9 +6,9 @@ import type { Ending } from '../../exchange/exchange.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { Permit } from '../../policy/permit.ts';
 import type { Deed, Question, Thing } from '../../policy/question.ts';
-import type { Message, Request } from '../../wire/message.ts';
+import type { Message, Request, Span } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
-import { member, stringAt, valueAt } from '../../wire/values.ts';
+import { hasMoreThan, member, stringAt, valueAt } from '../../wire/values.ts';
 import type { Leave } from './leave.ts';
 
 export interface Wish {
@@ -56,7 +56,15 @@ export function argumentsIn({ message, arguments: own }: Wish): (() => unknown) 
 
 function argumentsOf({ bytes, params }: Request): unknown {
   const span = member(params, 'arguments');
-  return span && valueAt(bytes, span);
+  return span && judgedAt(bytes, span);
+}
+
+/** More than a person or a model puts into one call. To parse a hundred thousand of them, and fold their names, takes half a second. */
+const MOST_VALUES = 16_384;
+
+/** What rules look at. Something that is no object cannot be judged: rules that deny apply, and rules that allow do not. */
+export function judgedAt(bytes: Uint8Array, span: Span): unknown {
+  return hasMoreThan(MOST_VALUES, bytes, span) ? 'too many values to be looked at' : valueAt(bytes, span);
 }
 
 /** What a request names where nothing is renamed. Throws where its method needs a name and it has none: nobody could judge it. */

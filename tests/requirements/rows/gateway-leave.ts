@@ -165,6 +165,11 @@ export const gatewayLeave = {
     behaviour:
       'An argument of another type than the rule tests for, or compares in a condition, is ambiguous: rules that deny apply, rules that allow do not.',
   }),
+  'gateway:policy:crowds': held({
+    spec: 'gateway',
+    behaviour:
+      'Arguments with more than 16,384 members and items are not parsed for rules that look at them: they are ambiguous. The length of texts does not matter.',
+  }),
   'gateway:policy:strict-profile': held({
     spec: 'gateway',
     behaviour: 'What a profile is strict about is refused before any rule, in audit mode too.',
