@@ -44,7 +44,7 @@ export class Throttle<T> {
 
   /** Counts a message. Answers are what was asked for, however many. */
   count(reception: Reception, bytes: number): void {
-    if (reception === 'call') this.#meter.ofCall(bytes);
+    if (reception === 'call' || reception === 'late') this.#meter.ofCall(bytes);
     else if (reception !== 'answer') this.#meter.unsolicited(1, bytes);
   }
 

@@ -286,7 +286,7 @@ export class Child {
   #onMessage(message: Message): void {
     const reception = this.#sink?.message(message) ?? 'none';
     if (reception === 'answer') this.#hasAnswered = true;
-    if (reception !== 'none') this.touch();
+    if (reception !== 'none' && reception !== 'late') this.touch();
     this.#output.count(reception, message.bytes.byteLength);
   }
 

@@ -142,6 +142,11 @@ export const gatewayBackend = {
     behaviour:
       'A standalone stream that was ended for a flood is opened again at growing pauses until it stands without one.',
   }),
+  'gateway:backend:late-answers-no-flood': held({
+    spec: 'gateway',
+    behaviour:
+      'One answer to each cancelled or timed-out call counts as an answer, and its progress as that of a running call.',
+  }),
   'gateway:backend:chatty-call-unpunished': held({
     spec: 'gateway',
     behaviour:
