@@ -257,9 +257,9 @@ export class Child {
         notes.flood('paused', 'stderr');
       },
       resume: () => void stderr.resume(),
-      end: () => !this.busy && this.#onFlood('stderr'),
+      tryEnd: () => !this.busy && this.#onFlood('stderr'),
     });
-    stderr.on('data', (chunk: Buffer) => meter.unsolicited(this.#stderr.push(chunk), chunk.byteLength));
+    stderr.on('data', (chunk: Buffer) => meter.countUnsolicited(this.#stderr.push(chunk), chunk.byteLength));
     stderr.once('close', () => meter.stop());
   }
 

@@ -142,6 +142,11 @@ export const gatewayBackend = {
     behaviour:
       'A standalone stream that was ended for a flood is opened again at growing pauses until it stands without one.',
   }),
+  'gateway:backend:flood-spares-quiet': held({
+    spec: 'gateway',
+    behaviour:
+      'Where the pipes and streams of a backend have spent what they share, those that send little are not paused.',
+  }),
   'gateway:backend:late-answers-no-flood': held({
     spec: 'gateway',
     behaviour:
