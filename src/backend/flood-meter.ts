@@ -54,7 +54,7 @@ export class FloodBudget {
 export interface Valve {
   pause(): void;
   resume(): void;
-  /** It was over the budget for too many periods. False: it is to go on, paused as before. */
+  /** It was over the budget for too many periods. False: it is to go on, paused as before, and counts anew. */
   tryEnd(): boolean;
 }
 
@@ -107,7 +107,10 @@ export class FloodMeter {
     if (this.isPaused) return;
     const isOver = this.#unsolicited > this.#limits.unsolicitedMessages;
     if (isOver) this.#exceeded++;
-    if (isOver && this.#exceeded >= this.#limits.unsolicitedPeriods && this.#valve.tryEnd()) return;
+    if (isOver && this.#exceeded >= this.#limits.unsolicitedPeriods) {
+      if (this.#valve.tryEnd()) return;
+      this.#exceeded = 0;
+    }
     if (isOver || !isLeft) this.#pause();
   }
 

@@ -147,6 +147,11 @@ export const gatewayBackend = {
     behaviour:
       'Where the pipes and streams of a backend have spent what they share, those that send little are not paused.',
   }),
+  'gateway:backend:stderr-costs-little': held({
+    spec: 'gateway',
+    behaviour:
+      'On stderr 25 lines count as one message. A flood there ends nothing while a call runs, and does not count after it.',
+  }),
   'gateway:backend:late-answers-no-flood': held({
     spec: 'gateway',
     behaviour:
