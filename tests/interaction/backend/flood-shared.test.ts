@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { Office } from '../credentials/office.ts';
 import { notification, result, text } from '../harness/behind.ts';
 import { type Json, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
@@ -115,6 +116,37 @@ describe.each(places)('where two of the $name spend what a backend has', ({ era,
         expect(messagesOf(answer).at(-1)).toMatchObject({ id: n + 1, result: text('done') });
       }
       expect(count(gateway, 'backend.flood.ended')).toBe(0);
+    },
+  );
+});
+
+describe('a backend that each principal has their own credentials for', () => {
+  it(
+    'has one budget for the streams of all principals',
+    verifies('gateway:backend:flood-paused', 'gateway:backend:flood-spares-quiet'),
+    async () => {
+      const clock = new LeapClock();
+      const noise = `data: ${JSON.stringify(result('unknown', {}))}\n\n`.repeat(BUDGET);
+      const office = await Office.open({
+        backend: 'modern',
+        script: {
+          'tools/call': (turn) => turn.stream().bytes(noise).event(result(turn.message.id, done)).end(),
+        },
+        limits,
+        ports: { clock },
+      });
+      const client = (name: 'ada' | 'bob' | 'cyd') =>
+        office.client({ client: 'modern', door: 'single' }, office.employee(name));
+      const paused = () => count(office.gateway, 'backend.flood.paused');
+      for (const name of ['ada', 'bob'] as const) {
+        const one = await client(name);
+        for (let n = 0; n < 10; n++) expect(await one.call('work')).toMatchObject({ result: text('done') });
+      }
+      expect(paused()).toBe(0);
+      const answer = (await client('cyd')).call('work');
+      await until(() => paused() === 1, 'the third is paused');
+      clock.leap(limits.unsolicitedMs);
+      expect(await answer).toMatchObject({ result: text('done') });
     },
   );
 });
