@@ -58,4 +58,20 @@ describe('a meter of unsolicited messages', () => {
     period(0);
     expect(meter.isFlooding).toBe(false);
   });
+
+  it(
+    'pauses a pipe that sends little once all pipes have sent forty budgets',
+    verifies('gateway:backend:flood-spares-quiet'),
+    () => {
+      const budget = new FloodBudget(limits);
+      const clock = new ManualClock();
+      const paused: number[] = [];
+      const most = 40 * limits.unsolicitedMessages;
+      for (let pipe = 1; pipe <= most + 1; pipe++) {
+        const valve = { pause: () => void paused.push(pipe), resume: () => undefined, tryEnd: () => true };
+        new FloodMeter(budget, clock, valve).countUnsolicited(1, 0);
+      }
+      expect(paused).toEqual([most + 1]);
+    },
+  );
 });

@@ -1,15 +1,15 @@
 /** What still comes of calls that were cancelled: a backend may be done before it hears of it. It is dropped, and is no flood. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { call, cancelled, notification, result, text } from '../harness/behind.ts';
+import { call, cancelled, notification, refusal, result, text } from '../harness/behind.ts';
 import { type Json, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
 import { type ConfigValue, startGateway, type TestGateway } from '../harness/gateway.ts';
 import { sseBackend } from '../harness/sse-backend.ts';
 import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
-import { CALL_BUDGET, FOREVER_MS, limits, PERIODS } from './flooding.ts';
-import { answered, count, messagesOf } from './setup.ts';
+import { CALL_BUDGET, FOREVER_MS, limits, PERIOD_MS, PERIODS } from './flooding.ts';
+import { answered, count, messagesOf, startBeforeProcess, timedOut } from './setup.ts';
 
 const done = text('done');
 /** Alone over the budget of a period. */
@@ -55,10 +55,10 @@ const places: readonly Place[] = [
 ];
 
 describe.each(places)('over $name', ({ open }) => {
-  const start = async () => {
+  const start = async (more: Readonly<Record<string, number>> = {}) => {
     const clock = new LeapClock();
     const { backend, of } = await open();
-    const gateway = await startGateway({ backends: { b: backend }, limits }, { clock });
+    const gateway = await startGateway({ backends: { b: backend }, limits: { ...limits, ...more } }, { clock });
     const clients = [await connectLegacy(gateway.url('b')), await connectLegacy(gateway.url('b'))] as const;
     const nth = async (method: string, n: number): Promise<Turn> => {
       await until(() => of(method).length >= n, `the backend got ${method} (${n})`);
@@ -104,6 +104,22 @@ describe.each(places)('over $name', ({ open }) => {
   );
 
   it(
+    'a large answer to a call that timed out does not pause it',
+    verifies('gateway:backend:late-answers-no-flood'),
+    async () => {
+      const totalMs = PERIOD_MS / 4;
+      const { clock, gateway, clients, nth } = await start({ totalMs });
+      const answer = clients[0].post(call(1));
+      const { message, say } = await nth('tools/call', 1);
+      clock.leap(totalMs + 1);
+      expect(answered(await answer)).toEqual(refusal({ ...timedOut('totalMs'), id: 1 }));
+      say(result(message.id, large));
+      await until(() => late(gateway) === 1, 'the late answer was read');
+      expect(count(gateway, 'backend.flood.paused')).toBe(0);
+    },
+  );
+
+  it(
     'a second answer to a cancelled call counts against the budget',
     verifies('gateway:backend:late-answers-no-flood'),
     async () => {
@@ -131,4 +147,25 @@ describe.each(places)('over $name', ({ open }) => {
       await until(() => count(gateway, 'backend.flood.paused') === 1, 'it is paused');
     },
   );
+});
+
+describe('a process that only reports progress of a cancelled call', () => {
+  it('is idle and is ended after its idle time', verifies('gateway:backend:noise-is-idle'), async () => {
+    const clock = new LeapClock();
+    const backend = await legacyProcess({ 'tools/call': () => undefined });
+    const gateway = await startBeforeProcess(backend, { backend: { idleMs: 60_000 }, ports: { clock } });
+    const client = await connectLegacy(gateway.url('b'));
+    const running = client.post(call(1, {}, { progressToken: 1 }));
+    const { process, message } = await backend.arrival('tools/call');
+    await client.post(cancelled(1));
+    await running;
+    const { progressToken } = message.params._meta;
+    for (const [n, leapMs] of [25_000, 25_000, 11_000].entries()) {
+      process.say(notification('notifications/progress', { progressToken, progress: n + 1 }));
+      await until(() => count(gateway, 'backend.odd.unattributed') === n + 1, `it was read (${n + 1})`);
+      clock.leap(leapMs);
+    }
+    await until(() => process.gone, 'it was ended');
+    expect(process.told).toEqual(['end']);
+  });
 });
