@@ -22,9 +22,9 @@ export type FloodClock = Pick<Clock, 'now' | 'after'>;
  * those takes a tenth of the event loop.
  */
 const BACKEND_BUDGETS = 20;
-/** Above that only pipes that sent less than this part of a budget go on: as many as there may be calls do not starve each other. */
+/** Over that, only pipes that sent more than this part of one budget are paused. `callsPerBackend` that all flood leave room. */
 const GUARANTEED = 1 / 20;
-/** Of those together. Whatever they are, they take no more than a fifth of the event loop. */
+/** Over this, all pipes are paused: by the same measure, a fifth of the event loop. */
 const MOST_BACKEND_BUDGETS = 2 * BACKEND_BUDGETS;
 
 /** What all pipes and streams of one backend share: however many there are, they leave time for other backends. */
