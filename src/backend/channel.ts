@@ -40,10 +40,15 @@ export interface Pending {
 }
 
 /**
- * What a message was: the answer to a request of ours; progress or a log message of a running call; for the client of the
- * session; or neither (it was answered here, or dropped). The last two are unsolicited, and count against the backend's budget.
+ * What a message was, for the flood budget and for the rule of idle processes:
+ * - `answer`: to a request of ours, also one that was aborted.
+ * - `call`: progress or a log message of a running call.
+ * - `late`: progress of an aborted call. Has the budget of `call`, and is no activity.
+ * - `session`: passed on to the client of the session. Unsolicited.
+ * - `none`: answered here, or dropped, or a log message outside of calls, which is passed on all the same. Unsolicited, and
+ *   no activity: a process that writes nothing else is idle.
  */
-export type Reception = 'answer' | 'call' | 'session' | 'none';
+export type Reception = 'answer' | 'call' | 'late' | 'session' | 'none';
 
 /** Hears what belongs to no request. */
 export interface ChannelSink {

@@ -1,46 +1,40 @@
 /** Requests on a channel that everything shares: each answer is found by its id. */
 import { Failure } from '../errors.ts';
-import type { Response } from '../wire/message.ts';
-import type { ChannelNotes, HttpFacts, Pending, RequestSink } from './channel.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
+import { idAt, member } from '../wire/values.ts';
+import type { ChannelNotes, HttpFacts, Pending, Reception, RequestSink } from './channel.ts';
 import { excerpt } from './incoming.ts';
 
 /** Who waits for one answer: nothing else is found by an id. */
 export type AnswerSink = Pick<RequestSink, 'answered' | 'failed'>;
 
+/** Aborted requests whose answers may still come. Several times `callsPerBackend`; the oldest is forgotten first. */
+const ABANDONED = 1024;
+
 export class Waiting implements Pending {
   readonly id: string;
   readonly sink: AnswerSink;
-  readonly #all: Map<string, Waiting>;
-  readonly #emptied: (() => void) | undefined;
+  readonly #all: Correlation;
 
-  constructor(all: Map<string, Waiting>, id: string, sink: AnswerSink, emptied: (() => void) | undefined) {
+  constructor(all: Correlation, id: string, sink: AnswerSink) {
     this.#all = all;
-    this.#emptied = emptied;
     this.id = id;
     this.sink = sink;
   }
 
-  /** Whether it was still waited for. */
-  take(): boolean {
-    if (this.#all.get(this.id) !== this) return false;
-    this.#all.delete(this.id);
-    if (this.#all.size === 0) this.#emptied?.();
-    return true;
-  }
-
   fail(failure: Failure, http?: HttpFacts): void {
-    if (this.take()) this.sink.failed(failure, http);
+    if (this.#all.take(this)) this.sink.failed(failure, http);
   }
 
   abort(): void {
-    this.take();
+    this.#all.abandon(this);
   }
 }
 
 export class Correlation {
   readonly #notes: ChannelNotes;
   readonly #waiting = new Map<string, Waiting>();
-
+  readonly #abandoned = new Set<string>();
   readonly #emptied: (() => void) | undefined;
 
   /** `emptied`: no request waits for an answer. */
@@ -56,20 +50,54 @@ export class Correlation {
   /** Throws a Failure where the id is in flight already. */
   add(id: string, sink: AnswerSink): Waiting {
     if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
-    const waiting = new Waiting(this.#waiting, id, sink, this.#emptied);
+    const waiting = new Waiting(this, id, sink);
     this.#waiting.set(id, waiting);
     return waiting;
   }
 
-  /** Whether it was waited for. An answer that is not, unknown or given twice, is noted. */
-  answer(message: Response): boolean {
-    const waiting = message.id === undefined ? undefined : this.#waiting.get(message.id.key);
-    if (waiting?.take()) {
+  /** Whether it was still waited for. */
+  take(waiting: Waiting): boolean {
+    if (this.#waiting.get(waiting.id) !== waiting) return false;
+    this.#waiting.delete(waiting.id);
+    if (this.#waiting.size === 0) this.#emptied?.();
+    return true;
+  }
+
+  abandon(waiting: Waiting): void {
+    if (!this.take(waiting)) return;
+    this.#abandoned.add(waiting.id);
+    if (this.#abandoned.size <= ABANDONED) return;
+    for (const oldest of this.#abandoned) {
+      this.#abandoned.delete(oldest);
+      return;
+    }
+  }
+
+  /**
+   * An answer that nobody waits for (late, unknown or given twice) is noted. A late one was asked for all the same: the
+   * backend may have sent it before it heard of the cancellation
+   * (https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations).
+   */
+  answer(message: Response): Reception {
+    const key = message.id?.key ?? '';
+    const waiting = this.#waiting.get(key);
+    if (waiting !== undefined && this.take(waiting)) {
       waiting.sink.answered(message, undefined);
-      return true;
+      return 'answer';
     }
     this.#notes.noise('unknown_id', excerpt(message.bytes));
-    return false;
+    return this.#abandoned.delete(key) ? 'answer' : 'none';
+  }
+
+  /** What a message was that the sink had this to say of: progress of an abandoned request is late. */
+  received(message: Notification | Request, reception: Reception): Reception {
+    return reception === 'none' && this.#isLate(message) ? 'late' : reception;
+  }
+
+  #isLate({ method, params, bytes }: Notification | Request): boolean {
+    if (method !== 'notifications/progress' || this.#abandoned.size === 0) return false;
+    const token = member(params, 'progressToken');
+    return token !== undefined && this.#abandoned.has(idAt(bytes, token)?.key ?? '');
   }
 
   failAll(failure: Failure): void {

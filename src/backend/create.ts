@@ -58,10 +58,12 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
     { connectMs, headerBytes, connections, queue: HTTP_QUEUE, streams: streamsPerBackend },
     () => options.notes.streamsFull(streamsPerBackend),
   );
+  // Of all principals: they share the backend, and our event loop.
+  const flood = new FloodBudget(options.limits);
   const { presented } = options;
   // One principal's probe waits for no other's: the slots are for backends that start together.
   const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) =>
-    live(config, options, { probes, calls }, paceOf(options), httpConnector(config, options, used, close));
+    live(config, options, { probes, calls }, paceOf(options), httpConnector(config, options, used, flood, close));
   if (presented?.kind !== 'personal') {
     const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
     return over(used, () => pools.close(), options.slots);
@@ -143,12 +145,12 @@ function httpConnector(
   config: HttpBackendConfig,
   options: CreateOptions,
   pools: CallPools,
+  flood: FloodBudget,
   close: () => Promise<void>,
 ): Connector {
   const { limits, clock, notes, random = Math.random } = options;
   const url = new URL(config.url);
   const headers = options.instance === undefined ? config.headers : { ...config.headers, [VIA]: options.instance };
-  const flood = new FloodBudget(limits);
   const shared = { url, pools, headers: () => headers, flood, clock, notes };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
   const streamable: Way = {

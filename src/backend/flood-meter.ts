@@ -22,6 +22,10 @@ export type FloodClock = Pick<Clock, 'now' | 'after'>;
  * those takes a tenth of the event loop.
  */
 const BACKEND_BUDGETS = 20;
+/** Over that, only pipes that sent more than this part of one budget are paused. `callsPerBackend` that all flood leave room. */
+const GUARANTEED = 1 / 20;
+/** Over this, all pipes are paused: by the same measure, a fifth of the event loop. */
+const MOST_BACKEND_BUDGETS = 2 * BACKEND_BUDGETS;
 
 /** What all pipes and streams of one backend share: however many there are, they leave time for other backends. */
 export class FloodBudget {
@@ -33,14 +37,16 @@ export class FloodBudget {
     this.limits = limits;
   }
 
-  /** False: nothing is left in this period. */
-  spend(weight: number, now: number): boolean {
+  /** `own`: what the pipe has spent in its period. False: nothing is left for it in this one. */
+  spend(weight: number, own: number, now: number): boolean {
     if (now >= this.#periodEnds) {
       this.#spent = 0;
       this.#periodEnds = now + this.limits.unsolicitedMs;
     }
     this.#spent += weight;
-    return this.#spent <= BACKEND_BUDGETS * this.limits.unsolicitedMessages;
+    const { unsolicitedMessages } = this.limits;
+    const isQuiet = own <= Math.max(1, GUARANTEED * unsolicitedMessages);
+    return this.#spent <= (isQuiet ? MOST_BACKEND_BUDGETS : BACKEND_BUDGETS) * unsolicitedMessages;
   }
 }
 
@@ -48,8 +54,8 @@ export class FloodBudget {
 export interface Valve {
   pause(): void;
   resume(): void;
-  /** It was over the budget for too many periods. False: it is to go on, paused as before. */
-  end(): boolean;
+  /** It was over the budget for too many periods. False: it is to go on, paused as before, and counts anew. */
+  tryEnd(): boolean;
 }
 
 /** A large message costs what several small ones do: so many bytes count as one more. */
@@ -92,24 +98,29 @@ export class FloodMeter {
   }
 
   /** Counts messages that belong to no running call, and the bytes of all of them. */
-  unsolicited(messages: number, bytes: number): void {
+  countUnsolicited(messages: number, bytes: number): void {
     if (this.#isStopped) return;
     const weight = messages + Math.floor(bytes / BYTES_PER_MESSAGE);
-    const isLeft = this.#budget.spend(weight, this.#turnPeriod());
+    const now = this.#turnPeriod();
     this.#unsolicited += weight;
+    const isLeft = this.#spend(weight, now);
     if (this.isPaused) return;
     const isOver = this.#unsolicited > this.#limits.unsolicitedMessages;
     if (isOver) this.#exceeded++;
-    if (isOver && this.#exceeded >= this.#limits.unsolicitedPeriods && this.#valve.end()) return;
+    if (isOver && this.#exceeded >= this.#limits.unsolicitedPeriods) {
+      if (this.#valve.tryEnd()) return;
+      this.#exceeded = 0;
+    }
     if (isOver || !isLeft) this.#pause();
   }
 
   /** Counts a message of a running call. */
-  ofCall(bytes: number): void {
+  countCall(bytes: number): void {
     if (this.#isStopped) return;
     const weight = 1 + Math.floor(bytes / BYTES_PER_MESSAGE);
-    const isLeft = this.#budget.spend(weight, this.#turnPeriod());
+    const now = this.#turnPeriod();
     this.#ofCalls += weight;
+    const isLeft = this.#spend(weight, now);
     if (this.isPaused) return;
     if (!isLeft || this.#ofCalls > CALL_BUDGETS * this.#limits.unsolicitedMessages) this.#pause();
   }
@@ -119,6 +130,10 @@ export class FloodMeter {
     this.#isStopped = true;
     this.#cancelResume?.();
     this.#cancelResume = undefined;
+  }
+
+  #spend(weight: number, now: number): boolean {
+    return this.#budget.spend(weight, this.#unsolicited + this.#ofCalls, now);
   }
 
   #pause(): void {

@@ -25,7 +25,7 @@ export class Throttle<T> {
     this.#meter = new FloodMeter(budget, clock, {
       pause: () => pipe.pause(),
       resume: () => this.#resume(),
-      end: () => pipe.flooded(),
+      tryEnd: () => pipe.flooded(),
     });
   }
 
@@ -44,13 +44,13 @@ export class Throttle<T> {
 
   /** Counts a message. Answers are what was asked for, however many. */
   count(reception: Reception, bytes: number): void {
-    if (reception === 'call') this.#meter.ofCall(bytes);
-    else if (reception !== 'answer') this.#meter.unsolicited(1, bytes);
+    if (reception === 'call' || reception === 'late') this.#meter.countCall(bytes);
+    else if (reception !== 'answer') this.#meter.countUnsolicited(1, bytes);
   }
 
   /** Counts what completes no message. */
   countNoise(items: number, bytes: number): void {
-    if (items > 0 || bytes > 0) this.#meter.unsolicited(items, bytes);
+    if (items > 0 || bytes > 0) this.#meter.countUnsolicited(items, bytes);
   }
 
   /** Hands on what is held, paused or not: the pipe has come to its end, and there may be answers among it. */

@@ -12,6 +12,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   let noisy = false;
   let lostStreams = 0;
   let isFull = false;
+  let hasPaused = false;
   let hasFlooded = false;
   return {
     // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
@@ -44,8 +45,15 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
     flood: (stage, where) => {
       counters.count(`backend.flood.${stage}`);
       const facts = { backend, where, reason: 'backend_flooding' };
-      if (stage === 'paused') log.debug(facts, 'the backend sends more than limits.unsolicitedMessages: it is paused');
-      else if (hasFlooded) log.debug(facts, 'ended again: the backend floods');
+      if (stage === 'paused' && hasPaused) log.debug(facts, 'paused again: the backend floods');
+      else if (stage === 'paused') {
+        hasPaused = true;
+        log.info(
+          facts,
+          'the backend sends more than limits.unsolicitedMessages allows: it is not read until the period ends, here and ' +
+            'later; the counter backend.flood.paused goes on',
+        );
+      } else if (hasFlooded) log.debug(facts, 'ended again: the backend floods');
       else {
         hasFlooded = true;
         log.warn(

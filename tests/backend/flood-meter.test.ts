@@ -12,10 +12,10 @@ function metered() {
   const meter = new FloodMeter(new FloodBudget(limits), clock, {
     pause: () => heard.push('pause'),
     resume: () => heard.push('resume'),
-    end: () => heard.push('end') > 0,
+    tryEnd: () => heard.push('end') > 0,
   });
   const period = (messages: number) => {
-    for (let n = 0; n < messages; n++) meter.unsolicited(1, 0);
+    for (let n = 0; n < messages; n++) meter.countUnsolicited(1, 0);
     clock.advance(PERIOD_MS);
   };
   return { heard, meter, period };
@@ -44,9 +44,9 @@ describe('a meter of unsolicited messages', () => {
 
   it('counts every 4 KiB as a message more', verifies('gateway:backend:flood-paused'), () => {
     const { heard, meter } = metered();
-    meter.unsolicited(1, 9 * 4096);
+    meter.countUnsolicited(1, 9 * 4096);
     expect(heard).toEqual([]);
-    meter.unsolicited(0, 4096);
+    meter.countUnsolicited(0, 4096);
     expect(heard).toEqual(['pause']);
   });
 
@@ -58,4 +58,20 @@ describe('a meter of unsolicited messages', () => {
     period(0);
     expect(meter.isFlooding).toBe(false);
   });
+
+  it(
+    'pauses a pipe that sends little once all pipes have sent forty budgets',
+    verifies('gateway:backend:flood-spares-quiet'),
+    () => {
+      const budget = new FloodBudget(limits);
+      const clock = new ManualClock();
+      const paused: number[] = [];
+      const most = 40 * limits.unsolicitedMessages;
+      for (let pipe = 1; pipe <= most + 1; pipe++) {
+        const valve = { pause: () => void paused.push(pipe), resume: () => undefined, tryEnd: () => true };
+        new FloodMeter(budget, clock, valve).countUnsolicited(1, 0);
+      }
+      expect(paused).toEqual([most + 1]);
+    },
+  );
 });

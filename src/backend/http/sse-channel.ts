@@ -140,8 +140,8 @@ export class SseChannel implements Channel {
   }
 
   #onMessage(message: Message): Reception {
-    if (message.kind === 'request' || message.kind === 'notification') return this.#options.sink.stray(message);
-    return this.#waiting.answer(message) ? 'answer' : 'none';
+    if (message.kind === 'result' || message.kind === 'error') return this.#waiting.answer(message);
+    return this.#waiting.received(message, this.#options.sink.stray(message));
   }
 
   #onEnded(failure: Failure): void {

@@ -74,8 +74,8 @@ export class StdioChannel implements Channel {
 
   #onMessage(message: Message): Reception {
     if (this.#closed) return 'none';
-    if (message.kind === 'request' || message.kind === 'notification') return this.#sink.stray(message);
-    return this.#waiting.answer(message) ? 'answer' : 'none';
+    if (message.kind === 'result' || message.kind === 'error') return this.#waiting.answer(message);
+    return this.#waiting.received(message, this.#sink.stray(message));
   }
 
   /** A skipped line has no id that could be read; where only one request waits, there is no doubt whose answer it was. */

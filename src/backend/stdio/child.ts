@@ -10,7 +10,7 @@ import type { Line } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes, Reception } from '../channel.ts';
 import { outOfDescriptors } from '../descriptors.ts';
-import { type FloodBudget, FloodMeter, floodFailure } from '../flood-meter.ts';
+import { type FloodBudget, floodFailure } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { findAccount } from './account.ts';
 import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
@@ -148,10 +148,14 @@ export class Child {
       paused: () => options.notes.flood('paused', 'stdout'),
       flooded: () => this.#onFlood('stdout'),
     });
-    this.#stderr = new Stderr({
+    this.#stderr = new Stderr(process_.stderr, {
       stderrBytes: options.limits.stderrBytes,
+      flood: options.flood,
       clock: options.clock,
       tell: (line) => options.notes.noise('stderr', line),
+      paused: () => options.notes.flood('paused', 'stderr'),
+      // A verbose server that works is slowed down at most: its log alone ends it only while nobody waits for it.
+      tryEnd: () => !this.busy && this.#onFlood('stderr'),
     });
     endWithUs(this.pid);
     // A broken pipe means that the child goes; `exit` tells.
@@ -159,7 +163,6 @@ export class Child {
     process_.stdin.on('error', nothing);
     process_.stdout.on('error', nothing);
     process_.stderr.on('error', nothing);
-    this.#readStderr();
     this.#exited = new Promise((resolve) => {
       process_.once('exit', (code, signal) => {
         this.#onExit(code, signal);
@@ -247,22 +250,6 @@ export class Child {
     return this.gone;
   }
 
-  /** A verbose server that works is slowed down at most: its log alone ends it only while nobody waits for it. */
-  #readStderr(): void {
-    const { stderr } = this.#process;
-    const { flood, clock, notes } = this.#options;
-    const meter = new FloodMeter(flood, clock, {
-      pause: () => {
-        stderr.pause();
-        notes.flood('paused', 'stderr');
-      },
-      resume: () => void stderr.resume(),
-      end: () => !this.busy && this.#onFlood('stderr'),
-    });
-    stderr.on('data', (chunk: Buffer) => meter.unsolicited(this.#stderr.push(chunk), chunk.byteLength));
-    stderr.once('close', () => meter.stop());
-  }
-
   #onLine(line: Line): void {
     if (this.#reported) return;
     if (line instanceof Failure) {
@@ -286,7 +273,7 @@ export class Child {
   #onMessage(message: Message): void {
     const reception = this.#sink?.message(message) ?? 'none';
     if (reception === 'answer') this.#hasAnswered = true;
-    if (reception !== 'none') this.touch();
+    if (reception !== 'none' && reception !== 'late') this.touch();
     this.#output.count(reception, message.bytes.byteLength);
   }
 

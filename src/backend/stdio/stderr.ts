@@ -2,18 +2,26 @@
  * What a child writes to stderr: the tail is kept for the failure that may come, and lines are told as they come, within a
  * budget. It is no sign of an error (stdio transport, all revisions), and never goes to a peer.
  */
-import type { Clock } from '../../exchange/clock.ts';
+import type { Readable } from 'node:stream';
+import { type FloodBudget, type FloodClock, FloodMeter } from '../flood-meter.ts';
 
 /** A longer line is told in pieces; the tail keeps it whole. */
 const LINE_CHARACTERS = 2_000;
 /** The budget of `stderrBytes` is for so long: a chatty server is heard, a flood does not become our log. */
 const BUDGET_MS = 60_000;
+/** Lines are only decoded: so many cost what one message on stdout does. A chunk that completes none costs as much as a line. */
+const LINES_PER_MESSAGE = 25;
 
 export interface StderrOptions {
   /** Bytes of the tail that are kept, and characters that are told in each period. */
   readonly stderrBytes: number;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly flood: FloodBudget;
+  readonly clock: FloodClock;
   tell(line: string): void;
+  /** The child floods: nothing is read until the period ends. */
+  paused(): void;
+  /** It flooded for too long. False: it is to go on. */
+  tryEnd(): boolean;
 }
 
 export class Stderr {
@@ -26,15 +34,43 @@ export class Stderr {
   #budget: number;
   #periodEnds: number;
   #leftOut = 0;
+  /** Lines that make up no message yet. */
+  #uncounted = 0;
 
-  constructor(options: StderrOptions) {
+  constructor(stderr: Readable, options: StderrOptions) {
     this.#options = options;
     this.#budget = options.stderrBytes;
     this.#periodEnds = options.clock.now() + BUDGET_MS;
+    const meter = new FloodMeter(options.flood, options.clock, {
+      pause: () => {
+        stderr.pause();
+        options.paused();
+      },
+      resume: () => void stderr.resume(),
+      tryEnd: () => options.tryEnd(),
+    });
+    stderr.on('data', (chunk: Buffer) => meter.countUnsolicited(this.#countMessages(chunk), chunk.byteLength));
+    stderr.once('close', () => meter.stop());
+  }
+
+  /** Tells what came after the last newline. */
+  end(): void {
+    this.#flush();
+    this.#tellLeftOut();
+  }
+
+  tail(): string {
+    return this.#kept?.toString('utf8', Math.max(0, this.#end - this.#options.stderrBytes), this.#end) ?? '';
+  }
+
+  #countMessages(chunk: Buffer): number {
+    const lines = this.#uncounted + Math.max(1, this.#push(chunk));
+    this.#uncounted = lines % LINES_PER_MESSAGE;
+    return Math.floor(lines / LINES_PER_MESSAGE);
   }
 
   /** How many lines it completed. */
-  push(chunk: Buffer): number {
+  #push(chunk: Buffer): number {
     this.#keep(chunk);
     this.#line += this.#decoder.decode(chunk, { stream: true });
     let start = 0;
@@ -47,16 +83,6 @@ export class Stderr {
     this.#line = this.#line.slice(start);
     if (this.#line.length > LINE_CHARACTERS) this.#flush();
     return lines;
-  }
-
-  /** Tells what came after the last newline. */
-  end(): void {
-    this.#flush();
-    this.#tellLeftOut();
-  }
-
-  tail(): string {
-    return this.#kept?.toString('utf8', Math.max(0, this.#end - this.#options.stderrBytes), this.#end) ?? '';
   }
 
   #keep(chunk: Buffer): void {

@@ -62,7 +62,7 @@ const kinds: readonly Kind[] = [
   {
     name: 'lines on stderr',
     // Each write is read by itself: a chunk of stderr is counted, and then the pipe is paused.
-    flood: (process) => process.complain('complaint\n'.repeat(FLOOD)),
+    flood: (process) => process.complain('complaint\n'.repeat(30 * BUDGET)),
   },
 ];
 

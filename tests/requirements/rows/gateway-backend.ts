@@ -142,6 +142,21 @@ export const gatewayBackend = {
     behaviour:
       'A standalone stream that was ended for a flood is opened again at growing pauses until it stands without one.',
   }),
+  'gateway:backend:flood-spares-quiet': held({
+    spec: 'gateway',
+    behaviour:
+      'Where the pipes and streams of a backend have spent what they share, those that send little are not paused.',
+  }),
+  'gateway:backend:stderr-costs-little': held({
+    spec: 'gateway',
+    behaviour:
+      'On stderr 25 lines count as one message. A flood there ends nothing while a call runs, and does not count after it.',
+  }),
+  'gateway:backend:late-answers-no-flood': held({
+    spec: 'gateway',
+    behaviour:
+      'One answer to each cancelled or timed-out call counts as an answer, and its progress as that of a running call.',
+  }),
   'gateway:backend:chatty-call-unpunished': held({
     spec: 'gateway',
     behaviour:
