@@ -107,12 +107,11 @@ async function readBounded({ body }: Response): Promise<string> {
 
 /** Before anything is asked there. */
 export function insecure(address: string): Failure {
-  return untrusted(`${shown(address)} is neither https nor named in the backend’s \`auth.authorizationServers\``);
+  return untrusted(`${shown(address)} is not https, and must not be asked`, NAME_IT);
 }
 
 function inside(address: string): Failure {
-  const cure = 'if it is meant, name it in the backend’s `auth.authorizationServers`';
-  return untrusted(`${shown(address)} is on this machine or inside the network, and must not be asked: ${cure}`);
+  return untrusted(`${shown(address)} is on this machine or inside the network, and must not be asked`, NAME_IT);
 }
 
 /** As the parser spells it: a backend may have written anything. */
@@ -122,8 +121,10 @@ function shown(address: string): string {
 
 const ORIGIN_CHARS = 300;
 
-export function untrusted(message: string): Failure {
-  return new Failure('authorization_untrusted', { message });
+const NAME_IT = 'name the origin in the backend’s `auth.authorizationServers`, if you trust it';
+
+export function untrusted(message: string, cure?: string): Failure {
+  return new Failure('authorization_untrusted', { message, ...(cure && { cure }) });
 }
 
 export function isLoopback(hostname: string): boolean {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { BackendNotes } from '../backend/notes.ts';
 import { systemClock } from '../clock.ts';
 import type { IngressNotes } from '../ingress/notes.ts';
+import { cureText } from './cause.ts';
 import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
@@ -13,6 +14,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   let lostStreams = 0;
   let isFull = false;
   let hasFlooded = false;
+  let hasRefused = false;
   return {
     // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
     streamLost: (why) => {
@@ -64,6 +66,14 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
         'as many streams to the backend are open as limits.streamsPerBackend allows: further sessions hear of list ' +
           'changes through the others, and of nothing else outside their calls; the counter backend.streams_full goes on',
       );
+    },
+    // The others are refused for the same cause, and what a person can do about it alone is told to that person.
+    refused: (failure) => {
+      const cure = cureText(failure);
+      if (cure === undefined || hasRefused) return;
+      hasRefused = true;
+      const { reason, message } = failure;
+      log.warn({ backend, reason, cure }, `the accounts of people cannot be connected to the backend: ${message}`);
     },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);
