@@ -40,8 +40,9 @@ export interface Pending {
 }
 
 /**
- * What a message was: the answer to a request of ours; progress or a log message of a running call; for the client of the
- * session; or neither (it was answered here, or dropped). The last two are unsolicited, and count against the backend's budget.
+ * What a message was: the answer to a request of ours; progress or a log message of a running call; for the client of
+ * the session; or neither (it was answered here, or dropped). The last two are unsolicited, and count against the
+ * backend's budget.
  */
 export type Reception = 'answer' | 'call' | 'session' | 'none';
 
@@ -91,6 +92,9 @@ export interface ChannelNotes {
   streamLost(why: string): (how: 'back' | 'closed') => void;
   /** A line on stdout that is no message, or a message nobody waits for. `text` is cut to a sane length. */
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', text: string): void;
-  /** The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or stream. */
+  /**
+   * The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or
+   * stream.
+   */
   flood(stage: 'paused' | 'ended', where: string): void;
 }

@@ -77,7 +77,10 @@ function kindOf(value: unknown): Kind {
   return Object.getPrototypeOf(value) === Object.prototype ? 'map' : 'other';
 }
 
-/** An int is a bigint, a double a number, and a uint has a `valueOf`: the language compares these by what they are worth. */
+/**
+ * An int is a bigint, a double a number, and a uint has a `valueOf`: the language compares these by what they are
+ * worth.
+ */
 function sameNumber(one: number, other: number): boolean {
   return one <= other && one >= other;
 }

@@ -52,8 +52,8 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
         hasFlooded = true;
         log.warn(
           facts,
-          'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process or ' +
-            'stream was ended, and will be again; the counter backend.flood.ended goes on',
+          'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process ' +
+            'or stream was ended, and will be again; the counter backend.flood.ended goes on',
         );
       }
     },
