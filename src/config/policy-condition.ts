@@ -96,6 +96,9 @@ function complaintAbout(ast: ASTNode): NoCondition | undefined {
   let complaint: NoCondition | undefined;
   visit(ast, (node, inLoop) => {
     const called = calledBy(node);
+    const lost = lostKeyOf(node);
+    if (lost !== undefined)
+      complaint ??= { problem: `no map can have the key \`${lost}\` here`, expected: 'another key' };
     if (called === undefined || complaint !== undefined) return;
     if (called === 'matches') {
       complaint = { problem: '`matches` can take for ever', expected: "`glob`: name.glob('files_*')" };
@@ -106,6 +109,15 @@ function complaintAbout(ast: ASTNode): NoCondition | undefined {
     }
   });
   return complaint;
+}
+
+/** The library leaves these out of a map without a word: a rule that compares with one would never apply. */
+const lostKeys: readonly unknown[] = ['__proto__', 'constructor', 'prototype'];
+
+function lostKeyOf(node: ASTNode): string | undefined {
+  if (node.op !== 'map') return undefined;
+  const [key] = node.args.find(([{ op, args }]) => op === 'value' && lostKeys.includes(args)) ?? [];
+  return key === undefined ? undefined : String(key.args);
 }
 
 function calledBy({ op, args }: ASTNode): string | undefined {
