@@ -59,9 +59,9 @@ export function backendLine(name: string, state: BackendState): string {
   return `  ${name}  ready: ${eras.join(' and ')}, ${revision},${who}`.replace(/,$/, '');
 }
 
-function refusal({ reason, message, data }: Failure): string {
-  if (reason === 'consent_needed') return `needs your consent: open ${String(data?.url)}`;
-  return `refuses us: ${message} (${reason})`;
+function refusal(failure: Failure): string {
+  if (failure.reason === 'consent_needed') return `needs your consent: open ${String(failure.data?.url)}`;
+  return `refuses us: ${explained(failure)}`;
 }
 
 /** Where clients are sent: the first endpoint of MCP, which is the one with everything unless the config says otherwise. */

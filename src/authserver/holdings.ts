@@ -1,6 +1,7 @@
 /**
- * Who made us keep what, by the network of the request or by the signed-in user. When the room is used up, the one that holds
- * most gives up its oldest, and networks give up before users do: a flood takes the room from itself.
+ * Records are kept for each network or signed-in user. When there is no room for another record, the holder of most
+ * records gives up its oldest one, so that a flood takes the room from itself. Users with a small share give up last:
+ * they have given a password, and a flood from thousands of networks must not end what they are about to finish.
  */
 import { createHash } from 'node:crypto';
 import type { Records } from '../store/ports.ts';
@@ -19,8 +20,10 @@ export interface Held {
   readonly endsAt: number | undefined;
 }
 
-/** Letters that sort in the order in which holders give up. */
+/** The first letter of a holder's key. */
 const kinds = { network: 'a', user: 'b' } as const;
+/** Of the whole room. A user who holds more is treated like a network. */
+const SMALL_SHARE = 1 / 100;
 /** Enough hexadecimal digits for every time until the year 10889. */
 const TIME_DIGITS = 12;
 const HOLDER_CHARS = 22;
@@ -63,7 +66,7 @@ export class Holdings {
     if (this.#room === 0) {
       const { length } = await this.#records.keys(this.#kept, '', most * 2);
       const excess = length - most;
-      const given = excess < 0 ? 0 : await this.#giveUp(excess + Math.ceil(most * GIVEN_UP_AT_ONCE), most * 2);
+      const given = excess < 0 ? 0 : await this.#giveUp(excess + Math.ceil(most * GIVEN_UP_AT_ONCE), most);
       this.#room = Math.max(0, given - excess);
     }
     if (this.#room === 0) return false;
@@ -73,9 +76,10 @@ export class Holdings {
 
   /** Tells how many there were. */
   async #giveUp(count: number, most: number): Promise<number> {
-    const shares = sharesOf(await this.#records.keys(this.#places, '', most));
+    const shares = sharesOf(await this.#records.keys(this.#places, '', most * 2));
+    const small = Math.ceil(most * SMALL_SHARE);
     for (let given = 0; given < count; given += 1) {
-      const [holder, places] = next(shares) ?? [];
+      const [holder, places] = next(shares, small) ?? [];
       const place = places?.shift();
       if (holder === undefined || place === undefined) return given;
       if (places?.length === 0) shares.delete(holder);
@@ -104,17 +108,23 @@ function sharesOf(all: readonly string[]): Map<string, Places> {
 
 type Share = readonly [holder: string, places: Places];
 
-function next(shares: ReadonlyMap<string, Places>): Share | undefined {
+function next(shares: ReadonlyMap<string, Places>, small: number): Share | undefined {
   let found: Share | undefined;
-  for (const share of shares) if (found === undefined || isBefore(share, found)) found = share;
+  for (const share of shares) if (found === undefined || isBefore(share, found, small)) found = share;
   return found;
 }
 
 /** Whether it gives up before the other one does. */
-function isBefore([holder, places]: Share, [otherHolder, otherPlaces]: Share): boolean {
-  if (holder[0] !== otherHolder[0]) return (holder[0] ?? '') < (otherHolder[0] ?? '');
+function isBefore(share: Share, other: Share, small: number): boolean {
+  const [[, places], [, otherPlaces]] = [share, other];
+  const isLast = isSmallUser(share, small);
+  if (isLast !== isSmallUser(other, small)) return !isLast;
   if (places.length !== otherPlaces.length) return places.length > otherPlaces.length;
   return ageOf(places) < ageOf(otherPlaces);
+}
+
+function isSmallUser([holder, places]: Share, small: number): boolean {
+  return holder.startsWith(kinds.user) && places.length <= small;
 }
 
 function ageOf([oldest = '']: Places): string {

@@ -40,7 +40,10 @@ export const authServerLimits = {
   /** Each leaves a record before anybody has proven anything. People connect a few clients at a time; several may share an address. */
   authorizationsPerAddress: 120,
   authorizationsWithinMs: 10 * MINUTE,
-  /** Questions that lie open, all together: some 8 KiB each at worst, so that even a store in memory has room beside them. Beyond, see holdings.ts. */
+  /**
+   * Questions that lie open, all together: some 8 KiB each at worst, so that even a store in memory has room beside
+   * them. Beyond, see holdings.ts.
+   */
   openInteractions: 4_000,
 
   /** Every client registers itself once and keeps that; from one address a household or an office of them. */

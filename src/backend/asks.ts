@@ -88,9 +88,9 @@ export class AskBook {
   }
 
   /**
-   * A call is over. Its questions are taken back, and the backend is told, should it still wait. One that was only guessed
-   * to belong to a call which the backend has completed did not belong to it: it stays open. A client that has it already is
-   * not asked twice; otherwise it is put to the lane.
+   * A call is over. Its questions are taken back, and the backend is told, should it still wait. One that was only
+   * guessed to belong to a call which the backend has completed did not belong to it: it stays open. A client that has
+   * it already is not asked twice; otherwise it is put to the lane.
    */
   callEnded(call: AskedCall, how: 'settled' | 'dropped'): void {
     if (call.asking === 0) return;

@@ -40,6 +40,7 @@ export interface Pending {
 }
 
 /**
+<<<<<<< HEAD
  * What a message was, for the flood budget and for the rule of idle processes:
  * - `answer`: to a request of ours, also one that was aborted.
  * - `call`: progress or a log message of a running call.
@@ -47,6 +48,11 @@ export interface Pending {
  * - `session`: passed on to the client of the session. Unsolicited.
  * - `none`: answered here, or dropped, or a log message outside of calls, which is passed on all the same. Unsolicited, and
  *   no activity: a process that writes nothing else is idle.
+=======
+ * What a message was: the answer to a request of ours; progress or a log message of a running call; for the client of
+ * the session; or neither (it was answered here, or dropped). The last two are unsolicited, and count against the
+ * backend's budget.
+>>>>>>> w-policy
  */
 export type Reception = 'answer' | 'call' | 'late' | 'session' | 'none';
 
@@ -96,6 +102,9 @@ export interface ChannelNotes {
   streamLost(why: string): (how: 'back' | 'closed') => void;
   /** A line on stdout that is no message, or a message nobody waits for. `text` is cut to a sane length. */
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', text: string): void;
-  /** The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or stream. */
+  /**
+   * The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or
+   * stream.
+   */
   flood(stage: 'paused' | 'ended', where: string): void;
 }

@@ -20,5 +20,10 @@ export function outOfDescriptors(cause: unknown, wanted: Wanted): Failure | unde
   const { code } = (cause ?? {}) as { code?: unknown };
   if (code !== 'EMFILE' && code !== 'ENFILE') return undefined;
   for (const listener of listeners) listener(wanted);
-  return new Failure('out_of_descriptors', { cause });
+  return new Failure('out_of_descriptors', { cause, cure: cures[code] });
 }
+
+const cures = {
+  EMFILE: 'raise the limit of the gateway (`ulimit -n`, `LimitNOFILE=`), or lower `limits.connectionsTotal`',
+  ENFILE: 'raise the limit of the machine (`fs.file-max`)',
+} as const;

@@ -1,7 +1,7 @@
 /**
- * Counts what a backend sends that nobody asked for, on one pipe or stream. Over the budget of a period the pipe is paused
- * until the period ends; after several such periods in a row the backend is ended. Without it one backend could take the
- * whole event loop, and all other backends would wait.
+ * Counts what a backend sends that nobody asked for, on one pipe or stream. Over the budget of a period the pipe is
+ * paused until the period ends; after several such periods in a row the backend is ended. Without it one backend could
+ * take the whole event loop, and all other backends would wait.
  */
 import { Failure } from '../errors.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -18,8 +18,8 @@ export interface FloodLimits {
 export type FloodClock = Pick<Clock, 'now' | 'after'>;
 
 /**
- * All pipes and streams of a backend together have the budgets of so many: 20,000 messages a second, unless configured. Reading
- * those takes a tenth of the event loop.
+ * All pipes and streams of a backend together have the budgets of so many: 20,000 messages a second, unless configured.
+ * Reading those takes a tenth of the event loop.
  */
 const BACKEND_BUDGETS = 20;
 /** Over that, only pipes that sent more than this part of one budget are paused. `callsPerBackend` that all flood leave room. */
@@ -61,8 +61,8 @@ export interface Valve {
 /** A large message costs what several small ones do: so many bytes count as one more. */
 const BYTES_PER_MESSAGE = 4096;
 /**
- * Progress and log messages of running calls have a budget of their own, so many times as large. Over it the pipe is paused,
- * too, but never ended: the call has its own limits, and a chatty server that works is only slowed down.
+ * Progress and log messages of running calls have a budget of their own, so many times as large. Over it the pipe is
+ * paused, too, but never ended: the call has its own limits, and a chatty server that works is only slowed down.
  */
 const CALL_BUDGETS = 10;
 

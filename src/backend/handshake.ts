@@ -85,7 +85,9 @@ export function readAgreement(answer: Answer, spoken?: readonly Revision[]): Agr
 function unanswered(): Failure {
   return new Failure('backend_timeout', {
     message: 'Backend timed out: it did not answer initialize',
-    cure: 'check that it speaks MCP this way: some servers need an option such as `--stdio`; a slow one needs more `limits.initializeMs`',
+    cure:
+      'check that it speaks MCP this way: some servers need an option such as `--stdio`; ' +
+      'a slow one needs more `limits.initializeMs`',
   });
 }
 

@@ -1,4 +1,5 @@
 /** What the adapters noticed and survived, for logs and counters. */
+import type { Failure } from '../errors.ts';
 import type { ChannelNotes } from './channel.ts';
 
 export type OddKind =
@@ -17,6 +18,8 @@ export type OddKind =
 
 export interface BackendNotes extends ChannelNotes {
   odd(kind: OddKind, text: string, cause?: unknown): void;
+  /** One of the people who have accounts of their own at the backend was refused. */
+  refused(failure: Failure): void;
   /** A stream was not opened: so many are open, and that is the limit. */
   streamsFull(most: number): void;
 }

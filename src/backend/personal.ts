@@ -86,6 +86,7 @@ export class PersonalBackend implements Backend {
     const own: Own = { backend, principal, usedAt: clock.now() };
     backend.onChange((state) => {
       if (state.state === 'ready') this.#learn(state.discovery);
+      if (state.state === 'refused') this.#options.notes.refused(state.failure);
     });
     this.#own.set(principal.key, own);
     return backend;

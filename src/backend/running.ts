@@ -202,7 +202,10 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
     return token !== undefined && idAt(progress.bytes, token)?.key === this.key;
   }
 
-  /** What a call of a client says while it runs is the call's. What somebody listens to for long has the budget of a session. */
+  /**
+   * What a call of a client says while it runs is the call's. What somebody listens to for long has the budget of a
+   * session.
+   */
   protected notify(message: Notification): Reception {
     this.sink.notify(message);
     const isReport = message.method === 'notifications/progress' || message.method === 'notifications/message';

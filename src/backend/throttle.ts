@@ -1,6 +1,6 @@
 /**
- * Hands on what a pipe or stream of a backend brings, item by item. While the backend floods, the pipe is paused, and items
- * that were read already are held.
+ * Hands on what a pipe or stream of a backend brings, item by item. While the backend floods, the pipe is paused, and
+ * items that were read already are held.
  */
 import type { Reception } from './channel.ts';
 import { type FloodBudget, type FloodClock, FloodMeter } from './flood-meter.ts';

@@ -8,12 +8,12 @@ import { compileGlob } from '../policy/glob.ts';
 import { type Condition, type FactName, factNames } from '../policy/rules.ts';
 import { argumentsReadBy } from './policy-arguments.ts';
 import { needsOf } from './policy-needs.ts';
-import { comparingStrictly, withoutIn } from './policy-types.ts';
+import { comparingStrictly, withStrictComparisons } from './policy-types.ts';
 
 /** What a person writes into a rule fits ten times; each bounds the work of one evaluation. */
 const limits = { maxAstNodes: 500, maxDepth: 32, maxListElements: 256, maxMapEntries: 64, maxCallArguments: 8 };
 const TEXT_LENGTH = 4_096;
-/** As it is evaluated: a condition that is within the limits stays so where its `in` is written out. */
+/** As it is evaluated: a condition that is within the limits stays so where its operands are in brackets. */
 const writtenOut = { ...limits, maxAstNodes: 4 * limits.maxAstNodes, maxDepth: 4 * limits.maxDepth };
 
 const loops: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map'];
@@ -68,7 +68,7 @@ export function compileCondition(text: string): Condition | NoCondition {
       if (name !== undefined) reads.add(name);
     });
     const isOfTexts = [...reads].every((name) => types[name] === 'string');
-    const judged = isOfTexts ? expression : strict.parse(withoutIn(text, expression.ast));
+    const judged = isOfTexts ? expression : strict.parse(withStrictComparisons(text, expression.ast));
     const strictly = judged.check();
     if (!strictly.valid) return { problem: summaryOf(strictly.error), expected };
     return {
@@ -96,6 +96,9 @@ function complaintAbout(ast: ASTNode): NoCondition | undefined {
   let complaint: NoCondition | undefined;
   visit(ast, (node, inLoop) => {
     const called = calledBy(node);
+    const lost = lostKeyOf(node);
+    if (lost !== undefined)
+      complaint ??= { problem: `no map can have the key \`${lost}\` here`, expected: 'another key' };
     if (called === undefined || complaint !== undefined) return;
     if (called === 'matches') {
       complaint = { problem: '`matches` can take for ever', expected: "`glob`: name.glob('files_*')" };
@@ -106,6 +109,15 @@ function complaintAbout(ast: ASTNode): NoCondition | undefined {
     }
   });
   return complaint;
+}
+
+/** The library leaves these out of a map without a word: a rule that compares with one would never apply. */
+const lostKeys: readonly unknown[] = ['__proto__', 'constructor', 'prototype'];
+
+function lostKeyOf(node: ASTNode): string | undefined {
+  if (node.op !== 'map') return undefined;
+  const [key] = node.args.find(([{ op, args }]) => op === 'value' && lostKeys.includes(args)) ?? [];
+  return key === undefined ? undefined : String(key.args);
 }
 
 function calledBy({ op, args }: ASTNode): string | undefined {

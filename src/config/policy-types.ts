@@ -1,84 +1,150 @@
 /**
- * CEL takes values of different types for unequal. But callers choose the types of arguments, and there are backends that take
- * `"true"` or `1` for `true`, and `["x"]` for `"x"`. Such a comparison cannot be judged here: it is an error, as is a comparison
- * with a member that is absent. `null` stays unequal to everything else.
+ * CEL takes values of different types for unequal. But callers choose the types of arguments, and there are backends
+ * that take `"true"` or `1` for `true`, and `["x"]` for `"x"`. Such a comparison cannot be judged here: it is an error,
+ * also where the two values stand at the same place of lists or maps that are compared as a whole. It is none where
+ * another place differs for certain, since the whole is unequal then whatever a backend makes of the rest. All numbers
+ * are of one type, and `null` is unequal to everything else.
  */
 import type { ASTNode, Environment } from '@marcbachmann/cel-js';
 
-const types = ['string', 'bool', 'int', 'double', 'list', 'map'];
-const numbers: ReadonlySet<string> = new Set(['int', 'double']);
+/** What `==` and `in` become. Conditions cannot call these: what they may call is a list in policy-condition.ts. */
+const SAME = 'same';
+const WITHIN = 'within';
 
-/** For `==` and `!=` of values whose types are known only when they come. */
 export function comparingStrictly(environment: Environment): Environment {
-  types.forEach((one, at) => {
-    for (const other of types.slice(at + 1)) {
-      if (numbers.has(one) && numbers.has(other)) continue;
-      environment.registerOperator(`dyn<${one}> == ${other}`, refuse);
-    }
-  });
-  return environment;
+  return environment
+    .registerFunction(`${SAME}(dyn, dyn): bool`, (one: unknown, other: unknown) => certain(same(one, other)), {
+      async: false,
+    })
+    .registerFunction(`${WITHIN}(dyn, dyn): bool`, (one: unknown, all: unknown) => certain(within(one, all)), {
+      async: false,
+    });
 }
 
-function refuse(): never {
-  throw new TypeError('Values of different types');
+/** Undefined where it cannot be said. */
+type Verdict = boolean | undefined;
+
+function certain(verdict: Verdict): boolean {
+  if (verdict === undefined) throw new TypeError('Values of different types');
+  return verdict;
+}
+
+function same(one: unknown, other: unknown): Verdict {
+  if (one === null || other === null) return one === other;
+  const kind = kindOf(one);
+  return kind === kindOf(other) ? comparisons[kind](one, other) : undefined;
+}
+
+/** In a list, or among the names of a map. */
+function within(one: unknown, all: unknown): Verdict {
+  const kind = kindOf(all);
+  if (kind !== 'list' && kind !== 'map') return undefined;
+  const entries = kind === 'list' ? (all as readonly unknown[]) : [...membersOf(all).keys()];
+  let verdict: Verdict = false;
+  for (const entry of entries) {
+    const found = same(one, entry);
+    if (found === true) return true;
+    if (found === undefined) verdict = undefined;
+  }
+  return verdict;
+}
+
+type Kind = 'text' | 'bool' | 'number' | 'list' | 'map' | 'bytes' | 'other';
+type Comparison = (one: unknown, other: unknown) => Verdict;
+
+const identical: Comparison = (one, other) => one === other;
+
+const comparisons: Readonly<Record<Kind, Comparison>> = {
+  text: identical,
+  bool: identical,
+  number: (one, other) => sameNumber(one as number, other as number),
+  list: (one, other) => sameList(one as readonly unknown[], other as readonly unknown[]),
+  map: (one, other) => sameMap(membersOf(one), membersOf(other)),
+  bytes: (one, other) => Buffer.compare(one as Uint8Array, other as Uint8Array) === 0,
+  other: identical,
+};
+
+/** Throws for what is too large to be looked at (policy/facts.ts): so it comes before anything is compared. */
+function kindOf(value: unknown): Kind {
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'boolean') return 'bool';
+  const worth = (value as object).valueOf();
+  if (typeof worth === 'number' || typeof worth === 'bigint') return 'number';
+  if (Array.isArray(value)) return 'list';
+  if (value instanceof Map) return 'map';
+  if (value instanceof Uint8Array) return 'bytes';
+  // A map of the condition itself is an object. What `type()` gives has a class of the library's own.
+  return Object.getPrototypeOf(value) === Object.prototype ? 'map' : 'other';
 }
 
 /**
- * The same expression without `in`, which asks no operator in the library: `a in b` becomes `b.exists(each, each == a)`. Literals
- * are copied as they stand in the text, everything else is put in brackets.
+ * An int is a bigint, a double a number, and a uint has a `valueOf`: the language compares these by what they are
+ * worth.
  */
-export function withoutIn(text: string, ast: ASTNode): string {
-  let each = 'each';
-  while (text.includes(each)) each += '_';
-  return new Writer(text, each).write(ast);
+function sameNumber(one: number, other: number): boolean {
+  return one <= other && one >= other;
 }
 
-class Writer {
-  readonly #text: string;
-  readonly #each: string;
+function sameList(one: readonly unknown[], other: readonly unknown[]): Verdict {
+  if (one.length !== other.length) return false;
+  return everyPlace(one.map((entry, at) => [entry, other[at]]));
+}
 
-  constructor(text: string, each: string) {
-    this.#text = text;
-    this.#each = each;
-  }
+function sameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): Verdict {
+  if (one.size !== other.size || ![...one.keys()].every((name) => other.has(name))) return false;
+  return everyPlace([...one].map(([name, value]) => [value, other.get(name)]));
+}
 
-  write(node: ASTNode): string {
+function everyPlace(pairs: readonly (readonly [unknown, unknown])[]): Verdict {
+  const verdicts = pairs.map(([one, other]) => same(one, other));
+  if (verdicts.includes(false)) return false;
+  return verdicts.includes(undefined) ? undefined : true;
+}
+
+function membersOf(map: unknown): ReadonlyMap<string, unknown> {
+  return map instanceof Map ? map : new Map(Object.entries(map as object));
+}
+
+/**
+ * The same expression with calls of the strict comparisons in the place of `==`, `!=` and `in`. Names and literals are
+ * copied as they stand in the text; every other operand is put in brackets.
+ */
+export function withStrictComparisons(text: string, ast: ASTNode): string {
+  const write = (node: ASTNode): string => {
     switch (node.op) {
       case 'value':
       case 'id':
-        return this.#text.slice(node.start, node.end);
+        return text.slice(node.start, node.end);
+      case '==':
+        return `${SAME}(${list(node.args)})`;
+      case '!=':
+        return `!${SAME}(${list(node.args)})`;
       case 'in':
-        return `${this.#inner(node.args[1])}.exists(${this.#each}, ${this.#each} == ${this.#inner(node.args[0])})`;
+        return `${WITHIN}(${list(node.args)})`;
       case '!_':
       case '-_':
-        return `${node.op[0]}${this.#inner(node.args)}`;
+        return `${node.op[0]}${inner(node.args)}`;
       case '.':
       case '.?':
-        return `${this.#inner(node.args[0])}${node.op}${node.args[1]}`;
+        return `${inner(node.args[0])}${node.op}${node.args[1]}`;
       case '[]':
       case '[?]':
-        return `${this.#inner(node.args[0])}${node.op.slice(0, -1)}${this.write(node.args[1])}]`;
+        return `${inner(node.args[0])}${node.op.slice(0, -1)}${write(node.args[1])}]`;
       case 'call':
-        return `${node.args[0]}(${this.#list(node.args[1])})`;
+        return `${node.args[0]}(${list(node.args[1])})`;
       case 'rcall':
-        return `${this.#inner(node.args[1])}.${node.args[0]}(${this.#list(node.args[2])})`;
+        return `${inner(node.args[1])}.${node.args[0]}(${list(node.args[2])})`;
       case 'list':
-        return `[${this.#list(node.args)}]`;
+        return `[${list(node.args)}]`;
       case 'map':
-        return `{${node.args.map(([key, value]) => `${this.write(key)}: ${this.write(value)}`).join(', ')}}`;
+        return `{${node.args.map(([key, value]) => `${write(key)}: ${write(value)}`).join(', ')}}`;
       case '?:':
-        return `${this.#inner(node.args[0])} ? ${this.#inner(node.args[1])} : ${this.#inner(node.args[2])}`;
+        return `${inner(node.args[0])} ? ${inner(node.args[1])} : ${inner(node.args[2])}`;
       default:
-        return `${this.#inner(node.args[0])} ${node.op} ${this.#inner(node.args[1])}`;
+        return `${inner(node.args[0])} ${node.op} ${inner(node.args[1])}`;
     }
-  }
-
-  #inner(node: ASTNode): string {
-    const isPlain = node.op === 'id' || node.op === 'value' || node.op === 'list';
-    return isPlain ? this.write(node) : `(${this.write(node)})`;
-  }
-
-  #list(nodes: readonly ASTNode[]): string {
-    return nodes.map((node) => this.write(node)).join(', ');
-  }
+  };
+  const inner = (node: ASTNode) => (node.op === 'id' ? write(node) : `(${write(node)})`);
+  const list = (nodes: readonly ASTNode[]) => nodes.map(write).join(', ');
+  return write(ast);
 }

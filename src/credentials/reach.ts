@@ -1,7 +1,7 @@
 /**
  * How this room reaches others: bounded in time and size, never over a line that others can read, never somewhere else.
- * The backend names its authorization server, and that one names the rest. Only what the operator wrote down may be on this
- * machine or inside the network: whoever names an address must not reach through us what is only reachable for us.
+ * The backend names its authorization server, and that one names the rest. Only what the operator wrote down may be on
+ * this machine or inside the network: whoever names an address must not reach through us what is only reachable for us.
  */
 import { Failure } from '../errors.ts';
 import { isSafeAddress } from '../identity/documents.ts';
@@ -107,12 +107,13 @@ async function readBounded({ body }: Response): Promise<string> {
 
 /** Before anything is asked there. */
 export function insecure(address: string): Failure {
-  return untrusted(`${shown(address)} is neither https nor named in the backend’s \`auth.authorizationServers\``);
+  const origin = originOf(address);
+  const isHere = origin !== undefined && isLoopback(new URL(origin).hostname);
+  return untrusted(`${shown(address)} is not https, and must not be asked`, isHere ? NAME_IT : USE_HTTPS);
 }
 
 function inside(address: string): Failure {
-  const cure = 'if it is meant, name it in the backend’s `auth.authorizationServers`';
-  return untrusted(`${shown(address)} is on this machine or inside the network, and must not be asked: ${cure}`);
+  return untrusted(`${shown(address)} is on this machine or inside the network, and must not be asked`, NAME_IT);
 }
 
 /** As the parser spells it: a backend may have written anything. */
@@ -122,8 +123,11 @@ function shown(address: string): string {
 
 const ORIGIN_CHARS = 300;
 
-export function untrusted(message: string): Failure {
-  return new Failure('authorization_untrusted', { message });
+const NAME_IT = 'name the origin in the backend’s `auth.authorizationServers`, if you trust it';
+const USE_HTTPS = 'let the authorization server have https addresses: http is for this machine alone';
+
+export function untrusted(message: string, cure?: string): Failure {
+  return new Failure('authorization_untrusted', { message, ...(cure && { cure }) });
 }
 
 export function isLoopback(hostname: string): boolean {

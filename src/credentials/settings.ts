@@ -16,7 +16,10 @@ export interface BackendAuth {
   readonly scopes?: readonly string[];
   /** The only authorization server that is used, whatever the backend names. */
   readonly issuer?: string;
-  /** Origins on this machine or inside the network that may be asked where the backend names them. `:*` stands for any port. */
+  /**
+   * Origins on this machine or inside the network that may be asked where the backend names them. `:*` stands for any
+   * port.
+   */
   readonly authorizationServers?: readonly string[];
   /** In the place of the backend's own address. */
   readonly resource?: string;

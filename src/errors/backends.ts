@@ -44,8 +44,8 @@ export const backends = {
     200,
     INTERNAL,
     'Backend ended for flooding',
-    'The backend kept sending more messages that belong to no call than `limits.unsolicitedMessages` allows: its process or ' +
-      'stream was ended. See what it sends (`log.level: debug`), and correct the backend, or raise the limit.',
+    'The backend kept sending more messages that belong to no call than `limits.unsolicitedMessages` allows: its process ' +
+      'or stream was ended. See what it sends (`log.level: debug`), and correct the backend, or raise the limit.',
   ),
   starting: row(
     'gateway',

@@ -1,6 +1,6 @@
 /**
- * A bounded queue of several principals: each of them has its own order, and they take turns. One alone may fill all of it; when
- * it is full, a principal with fewer entries displaces the last entry of the one with most.
+ * A bounded queue of several principals: each of them has its own order, and they take turns. One alone may fill all of
+ * it; when it is full, a principal with fewer entries displaces the last entry of the one with most.
  */
 export class FairQueue<T> {
   readonly #most: number;

@@ -110,7 +110,7 @@ class BodyReader implements Reading, Waiting {
     else this.#rest.push(chunk);
   }
 
-  /** What came whole in one piece is handed on at once, and needs no room. */
+  /** What came whole in one piece is not kept here. It may wait for its turn (turns.ts): at most 16 MiB in all do. */
   #hasRoom({ byteLength }: Buffer): boolean {
     if (this.#first === undefined && this.#req.headers['content-length'] === String(byteLength)) return true;
     const { budget, addressOf } = this.#limits.memory;

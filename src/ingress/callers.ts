@@ -33,7 +33,10 @@ export class Callers {
     return networkOf(this.#address(caller) ?? '');
   }
 
-  /** RFC 6177: a site gets up to 48 bits, and with them 65,536 networks. For what is kept of a caller that has proven nothing. */
+  /**
+   * RFC 6177: a site gets up to 48 bits, and with them 65,536 networks. For what is kept of a caller that has proven
+   * nothing.
+   */
   siteOf(caller: Caller): string {
     return networkOf(this.#address(caller) ?? '', 48);
   }

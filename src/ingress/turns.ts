@@ -1,13 +1,17 @@
 /**
- * Whose request is begun next. In one turn of the event loop everything is read that has come, and a principal with a hundred
- * connections would have a hundred requests begun before the one of somebody else. Where several principals send, one request of
- * each is begun in a turn; those of one principal stay in their order. A principal who sends alone does not wait.
+ * Fair turns between principals at the front. In one turn of the event loop everything is read that has come, and a
+ * principal with a hundred connections would have a hundred requests begun before the one of somebody else. Where
+ * several principals send, one request of each is begun in a turn; those of one principal stay in their order. A
+ * principal who sends alone does not wait.
  */
 import { FairQueue } from '../exchange/fair-queue.ts';
 
 /** How long a turn may begin requests, in milliseconds, where many principals wait. One is begun in any case. */
 const TURN_MS = 1;
-/** Principals who sent within this time of each other share the gateway. */
+/**
+ * After a request of another principal than the one before it, requests take turns for so long. How long ago the other
+ * principal sent does not matter: one that sends alone by then has one request begun in each turn of the event loop.
+ */
 const SHARED_MS = 1_000;
 /** What waits at most, of all principals together. Beyond it requests are begun as they come. */
 const MOST_WAITING = 1_024;

@@ -1,4 +1,5 @@
 /** Changes of a backend's state, in the log: ready, down and why, refused and what a person can do. */
+import type { Failure } from '../errors.ts';
 import type { BackendState } from '../exchange/lane.ts';
 import { causeText, cureText } from './cause.ts';
 import type { Log } from './log.ts';
@@ -20,17 +21,19 @@ export function logBackendState(log: Log, backend: string, state: BackendState):
       const { reason, message, data } = state.failure;
       if (reason === 'consent_needed')
         log.warn({ backend, reason }, `backend needs consent: open ${String(data?.url)}`);
-      else log.warn({ backend, reason }, `backend refuses the gateway: ${message}`);
+      else log.warn(factsOf(backend, state.failure), `backend refuses the gateway: ${message}`);
       return;
     }
-    case 'down': {
-      const { reason, message } = state.failure;
-      const cause = causeText(state.failure);
-      const cure = cureText(state.failure);
+    case 'down':
       log.warn(
-        { backend, reason, ...(cause && { cause }), ...(cure && { cure }) },
-        `backend down: ${message}; it is tried again in the background`,
+        factsOf(backend, state.failure),
+        `backend down: ${state.failure.message}; it is tried again in the background`,
       );
-    }
   }
+}
+
+function factsOf(backend: string, failure: Failure): Record<string, string> {
+  const cause = causeText(failure);
+  const cure = cureText(failure);
+  return { backend, reason: failure.reason, ...(cause && { cause }), ...(cure && { cure }) };
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { BackendNotes } from '../backend/notes.ts';
 import { systemClock } from '../clock.ts';
 import type { IngressNotes } from '../ingress/notes.ts';
+import { cureText } from './cause.ts';
 import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
@@ -14,6 +15,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   let isFull = false;
   let hasPaused = false;
   let hasFlooded = false;
+  let hasRefused = false;
   return {
     // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
     streamLost: (why) => {
@@ -58,8 +60,8 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
         hasFlooded = true;
         log.warn(
           facts,
-          'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process or ' +
-            'stream was ended, and will be again; the counter backend.flood.ended goes on',
+          'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process ' +
+            'or stream was ended, and will be again; the counter backend.flood.ended goes on',
         );
       }
     },
@@ -72,6 +74,14 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
         'as many streams to the backend are open as limits.streamsPerBackend allows: further sessions hear of list ' +
           'changes through the others, and of nothing else outside their calls; the counter backend.streams_full goes on',
       );
+    },
+    // The others are refused for the same cause, and what a person can do about it alone is told to that person.
+    refused: (failure) => {
+      const cure = cureText(failure);
+      if (cure === undefined || hasRefused) return;
+      hasRefused = true;
+      const { reason, message } = failure;
+      log.warn({ backend, reason, cure }, `the accounts of people cannot be connected to the backend: ${message}`);
     },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);

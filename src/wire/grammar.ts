@@ -1,4 +1,6 @@
-/** What strings, numbers and words have to look like (RFC 8259; UTF-8 by RFC 3629). Each method gives the offset behind. */
+/**
+ * What strings, numbers and words have to look like (RFC 8259; UTF-8 by RFC 3629). Each method gives the offset behind.
+ */
 import { OutlineReader } from './outline.ts';
 import { standsFor } from './unescape.ts';
 import { skipDigits, skipPlain } from './words.ts';

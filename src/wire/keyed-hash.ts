@@ -1,6 +1,6 @@
 /**
- * Hashes with a key, for names that a stranger chooses: without the key nobody can make names collide, and so nobody can make
- * looking for twins slow. The key is handed in once, at the start.
+ * Hashes with a key, for names that a stranger chooses: without the key nobody can make names collide, and so nobody
+ * can make looking for twins slow. The key is handed in once, at the start.
  */
 import { utf8Into } from './unescape.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Finds two members of one object with the same name. The names of all open objects lie on one stack, each as its hash and
- * the offset where it begins; when an object closes, its names are on top, and are compared. Names with equal hashes are
- * compared as text, so a collision costs time and decides nothing.
+ * Finds two members of one object with the same name. The names of all open objects lie on one stack, each as its hash
+ * and the offset where it begins; when an object closes, its names are on top, and are compared. Names with equal
+ * hashes are compared as text, so a collision costs time and decides nothing.
  */
 import { nameFrom } from './names.ts';
 
@@ -11,7 +11,9 @@ const NAME = 2;
 const ARRAY = -1;
 /** Up to here comparing one by one is the cheaper way. */
 const FEW = 8;
-/** A bit for each name finds those that may have a twin. Fewer would make more names meet, more would not fit a cache. */
+/**
+ * A bit for each name finds those that may have a twin. Fewer would make more names meet, more would not fit a cache.
+ */
 const BITS_PER_NAME = 8;
 /** The stack and the filters grow with a body, and are kept for the next one up to here. */
 const FIRST_NAMES = 1024;

@@ -12,6 +12,8 @@ describe('a condition', () => {
     { text: 'arguments.a.all(x, [x].map(y, y).size() > 0)', says: 'inside of another loop' },
     { text: "timestamp('2026-01-01T00:00:00Z') > timestamp('2025-01-01T00:00:00Z')", says: 'no function `timestamp`' },
     { text: 'name', says: 'it gives string' },
+    { text: 'arguments == {"constructor": true}', says: 'no map can have the key `constructor`' },
+    { text: 'arguments.a == [{"b": {r"__proto__": 1}}]', says: 'no map can have the key `__proto__`' },
     { text: 'a'.repeat(5_000), says: 'too long' },
     { text: `${'('.repeat(100)}true${')'.repeat(100)}`, says: 'maxDepth' },
     { text: '', says: '' },

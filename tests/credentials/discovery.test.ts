@@ -97,6 +97,8 @@ interface Bad {
   readonly name: string;
   readonly reason: string;
   readonly message: RegExp;
+  /** What the operator is told. */
+  readonly cure?: RegExp;
   readonly break: (world: World) => void;
 }
 
@@ -136,7 +138,8 @@ const badServers: readonly Bad[] = [
   {
     name: 'has an authorization endpoint that is none',
     reason: 'authorization_untrusted',
-    message: /neither https/,
+    message: /is not https, and must not be asked$/,
+    cure: /have https addresses/,
     break: ({ issuer }) => {
       issuer.metadata = { authorization_endpoint: 'javascript:alert(1)' };
     },
@@ -144,7 +147,8 @@ const badServers: readonly Bad[] = [
   {
     name: 'has a token endpoint over plain http',
     reason: 'authorization_untrusted',
-    message: /neither https/,
+    message: /is not https, and must not be asked$/,
+    cure: /have https addresses/,
     break: ({ issuer }) => {
       issuer.metadata = { token_endpoint: 'http://login.example/token' };
     },
@@ -227,7 +231,8 @@ const badResources: readonly Bad[] = [
   {
     name: 'names one that must not be asked',
     reason: 'authorization_untrusted',
-    message: /169\.254\.169\.254.*must not be asked.*auth\.authorizationServers/,
+    message: /169\.254\.169\.254.*must not be asked$/,
+    cure: /auth\.authorizationServers/,
     break: ({ backend }) => {
       backend.metadata = { authorization_servers: ['https://169.254.169.254'] };
     },
@@ -235,7 +240,8 @@ const badResources: readonly Bad[] = [
   {
     name: 'names one over plain http',
     reason: 'authorization_untrusted',
-    message: /neither https/,
+    message: /is not https, and must not be asked$/,
+    cure: /have https addresses/,
     break: ({ backend }) => {
       backend.metadata = { authorization_servers: ['http://login.example'] };
     },
@@ -257,6 +263,7 @@ describe('nobody is sent anywhere', proven, () => {
     const failure = await world.firstRefusal(world.start());
     expect(failure.reason).toBe(row.reason);
     expect(failure.message).toMatch(row.message);
+    expect(failure.cure ?? '').toMatch(row.cure ?? /^$/);
     const touched = ['/register', '/authorize', '/token'];
     expect(world.issuer.site.paths.filter((asked) => touched.includes(asked))).toEqual([]);
   });

@@ -1,4 +1,6 @@
-/** The messages of a backend's event stream, across the connections that carry it, no faster than a backend may flood. */
+/**
+ * The messages of a backend's event stream, across the connections that carry it, no faster than a backend may flood.
+ */
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';

@@ -1,6 +1,7 @@
 /** What an HTTP answer without a message in it, or none at all, means for the request. */
 import { Failure, failures, type Reason } from '../../errors.ts';
 import { outOfDescriptors } from '../descriptors.ts';
+import type { FailureKind } from '../failure-kind.ts';
 
 const TOO_MANY_REQUESTS = 429;
 const REQUEST_TIMEOUT = 408;
@@ -20,14 +21,9 @@ export function failureOfStatus(status: number, namedSession: boolean): Failure 
   return new Failure(reason, { message: `${failures[reason].message}: ${why}`, cure });
 }
 
-interface Kind {
-  readonly why: string;
-  readonly cure: string;
-}
-
 const LOOK = 'look at the log of the server, and check the path in `url`';
 
-const refusals: Readonly<Record<number, Kind>> = {
+const refusals: Readonly<Record<number, FailureKind>> = {
   401: {
     why: 'it refuses the credentials of the gateway (HTTP 401)',
     cure: 'check the key or token under `headers`, or take it out if the server wants a sign-in',
@@ -76,25 +72,25 @@ export function failureOfError(cause: unknown): Failure {
   });
 }
 
-const cut: Kind = {
+const cut: FailureKind = {
   why: 'the connection was cut',
   cure: 'look at the log of the server: it, or a proxy, ended the connection',
 };
-const late: Kind = {
+const late: FailureKind = {
   why: 'it cannot be connected to in time (`limits.connectMs`)',
   cure: 'check host and port in `url`, and whether a firewall stands between',
 };
-const unreachable: Kind = {
+const unreachable: FailureKind = {
   why: 'its network cannot be reached',
   cure: 'check the host in `url`, and the network of this machine',
 };
-const untrusted: Kind = {
+const untrusted: FailureKind = {
   why: 'TLS failed',
   cure: 'check `https` against `http` in `url`; the file of a private authority goes into NODE_EXTRA_CA_CERTS',
 };
 
 /** Clients are told the class; host, port and certificate are in the cause, which is for the log. */
-const kinds: Readonly<Record<string, Kind>> = {
+const kinds: Readonly<Record<string, FailureKind>> = {
   ECONNREFUSED: { why: 'connection refused', cure: 'start the server, or correct host and port in `url`' },
   ENOTFOUND: { why: 'its host name is unknown', cure: 'correct the host in `url`' },
   EAI_AGAIN: {
@@ -108,12 +104,11 @@ const kinds: Readonly<Record<string, Kind>> = {
   UND_ERR_CONNECT_TIMEOUT: late,
   EHOSTUNREACH: unreachable,
   ENETUNREACH: unreachable,
-  EMFILE: { why: 'the gateway is out of file descriptors', cure: 'raise the limit (`ulimit -n`, `LimitNOFILE=`)' },
 };
 
 /** OpenSSL's names for certificates that do not verify, and node's for handshakes that fail. */
 const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO)/;
 
-function kindOf(code: string): Kind | undefined {
+function kindOf(code: string): FailureKind | undefined {
   return kinds[code] ?? (tls.test(code) ? untrusted : undefined);
 }

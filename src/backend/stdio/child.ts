@@ -208,7 +208,9 @@ export class Child {
     this.#onRest?.();
   }
 
-  /** When it last was of use: it got a request, or said something to a caller. An answer to its ping is no use of it. */
+  /**
+   * When it last was of use: it got a request, or said something to a caller. An answer to its ping is no use of it.
+   */
   get lastActive(): number {
     return this.#lastActive;
   }
@@ -277,7 +279,9 @@ export class Child {
     this.#output.count(reception, message.bytes.byteLength);
   }
 
-  /** Ended like one that crashed, so that the pace of restarts applies. It cannot go on writing while it is being ended. */
+  /**
+   * Ended like one that crashed, so that the pace of restarts applies. It cannot go on writing while it is being ended.
+   */
   #onFlood(where: string): boolean {
     if (this.#ending === undefined) {
       this.#options.notes.flood('ended', where);

@@ -1,24 +1,20 @@
 /** Why a process could not be started. The class goes to clients; the command and the directory are for the log alone. */
 import { statSync } from 'node:fs';
 import { Failure } from '../../errors.ts';
+import type { FailureKind } from '../failure-kind.ts';
 import type { ChildCommand } from './child.ts';
 
-interface Kind {
-  readonly why: string;
-  readonly cure: string;
-}
-
-const notAllowed: Kind = {
+const notAllowed: FailureKind = {
   why: 'the command may not be executed',
   cure: 'make the file executable for the user of the gateway, or start it with its interpreter (`node`, `python`)',
 };
-const noDirectory: Kind = {
+const noDirectory: FailureKind = {
   why: 'its working directory does not exist',
   cure: 'create the directory, or correct `cwd`',
 };
 
 /** What the system calls it, and what that means for a command. */
-const kinds: Readonly<Record<string, Kind>> = {
+const kinds: Readonly<Record<string, FailureKind>> = {
   ENOENT: { why: 'command not found', cure: 'install it, or name its file with the full path in `command`' },
   EACCES: notAllowed,
   EPERM: notAllowed,
@@ -29,8 +25,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   E2BIG: { why: 'arguments and environment are too large', cure: 'shorten `args` and `env`' },
   EAGAIN: { why: 'the machine is out of processes', cure: 'raise the limit of processes (`ulimit -u`, `TasksMax=`)' },
   ENOMEM: { why: 'the machine is out of memory', cure: 'give it more, or run fewer servers' },
-  EMFILE: { why: 'the gateway is out of file descriptors', cure: 'raise the limit (`ulimit -n`, `LimitNOFILE=`)' },
-  ENFILE: { why: 'the machine is out of file descriptors', cure: 'raise the limit of the machine (`fs.file-max`)' },
 };
 
 export function cannotStart(cause: unknown, { command, cwd }: Pick<ChildCommand, 'command' | 'cwd'>): Failure {

@@ -139,6 +139,10 @@ export class OddNotes implements BackendNotes {
     return;
   }
 
+  refused(): void {
+    return;
+  }
+
   odd(kind: OddKind): void {
     this.odds.push(kind);
   }

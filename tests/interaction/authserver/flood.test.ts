@@ -92,6 +92,27 @@ describe('a flood', verifies('gateway:authserver:flood'), () => {
     expect(await finish(setting, client)).toBe(200);
   });
 
+  it('of sign-ins of one user who has signed in ends no sign-in of others', async () => {
+    const setting = await Setting.launch({ more, users: ['ada', 'bob'] });
+    const client = await setting.register();
+    const other = { proof: challenge(), browser: setting.browser() };
+    const login = await other.browser.go(setting.authorizeUrl(client, other.proof));
+    const flooder = setting.browser();
+    const atLogin = await flooder.go(setting.authorizeUrl(client, challenge()));
+    await flooder.submit(atLogin, { action: 'sign-in', name: 'ada', password });
+    const url = setting.authorizeUrl(client, challenge());
+    const addresses = flooders(limits.openInteractions * 2, limits.authorizationsPerAddress);
+    const statuses = await inParallel(addresses, async (address) => {
+      return (await flooder.go(url, { headers: { 'x-forwarded-for': address } })).status;
+    });
+    expect(new Set(statuses)).toEqual(new Set([200]));
+
+    expect(isLogin(await other.browser.go(login.url))).toBe(true);
+    const agreed = await other.browser.submit(login, { action: 'sign-in', name: 'bob', password });
+    const back = await other.browser.submit(agreed, { action: 'allow' });
+    expect(back.url.searchParams.has('code')).toBe(true);
+  });
+
   it('from the networks of one IPv6 site counts as that of one address', async () => {
     const setting = await Setting.launch({ more });
     const register = (network: number) => {

@@ -1,9 +1,13 @@
 /** What a backend, or the authorization server that it names, can make the gateway ask on its own machine: nothing unnamed. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { backendLine } from '../../../src/banner.ts';
+import { Failure } from '../../../src/errors.ts';
 import { Site } from '../../credentials/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, send } from '../harness/client.ts';
-import { initialize } from '../harness/eras.ts';
+import { type Json, send, until } from '../harness/client.ts';
+import { initialize, modern } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
+import { GuardedBackend } from './guarded-backend.ts';
 import { done, Office, type Row, rows } from './office.ts';
 
 /** Somebody on this machine who must not hear of it. */
@@ -30,7 +34,7 @@ interface Attempt {
   make(office: Office, port: string): void;
 }
 
-const unnamed = /auth\.authorizationServers/;
+const unnamed = /^https?:\/\/\S+ is (not https|on this machine or inside the network), and must not be asked$/;
 const byMetadata = (member: string): Attempt => ({
   name: `an authorization server whose ${member} is another port`,
   message: unnamed,
@@ -86,6 +90,8 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
       expect(error.data.reason).toBe('authorization_untrusted');
       expect(error.message).toMatch(message);
       expect(site.log).toEqual([]);
+      const cures = office.gateway.log.flatMap(({ facts }) => facts.cure ?? []);
+      expect(cures).toEqual(message === unnamed ? [expect.stringContaining('`auth.authorizationServers`')] : []);
     },
   );
 
@@ -99,6 +105,33 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
       });
       const client = await office.client(row, office.employee('ada'));
       expect(await client.call(office.tool(row.door))).toMatchObject(done);
+    },
+  );
+});
+
+describe('a backend with one account for all that names another port', () => {
+  it(
+    'is refused, with the cure in the log, at /readyz and in the line at start-up',
+    verifies('gateway:run:cause-named'),
+    async () => {
+      const backend = await GuardedBackend.open({ era: 'modern' });
+      const { origin } = await bystander();
+      backend.namedIssuer = origin;
+      const auth = { type: 'oauth', shared: true, authorizationServers: [backend.issuer.issuer] };
+      const gateway = await startGateway({ backends: { files: { url: backend.url, auth } } });
+      const { error } = (await send(gateway.url('files'), modern({ method: 'tools/list' }))).json();
+      expect(error).toMatchObject({
+        message: expect.stringMatching(unnamed),
+        data: { reason: 'authorization_untrusted' },
+      });
+      const cure = expect.stringContaining('`auth.authorizationServers`');
+      const refused = () => gateway.log.find(({ text }) => text.startsWith('backend refuses the gateway'));
+      await until(() => refused() !== undefined, 'the log names it');
+      expect(refused()?.facts).toEqual({ backend: 'files', reason: 'authorization_untrusted', cure });
+      const { backends } = (await send(`${gateway.origin}/readyz`, { method: 'GET' })).json();
+      expect(backends.files).toMatchObject({ state: 'refused', cure });
+      const failure = new Failure('authorization_untrusted', { cure: backends.files.cure });
+      expect(backendLine('files', { state: 'refused', failure })).toEqual(cure);
     },
   );
 });

@@ -54,6 +54,35 @@ describe('an argument of another type than the rule has', () => {
       denied: [{ mode: 'rw', force: 'true' }],
       passed: [{ mode: 'ro', force: 'true' }],
     },
+    {
+      when: 'has(arguments.flags) && arguments.flags == [true, false]',
+      denied: [{ flags: ['true', false] }, { flags: [1, 0] }, { flags: [true, false] }],
+      passed: [{ flags: [true] }, { flags: ['true', true] }, { flags: [null, false] }, {}],
+    },
+    {
+      when: 'has(arguments.o) && arguments.o == {"force": true, "in": ["a"]}',
+      denied: [
+        { o: { force: 'true', in: ['a'] } },
+        { o: { in: [['a']], force: 1 } },
+        { o: { force: true, in: ['a'] } },
+      ],
+      passed: [{ o: { force: 'true', in: ['b'] } }, { o: { force: 'true' } }, { o: { force: 'true', to: ['a'] } }],
+    },
+    {
+      when: 'arguments == {"force": true}',
+      denied: [{ force: 'true' }, { force: [true] }, { force: true }],
+      passed: [{ force: false }, { force: null }, { force: 'true', x: 1 }, {}],
+    },
+    {
+      when: 'has(arguments.x) && [arguments.x] == ["a"]',
+      denied: [{ x: ['a'] }, { x: 1 }, { x: 'a' }],
+      passed: [{ x: 'b' }, {}],
+    },
+    {
+      when: 'has(arguments.x) && arguments.x in [["a"], ["b"]]',
+      denied: [{ x: [['a']] }, { x: [1] }, { x: 'a' }, { x: ['b'] }],
+      passed: [{ x: ['c'] }, { x: [] }, {}],
+    },
   ];
   describe.each(ways)('over $name', (way) => {
     const name = way.where === 'merged' ? 'a__delete_file' : 'delete_file';
@@ -77,6 +106,8 @@ describe('an argument of another type than the rule has', () => {
     it.each([
       { when: "arguments.mode != 'delete'", denied: [['delete'], 1, true, 'delete'], allowed: ['read', null] },
       { when: "!(arguments.mode in ['delete'])", denied: [['delete'], 1, true, 'delete'], allowed: ['read', null] },
+      { when: "[arguments.mode] != ['delete']", denied: [['delete'], 1, 'delete'], allowed: ['read', null] },
+      { when: "arguments != {'mode': 'delete'}", denied: [['delete'], 1, 'delete'], allowed: ['read', null] },
     ])(
       'is not allowed by a rule that allows when $when',
       verifies('gateway:policy:types'),

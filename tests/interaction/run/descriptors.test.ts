@@ -59,12 +59,16 @@ describe('a descriptor that is lacking', verifies('gateway:run:descriptors-named
     for (let at = 0; at < 5; at += 1) expect(failureOfError(cause).reason).toBe('out_of_descriptors');
     const full = Object.assign(new Error('spawn ENFILE'), { code: 'ENFILE' });
     expect(outOfDescriptors(full, 'process')?.reason).toBe('out_of_descriptors');
+    expect([failureOfError(cause).cure, outOfDescriptors(full, 'process')?.cure]).toEqual([
+      expect.stringContaining('`ulimit -n`'),
+      expect.stringContaining('`fs.file-max`'),
+    ]);
     expect(outOfDescriptors(new Error('other'), 'process')).toBeUndefined();
     const lines = gateway.log.filter(({ text }) => text.startsWith('out of file descriptors'));
     expect(lines.map(({ level, facts }) => `${level} ${facts.wanted}`)).toEqual(['error connection', 'error process']);
     expect(gateway.counters.snapshot()).toMatchObject({
-      'gateway.out_of_descriptors.connection': 5,
-      'gateway.out_of_descriptors.process': 1,
+      'gateway.out_of_descriptors.connection': 6,
+      'gateway.out_of_descriptors.process': 2,
     });
     expect((await send(`${gateway.origin}/healthz`, { method: 'GET' })).status).toBe(200);
   });

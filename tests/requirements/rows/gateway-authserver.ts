@@ -55,7 +55,7 @@ export const gatewayAuthServer = {
   'gateway:authserver:flood': held({
     spec: 'gateway',
     behaviour:
-      'When open sign-ins or unused clients fill their room, the network that holds most gives up its oldest; nobody else does.',
+      'When open sign-ins or unused clients fill their room, the network or user that holds most gives up its oldest; nobody else does.',
   }),
   'gateway:authserver:secrets': held({
     spec: 'gateway',
