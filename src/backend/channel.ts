@@ -40,7 +40,6 @@ export interface Pending {
 }
 
 /**
-<<<<<<< HEAD
  * What a message was, for the flood budget and for the rule of idle processes:
  * - `answer`: to a request of ours, also one that was aborted.
  * - `call`: progress or a log message of a running call.
@@ -48,11 +47,6 @@ export interface Pending {
  * - `session`: passed on to the client of the session. Unsolicited.
  * - `none`: answered here, or dropped, or a log message outside of calls, which is passed on all the same. Unsolicited, and
  *   no activity: a process that writes nothing else is idle.
-=======
- * What a message was: the answer to a request of ours; progress or a log message of a running call; for the client of
- * the session; or neither (it was answered here, or dropped). The last two are unsolicited, and count against the
- * backend's budget.
->>>>>>> w-policy
  */
 export type Reception = 'answer' | 'call' | 'late' | 'session' | 'none';
 

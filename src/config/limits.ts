@@ -141,16 +141,13 @@ export const limitTable = {
   /** Streams to one backend that stay open: one for each legacy session there, and for each upstream subscription. Each is a descriptor. Sessions beyond that hear of list changes through the others. */
   streamsPerBackend: count(1024, 1, 100_000),
 
-<<<<<<< HEAD
-  /** Messages of one pipe or stream of a backend that belong to no running call, in one period; 4 KiB count as one more. Reading one takes some 4 µs, passing it on or answering it several times that. Above it the pipe is paused until the period ends. Progress and log messages of running calls have ten times as much; all pipes and streams of a backend together, twenty times; above that, those that sent more than a twentieth of it are paused, and above forty times all. */
-=======
   /**
    * Messages of one pipe or stream of a backend that belong to no running call, in one period; 4 KiB count as one more.
    * Reading one takes some 4 µs, passing it on or answering it several times that. Above it the pipe is paused until
    * the period ends. Progress and log messages of running calls have ten times as much; all pipes and streams of a
-   * backend together, twenty times.
+   * backend together, twenty times: above that, those that sent more than a twentieth of it are paused, and above forty
+   * times all.
    */
->>>>>>> w-policy
   unsolicitedMessages: count(1000, 1, 1_000_000_000),
   /** That period. What comes after a pause waits for no longer than a person notices. */
   unsolicitedMs: time(1 * s, 10),
