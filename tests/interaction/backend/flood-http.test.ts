@@ -155,6 +155,7 @@ const kinds: readonly Kind[] = [
   },
   { name: 'events of other kinds', bytes: 'event: ping\ndata: 1\n\n' },
   { name: 'comments', bytes: ':\n\n' },
+  { name: 'lines that end no event', bytes: 'a\n' },
 ];
 
 describe.each(places)('a backend that floods $name', ({ era, open }) => {
@@ -255,6 +256,35 @@ describe.each(eras)('a %s call', (era) => {
       }
       expect(answered(await answer)).toEqual(result(1, done));
       expect(count(gateway, 'backend.flood.ended')).toBe(0);
+    },
+  );
+});
+
+describe('what comes behind a flood', () => {
+  it('in the same chunk is not handed on', verifies('gateway:backend:flood-ended'), async () => {
+    const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
+    const { gateway } = await inFront('legacy', { url: backend.url }, { unsolicitedPeriods: 1 });
+    await served(await caller('legacy', gateway.url('noisy')), done);
+    const turn = await backend.standing();
+    const stray = event(notification('notifications/progress', { progressToken: 'x', progress: 1 }));
+    turn.bytes(':\n'.repeat(2 * BUDGET) + stray);
+    await turn.closed;
+    expect(count(gateway, 'backend.flood.ended')).toBe(1);
+    expect(count(gateway, 'backend.odd.unattributed')).toBe(0);
+  });
+
+  it(
+    'in the same batch is not handed on, and one end is counted',
+    verifies('gateway:backend:flood-ended'),
+    async () => {
+      const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
+      const { gateway } = await inFront('legacy', { url: backend.url }, { unsolicitedPeriods: 1 });
+      await served(await caller('legacy', gateway.url('noisy')), done);
+      const turn = await backend.standing();
+      turn.event(Array.from({ length: 2 * BUDGET }, () => result('unknown', {})));
+      await turn.closed;
+      expect(count(gateway, 'backend.flood.ended')).toBe(1);
+      expect(count(gateway, 'backend.noise.unknown_id')).toBe(BUDGET + 1);
     },
   );
 });
