@@ -1,4 +1,4 @@
-/** A stream of an HTTP backend that was ended for a flood, and floods again whenever it is opened. */
+/** A stream of an HTTP backend that was ended for a flood: what came behind it, and what becomes of the next one. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { enter, heard } from '../catalog/setup.ts';
@@ -108,15 +108,17 @@ describe('a stream that floods each time it is opened', () => {
       const guest = await enter('legacy', gateway.url('b'));
       const client = await guest.listen({});
       await until(() => {
-        clock.leap(100);
+        clock.leap(10);
         return streams.length === 2;
       }, 'it is opened again after a flood');
+      // Into a period that the flood has no part in.
+      clock.leap(2_000);
       await hasRead(backend, streams[1] as Turn);
       const paused = count(gateway, 'backend.flood.paused');
-      clock.leap(9_500);
+      clock.leap(7_000);
       streams[1]?.bytes(event(result('unknown', {})).repeat(2 * BUDGET));
       await until(() => count(gateway, 'backend.flood.paused') > paused, 'it is paused');
-      clock.leap(600);
+      clock.leap(1_000);
       expect(heard(client, toolsChanged)).toEqual([]);
       clock.leap(30_000);
       await client.message(({ method }) => method === toolsChanged);
@@ -144,6 +146,35 @@ describe('a stream that floods each time it is opened', () => {
       expect(streams).toBeGreaterThan(10);
       expect(streams).toBeLessThan(60);
       await served(client, done);
+    },
+  );
+});
+
+describe('what comes behind a flood', () => {
+  it('in the same chunk is not handed on', verifies('gateway:backend:flood-ended'), async () => {
+    const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
+    const gateway = await startGateway({ backends: { noisy: { url: backend.url } }, limits: atOnce });
+    await served(await caller('legacy', gateway.url('noisy')), done);
+    const turn = await backend.standing();
+    const stray = event(notification('notifications/progress', { progressToken: 'x', progress: 1 }));
+    turn.bytes(':\n'.repeat(2 * BUDGET) + stray);
+    await turn.closed;
+    expect(count(gateway, 'backend.flood.ended')).toBe(1);
+    expect(count(gateway, 'backend.odd.unattributed')).toBe(0);
+  });
+
+  it(
+    'in the same batch is not handed on, and one end is counted',
+    verifies('gateway:backend:flood-ended'),
+    async () => {
+      const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
+      const gateway = await startGateway({ backends: { noisy: { url: backend.url } }, limits: atOnce });
+      await served(await caller('legacy', gateway.url('noisy')), done);
+      const turn = await backend.standing();
+      turn.event(Array.from({ length: 2 * BUDGET }, () => result('unknown', {})));
+      await turn.closed;
+      expect(count(gateway, 'backend.flood.ended')).toBe(1);
+      expect(count(gateway, 'backend.noise.unknown_id')).toBe(BUDGET + 1);
     },
   );
 });

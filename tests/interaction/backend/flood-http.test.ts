@@ -260,35 +260,6 @@ describe.each(eras)('a %s call', (era) => {
   );
 });
 
-describe('what comes behind a flood', () => {
-  it('in the same chunk is not handed on', verifies('gateway:backend:flood-ended'), async () => {
-    const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
-    const { gateway } = await inFront('legacy', { url: backend.url }, { unsolicitedPeriods: 1 });
-    await served(await caller('legacy', gateway.url('noisy')), done);
-    const turn = await backend.standing();
-    const stray = event(notification('notifications/progress', { progressToken: 'x', progress: 1 }));
-    turn.bytes(':\n'.repeat(2 * BUDGET) + stray);
-    await turn.closed;
-    expect(count(gateway, 'backend.flood.ended')).toBe(1);
-    expect(count(gateway, 'backend.odd.unattributed')).toBe(0);
-  });
-
-  it(
-    'in the same batch is not handed on, and one end is counted',
-    verifies('gateway:backend:flood-ended'),
-    async () => {
-      const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
-      const { gateway } = await inFront('legacy', { url: backend.url }, { unsolicitedPeriods: 1 });
-      await served(await caller('legacy', gateway.url('noisy')), done);
-      const turn = await backend.standing();
-      turn.event(Array.from({ length: 2 * BUDGET }, () => result('unknown', {})));
-      await turn.closed;
-      expect(count(gateway, 'backend.flood.ended')).toBe(1);
-      expect(count(gateway, 'backend.noise.unknown_id')).toBe(BUDGET + 1);
-    },
-  );
-});
-
 describe('many streams of a backend', () => {
   it(
     'that flood together, each within its budget, are paused together, and none is ended',
