@@ -7,6 +7,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { ACCEPTED_CODINGS, readBody } from './body.ts';
+import { createConnector } from './connector.ts';
 import { OutwardError, type OutwardErrorKind } from './errors.ts';
 import { type OutwardLimits, outwardLimits } from './limits.ts';
 import { Places } from './places.ts';
@@ -68,12 +69,12 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
   const targets = new Targets({ allowLoopback, allow, urlBytes: limits.urlBytes });
   const places = new Places(limits.requests, limits.requestsPerHost);
   const agent = new Agent({
-    connect: {
+    connect: createConnector({
       timeout: limits.connectMs,
       // The only look-up there is: what is checked is what is connected to, and a second answer is never asked for.
       lookup: checkedLookup(targets, options.resolve ?? resolveByPlatform),
       ...(options.ca === undefined ? {} : { ca: options.ca }),
-    },
+    }),
     connections: limits.requestsPerHost,
     headersTimeout: limits.headersMs,
     bodyTimeout: limits.totalMs,

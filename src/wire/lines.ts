@@ -22,6 +22,7 @@ export class LineReader {
   /** What has come of a line whose end has not. */
   private readonly line = new Gathered();
   private skipping = false;
+  private emptyLines = 0;
 
   /** `tooLong` says whose fault an over-long line is. */
   constructor(limits: LineLimits, tooLong: Reason = 'body_too_large') {
@@ -48,6 +49,13 @@ export class LineReader {
     return this.skipping;
   }
 
+  /** How many lines since the last time were empty. */
+  takeEmptyLines(): number {
+    const lines = this.emptyLines;
+    this.emptyLines = 0;
+    return lines;
+  }
+
   /** What the stream ended with, where its last line has no end. */
   end(): Line[] {
     const lines: Line[] = [];
@@ -67,11 +75,15 @@ export class LineReader {
   }
 
   private finish(lines: Line[]): void {
-    this.skipping = false;
-    if (this.line.size === 0) return;
+    if (this.line.size === 0) {
+      if (!this.skipping) this.emptyLines++;
+      this.skipping = false;
+      return;
+    }
     const line = this.line.take();
     const end = line[line.byteLength - 1] === CR ? line.byteLength - 1 : line.byteLength;
     if (end > 0) lines.push(line.subarray(0, end));
+    else this.emptyLines++;
   }
 }
 

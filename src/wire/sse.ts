@@ -26,6 +26,8 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const COLON = 0x3a;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+/** One for each field: an event of more lines repeats some. */
+const EVENT_LINES = 4;
 const NEWLINE = Buffer.from('\n');
 
 export class SseReader {
@@ -44,6 +46,9 @@ export class SseReader {
   private afterCr = false;
   private broken: Failure | undefined = undefined;
   private emptyLines = 0;
+  /** Of the event so far, comments excluded. */
+  private fieldLines = 0;
+  private furtherLines = 0;
 
   constructor(limits: SseLimits) {
     this.limit = limits.eventBytes;
@@ -58,6 +63,13 @@ export class SseReader {
   takeEmptyLines(): number {
     const lines = this.emptyLines;
     this.emptyLines = 0;
+    return lines;
+  }
+
+  /** How many lines since the last time came beyond those that an event needs. */
+  takeFurtherLines(): number {
+    const lines = this.furtherLines;
+    this.furtherLines = 0;
     return lines;
   }
 
@@ -117,6 +129,7 @@ export class SseReader {
     else if (line[0] === COLON) this.emptyLines++;
     else {
       this.size += line.byteLength + 1;
+      if (++this.fieldLines > EVENT_LINES) this.furtherLines++;
       this.field(line);
     }
     return true;
@@ -160,6 +173,7 @@ export class SseReader {
     this.id = undefined;
     this.retry = undefined;
     this.size = 0;
+    this.fieldLines = 0;
   }
 }
 

@@ -1,5 +1,6 @@
 /** The subscriptions of one session at a modern backend: one stream for all of them. */
 import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
 import { Listening } from '../../src/exchange/bridge/listening.ts';
 import { nothingWanted, readFilter } from '../../src/exchange/bridge/subscriptions.ts';
 import { ownNotification } from '../../src/exchange/bridge/updates.ts';
@@ -80,5 +81,28 @@ describe('subscribing', verifies('gateway:bridge:subscribe-to-listen'), () => {
     expect(await pending).toBe('backend_unavailable');
     expect(await house.listening.subscribe('a:2').catch(({ reason }) => reason)).toBe('backend_unavailable');
     expect(house.streams).toEqual([]);
+  });
+});
+
+describe('a stream that was ended for flooding', () => {
+  it('is opened at once again after the next one has stood', verifies('gateway:backend:flood-backs-off'), async () => {
+    const house = new House();
+    const end = (reason: 'backend_flooding' | 'backend_unavailable') =>
+      house.streams.at(-1)?.sink.settle({ kind: 'failure', failure: new Failure(reason) });
+    const subscribed = house.listening.subscribe('a:1');
+    await house.turn();
+    house.acknowledge(house.streams[0]);
+    await subscribed;
+    for (let n = 0; n < 5; n++) {
+      end('backend_flooding');
+      house.clock.advance(30_000);
+      house.acknowledge(house.streams.at(-1));
+    }
+    const before = house.streams.length;
+    expect(before).toBe(6);
+    house.clock.advance(60_000);
+    end('backend_unavailable');
+    house.clock.advance(500);
+    expect(house.streams).toHaveLength(before + 1);
   });
 });

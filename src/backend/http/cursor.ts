@@ -54,6 +54,11 @@ export class EventCursor {
     return this.#reader.takeEmptyLines();
   }
 
+  /** How many lines since the last time came beyond those that an event needs. */
+  takeFurtherLines(): number {
+    return this.#reader.takeFurtherLines();
+  }
+
   /** Each event in turn: whether it was not heard before. */
   isNew({ id, retry }: SseEvent): boolean {
     if (retry !== undefined) this.#retryMs = retry;

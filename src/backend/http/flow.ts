@@ -51,10 +51,8 @@ export class EventFlow {
       },
       resume: () => this.#controller?.resume(),
       flooded: () => {
-        this.#throttle.drop();
         notes.flood('ended', where);
         listener.flooded(floodFailure());
-        return true;
       },
     });
   }
@@ -74,6 +72,7 @@ export class EventFlow {
   /** A connection stands: the first, or one over which the stream goes on. */
   opened(controller: Dispatcher.DispatchController): void {
     this.#cursor.opened();
+    this.#throttle.restart();
     this.#controller = controller;
     if (this.#throttle.isPaused) controller.pause();
   }
@@ -81,6 +80,7 @@ export class EventFlow {
   push(chunk: Buffer): void {
     const items = this.#cursor.read(chunk);
     this.#throttle.countNoise(this.#cursor.takeEmptyLines(), 0);
+    this.#throttle.countLines(this.#cursor.takeFurtherLines());
     this.#throttle.push(items);
   }
 
@@ -112,6 +112,9 @@ export class EventFlow {
     const messages = data && readEvent(data, this.#notes);
     if (messages === undefined) this.#throttle.count('none', event.data?.byteLength ?? 0);
     else
-      for (const message of messages) this.#throttle.count(this.#listener.message(message), message.bytes.byteLength);
+      for (const message of messages) {
+        if (this.#throttle.isEnded) return;
+        this.#throttle.count(this.#listener.message(message), message.bytes.byteLength);
+      }
   }
 }

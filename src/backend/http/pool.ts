@@ -5,6 +5,7 @@
  */
 import { type Dispatcher, Pool } from 'undici';
 import { Failure } from '../../errors.ts';
+import { createConnector } from '../../outward/connector.ts';
 import { wayClosed } from './context.ts';
 
 export interface HttpPoolLimits {
@@ -97,7 +98,7 @@ export class HttpPools implements CallPools {
         headersTimeout: 0,
         bodyTimeout: 0,
         maxHeaderSize: limits.headerBytes,
-        connect: { timeout: limits.connectMs },
+        connect: createConnector({ timeout: limits.connectMs }),
       });
     this.calls = new BoundedPool(limits.connections + limits.queue, open(limits.connections));
     this.streams = new BoundedPool(limits.streams, open(limits.streams), streamsFull);

@@ -47,8 +47,8 @@ export class StandingStream implements Dispatcher.DispatchHandler {
   #lost: ((how: 'back' | 'closed') => void) | undefined;
   /** What the backend said in the meantime was not heard. */
   #missed = false;
-  /** It was ended for flooding, and has not shown since that it can stand without. */
-  #flooded = false;
+  /** It was ended for flooding, or for what could not be read, and has not shown since that it can stand without. */
+  #isFaulty = false;
   /** The last attempt gave no stream. */
   #failed = false;
   /** While it waits after an attempt that failed: from when on an answer to a call is reason enough to try again. */
@@ -70,10 +70,11 @@ export class StandingStream implements Dispatcher.DispatchHandler {
       message: (message) => this.#onMessage(message),
       broken: () => {
         context.notes.noise('unreadable', 'an event over the limit on the standalone stream');
+        this.#isFaulty = true;
         this.#controller?.abort(closedByUs);
       },
       flooded: (failure) => {
-        this.#flooded = true;
+        this.#isFaulty = true;
         this.#controller?.abort(failure);
       },
     });
@@ -172,7 +173,7 @@ export class StandingStream implements Dispatcher.DispatchHandler {
     if (wasOpen && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#stood();
     this.#phase = 'away';
     // Taken up again at the first attempt, it was away for a moment, as it is where a proxy ends idle streams.
-    this.#missed ||= !wasOpen || this.#flooded || this.#reconnects.attempts > 0;
+    this.#missed ||= !wasOpen || this.#isFaulty || this.#reconnects.attempts > 0;
     this.#failed = !wasOpen;
     this.#listener.away();
     if (this.#reconnects.isExhausted) {
@@ -182,7 +183,7 @@ export class StandingStream implements Dispatcher.DispatchHandler {
       );
     }
     const { retryMs } = this.#flow;
-    const waitMs = this.#reconnects.always(retryMs, this.#flooded ? 'flooded' : wasOpen ? 'served' : 'failed');
+    const waitMs = this.#reconnects.always(retryMs, this.#isFaulty ? 'flooded' : wasOpen ? 'served' : 'failed');
     if (!wasOpen) {
       const leastMs = Math.max(REACHED_MIN_MS, waitMs * REACHED_PART, retryMs ?? 0);
       this.#retryableFrom = clock.now() + leastMs;
@@ -194,8 +195,14 @@ export class StandingStream implements Dispatcher.DispatchHandler {
   #onOpened(): void {
     this.#listener.opened();
     if (this.#failed) this.#tellMissed();
-    if (this.#lost !== undefined || this.#missed || this.#flooded)
-      this.#cancelTimer = this.#context.clock.after(STEADY_MS, () => this.#stood());
+    if (this.#lost !== undefined || this.#missed || this.#isFaulty) this.#awaitSteady();
+  }
+
+  #awaitSteady(): void {
+    this.#cancelTimer = this.#context.clock.after(STEADY_MS, () => {
+      if (this.#flow.isFlooding) this.#awaitSteady();
+      else this.#stood();
+    });
   }
 
   #tellMissed(): void {
@@ -206,13 +213,13 @@ export class StandingStream implements Dispatcher.DispatchHandler {
 
   #stood(): void {
     if (this.#flow.isFlooding) return;
-    this.#flooded = false;
+    this.#isFaulty = false;
     this.#progress();
   }
 
   /** It works: an event came, or it stood for long enough. The events of a flood say nothing of that. */
   #progress(): void {
-    if (this.#flooded) return;
+    if (this.#isFaulty) return;
     this.#tellMissed();
     this.#reconnects.progress();
     this.#lost?.('back');

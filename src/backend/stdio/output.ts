@@ -37,10 +37,7 @@ export class Output {
         listener.paused();
       },
       resume: () => void stdout.resume(),
-      flooded: () => {
-        listener.flooded();
-        return true;
-      },
+      flooded: () => listener.flooded(),
     });
   }
 
@@ -49,6 +46,7 @@ export class Output {
       const lines = this.#lines.push(chunk);
       // The rest of a line that is over the limit completes no message, however long it goes on.
       if (this.#lines.isSkipping) this.#throttle.countNoise(0, chunk.byteLength);
+      this.#throttle.countLines(this.#lines.takeEmptyLines());
       this.#throttle.push(lines);
     });
     this.#stdout.once('end', () => {

@@ -14,6 +14,9 @@ import { admits, filterOf, isEmpty, readFilter, SUBSCRIPTIONS, type Wanted } fro
 /** Waits before a stream that broke is opened again; the last one repeats. */
 const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
 
+/** A stream that stood for so long, and was not ended for flooding, was a working one. */
+const STEADY_MS = 10_000;
+
 const acknowledged = 'notifications/subscriptions/acknowledged';
 const { subscriptionId } = metaKeys;
 
@@ -32,6 +35,7 @@ interface Standing {
   readonly wanted: Wanted;
   call: Call | undefined;
   acknowledged: boolean;
+  acknowledgedAt: number;
   /** Tells whoever waits for the acknowledgement. */
   agree(agreed: Wanted): void;
   /** Tells them that there will be none. */
@@ -131,6 +135,7 @@ export class Listening {
         wanted: this.#wanted,
         call: undefined,
         acknowledged: false,
+        acknowledgedAt: Number.POSITIVE_INFINITY,
         agree: resolve,
         giveUp: reject,
       };
@@ -147,6 +152,7 @@ export class Listening {
           if (notification.method !== acknowledged) this.#heard(standing, notification);
           else {
             standing.acknowledged = true;
+            standing.acknowledgedAt = this.#options.clock.now();
             if (!this.#flooded) this.#failures = 0;
             const agreed = readFilter(notification) ?? standing.wanted;
             // The newer one wants all that the older ones do.
@@ -164,6 +170,8 @@ export class Listening {
           this.#standing.delete(standing);
           const failure = outcome.kind === 'failure' ? outcome.failure : new Failure('backend_unavailable');
           this.#flooded = failure.reason === 'backend_flooding';
+          const stoodMs = this.#options.clock.now() - standing.acknowledgedAt;
+          if (!this.#flooded && stoodMs >= STEADY_MS) this.#failures = 0;
           reject(failure);
           if (this.#current === standing) this.#later();
         },

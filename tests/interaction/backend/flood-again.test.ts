@@ -1,6 +1,7 @@
-/** A stream of an HTTP backend that was ended for a flood, and floods again whenever it is opened. */
+/** A stream of an HTTP backend that was ended for a flood: what came behind it, and what becomes of the next one. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { enter, heard } from '../catalog/setup.ts';
 import { hasRead, notification, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
@@ -11,6 +12,8 @@ import { answered, caller, count } from './setup.ts';
 
 const done = { resultType: 'complete', ...text('done') };
 const event = (message: unknown) => `data: ${JSON.stringify(message)}\n\n`;
+
+const toolsChanged = 'notifications/tools/list_changed';
 
 /** The first period over the budget ends a stream. */
 const atOnce = { unsolicitedMessages: BUDGET, unsolicitedPeriods: 1 };
@@ -83,6 +86,95 @@ describe('a stream that floods each time it is opened', () => {
       streams.at(-1)?.end();
       await until(() => streams.length > before + 1, 'it is opened at once');
       await served(client, done);
+    },
+  );
+
+  it(
+    'is told of what it missed once it stands, though it was noisy for a moment before',
+    verifies('gateway:backend:flood-backs-off'),
+    async () => {
+      const clock = new LeapClock();
+      const streams: Turn[] = [];
+      const backend = await legacyBackend({
+        GET: (turn) => {
+          turn.stream();
+          if (streams.push(turn) === 1) turn.bytes(event(result('unknown', {})).repeat(FLOOD));
+        },
+      });
+      const gateway = await startGateway(
+        { backends: { b: { url: backend.url } }, limits: { unsolicitedMessages: BUDGET, unsolicitedPeriods: 2 } },
+        { clock },
+      );
+      const guest = await enter('legacy', gateway.url('b'));
+      const client = await guest.listen({});
+      await until(() => {
+        clock.leap(10);
+        return streams.length === 2;
+      }, 'it is opened again after a flood');
+      // Into a period that the flood has no part in.
+      clock.leap(2_000);
+      await hasRead(backend, streams[1] as Turn);
+      const paused = count(gateway, 'backend.flood.paused');
+      clock.leap(7_000);
+      streams[1]?.bytes(event(result('unknown', {})).repeat(2 * BUDGET));
+      await until(() => count(gateway, 'backend.flood.paused') > paused, 'it is paused');
+      clock.leap(1_000);
+      expect(heard(client, toolsChanged)).toEqual([]);
+      clock.leap(30_000);
+      await client.message(({ method }) => method === toolsChanged);
+    },
+  );
+
+  it(
+    'with an event over the limit is opened at longer and longer pauses',
+    verifies('gateway:backend:flood-backs-off'),
+    async () => {
+      const clock = new LeapClock();
+      let streams = 0;
+      const backend = await legacyBackend({
+        GET: (turn) => {
+          streams += 1;
+          turn.stream().bytes(`retry: 0\n\ndata: ${'x'.repeat(5_000)}`);
+        },
+        'tools/call': (turn) => turn.result(done),
+      });
+      const limits = { resultBytes: 4_096 };
+      const gateway = await startGateway({ backends: { b: { url: backend.url } }, limits }, { clock });
+      const client = await caller('legacy', gateway.url('b'));
+      await served(client, done);
+      await afterTenMinutes(clock, () => count(gateway, 'backend.noise.unreadable') === streams);
+      expect(streams).toBeGreaterThan(10);
+      expect(streams).toBeLessThan(60);
+      await served(client, done);
+    },
+  );
+});
+
+describe('what comes behind a flood', () => {
+  it('in the same chunk is not handed on', verifies('gateway:backend:flood-ended'), async () => {
+    const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
+    const gateway = await startGateway({ backends: { noisy: { url: backend.url } }, limits: atOnce });
+    await served(await caller('legacy', gateway.url('noisy')), done);
+    const turn = await backend.standing();
+    const stray = event(notification('notifications/progress', { progressToken: 'x', progress: 1 }));
+    turn.bytes(':\n'.repeat(2 * BUDGET) + stray);
+    await turn.closed;
+    expect(count(gateway, 'backend.flood.ended')).toBe(1);
+    expect(count(gateway, 'backend.odd.unattributed')).toBe(0);
+  });
+
+  it(
+    'in the same batch is not handed on, and one end is counted',
+    verifies('gateway:backend:flood-ended'),
+    async () => {
+      const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
+      const gateway = await startGateway({ backends: { noisy: { url: backend.url } }, limits: atOnce });
+      await served(await caller('legacy', gateway.url('noisy')), done);
+      const turn = await backend.standing();
+      turn.event(Array.from({ length: 2 * BUDGET }, () => result('unknown', {})));
+      await turn.closed;
+      expect(count(gateway, 'backend.flood.ended')).toBe(1);
+      expect(count(gateway, 'backend.noise.unknown_id')).toBe(BUDGET + 1);
     },
   );
 });

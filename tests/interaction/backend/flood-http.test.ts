@@ -155,6 +155,7 @@ const kinds: readonly Kind[] = [
   },
   { name: 'events of other kinds', bytes: 'event: ping\ndata: 1\n\n' },
   { name: 'comments', bytes: ':\n\n' },
+  { name: 'lines that end no event', bytes: 'a\n' },
 ];
 
 describe.each(places)('a backend that floods $name', ({ era, open }) => {

@@ -40,6 +40,10 @@ const kinds: readonly Kind[] = [
     read: (gateway) => count(gateway, 'backend.noise.stdout'),
   },
   {
+    name: 'empty lines on stdout',
+    flood: (process) => process.print('\n'.repeat(FLOOD)),
+  },
+  {
     name: 'responses with unknown ids',
     flood: (process) => process.print(line(result('unknown', {})).repeat(FLOOD)),
     read: (gateway) => count(gateway, 'backend.noise.unknown_id'),

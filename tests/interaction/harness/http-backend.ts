@@ -16,6 +16,13 @@ export interface Received {
   readonly message: Json;
 }
 
+export type Leaving = 'FIN' | 'RST';
+
+export function leave({ socket }: ServerResponse, how: Leaving): void {
+  if (how === 'FIN') socket?.end();
+  else socket?.resetAndDestroy();
+}
+
 /** How a script answers one request. */
 export class Turn {
   readonly received: Received;
@@ -57,8 +64,9 @@ export class Turn {
     this.#response.writeHead(status, headers).end(body);
   }
 
-  /** Begins a stream. */
-  stream(headers: Record<string, string> = {}): this {
+  /** Begins a stream. One that is not chunked ends with its connection. */
+  stream(headers: Record<string, string> = {}, isChunked = true): this {
+    if (!isChunked) this.#response.removeHeader('transfer-encoding');
     this.#response.writeHead(200, { 'content-type': 'text/event-stream', ...headers }).flushHeaders();
     return this;
   }
@@ -82,6 +90,11 @@ export class Turn {
   /** Cuts the connection. */
   cut(): void {
     this.#response.destroy();
+  }
+
+  /** Closes the connection, or resets it, in the middle of the response. */
+  leave(how: Leaving): void {
+    leave(this.#response, how);
   }
 }
 

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Json } from './client.ts';
-import { agreed, type ScriptedOptions } from './http-backend.ts';
+import { agreed, type Leaving, leave, type ScriptedOptions } from './http-backend.ts';
 
 /** One session: everything that its client hears comes on its stream. */
 export class SseSession {
@@ -25,6 +25,10 @@ export class SseSession {
   /** Bytes on the stream, as they are. */
   write(bytes: string): void {
     this.#stream.write(bytes);
+  }
+
+  leave(how: Leaving): void {
+    leave(this.#stream, how);
   }
 }
 
@@ -47,8 +51,14 @@ export interface SseBackend {
   heard(): string;
 }
 
+export interface SseOptions extends ScriptedOptions {
+  /** Of the streams. */
+  readonly headers?: Record<string, string>;
+  readonly isChunked?: boolean;
+}
+
 /** Closed when the test is over. */
-export async function sseBackend(script: SseScript = {}, options: ScriptedOptions = {}): Promise<SseBackend> {
+export async function sseBackend(script: SseScript = {}, options: SseOptions = {}): Promise<SseBackend> {
   const sessions = new Map<string, SseSession>();
   const turns: SseTurn[] = [];
   const requests: unknown[] = [];
@@ -58,7 +68,8 @@ export async function sseBackend(script: SseScript = {}, options: ScriptedOption
     const session = new SseSession(`sse-${++opened}`, response);
     sessions.set(session.id, session);
     response.on('close', () => sessions.delete(session.id));
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (options.isChunked === false) response.removeHeader('transfer-encoding');
+    response.writeHead(200, { 'content-type': 'text/event-stream', ...options.headers });
     response.write(`event: endpoint\ndata: /messages?sessionId=${session.id}\n\n`);
   };
   const take = ({ message, session }: SseTurn): void => {

@@ -136,6 +136,11 @@ export const gatewayBackend = {
     spec: 'gateway',
     behaviour: 'A backend that is over its budget for several periods in a row is ended, which is logged once by name.',
   }),
+  'gateway:backend:flood-left': held({
+    spec: 'gateway',
+    behaviour:
+      'A backend that closes or resets a stream while it is paused ends that stream alone: its calls fail, others are served.',
+  }),
   'gateway:backend:flood-backs-off': held({
     spec: 'gateway',
     revisions: 'legacy',
