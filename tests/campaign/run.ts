@@ -135,7 +135,7 @@ async function settle(stage: Stage, ledger: Ledger, before?: Held): Promise<Held
     const next = await stage.held();
     const isCalm =
       before === undefined
-        ? next.descriptors >= held.descriptors - 1 && next.children >= held.children
+        ? next.descriptors >= held.descriptors - 1 && next.children.length >= held.children.length
         : grown(before, next).length === 0;
     calm = isCalm ? calm + 1 : 0;
     held = next;
@@ -154,8 +154,8 @@ function grown(before: Held, after: Held): string[] {
     ...(after.descriptors > before.descriptors + MOST_DESCRIPTORS_MORE
       ? [`descriptors: ${before.descriptors} -> ${after.descriptors}`]
       : []),
-    ...(after.children > before.children + MOST_PROCESSES_MORE
-      ? [`processes: ${before.children} -> ${after.children}`]
+    ...(after.children.length > before.children.length + MOST_PROCESSES_MORE
+      ? [`processes: ${before.children.length} -> ${after.children.join('; ')}`]
       : []),
   ];
 }
@@ -170,7 +170,7 @@ function report({ ledger, faults: played, leftOut, before, after }: Played): str
     ...leftOut.map((reason) => `left out: ${reason}`),
     ...[...ledger.answers].map(([kind, count]) => `${String(count).padStart(6)}  ${kind}`),
     `${ledger.total} calls, ${ledger.abandoned} left by their clients, ${ledger.refused} without a descriptor; lost ${byDefect.get('lost') ?? 0}, doubled ${byDefect.get('doubled') ?? 0}, crossed ${byDefect.get('crossed') ?? 0}, hung ${byDefect.get('hung') ?? 0}, without a reason ${byDefect.get('nameless') ?? 0}`,
-    `heap ${mib(before.heapUsed)} -> ${mib(after.heapUsed)}, descriptors ${before.descriptors} -> ${after.descriptors}, processes ${before.children} -> ${after.children}`,
+    `heap ${mib(before.heapUsed)} -> ${mib(after.heapUsed)}, descriptors ${before.descriptors} -> ${after.descriptors}, processes ${before.children.length} -> ${after.children.length}`,
     ...ledger.findings
       .slice(0, 20)
       .map(({ defect, token, what, detail }) => `DEFECT ${defect} ${token} (${what}): ${detail}`),

@@ -28,7 +28,8 @@ export interface Held {
   readonly heapUsed: number;
   readonly external: number;
   readonly descriptors: number;
-  readonly children: number;
+  /** Its processes: id, state and command line. */
+  readonly children: readonly string[];
 }
 
 export class Stage {
@@ -97,7 +98,7 @@ export class Stage {
       try {
         const { heapUsed, external } = JSON.parse(readFileSync(file, 'utf8')) as Held;
         const descriptors = readdirSync(`/proc/${this.gateway.pid}/fd`).length;
-        return { heapUsed, external, descriptors, children: this.children().length };
+        return { heapUsed, external, descriptors, children: this.children().map(described) };
       } catch (error) {
         if (Date.now() > until) throw new Error('the gateway does not tell what it holds', { cause: error });
       }
@@ -205,6 +206,15 @@ function mountDisk(folder: string): string | undefined {
     return disk;
   } catch {
     return undefined;
+  }
+}
+
+function described(pid: number): string {
+  try {
+    const state = /^State:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return `${pid} ${state} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`;
+  } catch {
+    return `${pid} gone`;
   }
 }
 
