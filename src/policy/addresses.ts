@@ -3,14 +3,23 @@
  * `net/url`, Python's `urllib.parse`. A rule that denies must not be passed by an address that one of them takes for what the
  * rule names, and a rule that allows must hold for all of them.
  */
-import { BEGINNING, decodeOnce, follow, pathIn, TEXT_LENGTH, withoutSlash, withPlainAuthority } from './paths.ts';
+import {
+  BEGINNING,
+  decodeOnce,
+  follow,
+  hostAndPort,
+  pathIn,
+  TEXT_LENGTH,
+  withoutSlash,
+  withPlainAuthority,
+} from './paths.ts';
 
 export interface Address {
   /** As it is spelled; decoded, once and until nothing is left to decode; with its dots followed. All are the same address. */
   readonly readings: readonly string[];
   /**
    * What a lenient reader may take it for: without fragment, query, parameters and final slash, with a final slash, with the
-   * host in ASCII. For rules that deny alone.
+   * host in ASCII, and, unless its scheme is one of the web, without its authority. For rules that deny alone.
    */
   readonly reductions: readonly string[];
   /** Two parsers read two different addresses: rules that deny apply, rules that allow do not. */
@@ -33,7 +42,10 @@ export function readAddress(uri: string): Address {
   const followed = follow(withPlainAuthority(decoded.replaceAll('\\', '/')));
   if (followed !== uri) readings.add(decoded).add(followed);
   const reductions = new Set<string>();
-  for (const reading of readings) reduce(reading, reductions);
+  for (const reading of readings) {
+    reduce(reading, reductions);
+    for (const other of withOtherAuthority(reading)) reduce(other, reductions.add(other));
+  }
   for (const reading of readings) reductions.delete(reading);
   return {
     readings: [...readings],
@@ -66,6 +78,24 @@ function reduce(uri: string, into: Set<string>): void {
   if (trimmed.length < TEXT_LENGTH) into.add(`${trimmed}/`);
 }
 
+/**
+ * The forms with the same path, for readers that look at the path alone (`new URL(uri).pathname`, `urlparse(uri).path`), and
+ * the one with the same host and path, for readers that join the two. On the web another host or port is another server.
+ */
+function withOtherAuthority(uri: string): readonly string[] {
+  const [beginning = '', schemes = '', authority = ''] = AUTHORITY.exec(uri) ?? SCHEME.exec(uri) ?? [];
+  const scheme = schemes.toLowerCase();
+  // Of an address that names a backend, the backend's own address is asked about as well.
+  if (scheme === '' || scheme === 'bascule:' || WEB.test(scheme)) return [];
+  const after = uri.slice(beginning.length);
+  const path = after.replace(/^\/+/, '');
+  const { host } = hostAndPort(authority);
+  const joined = host === '' ? path : `${host}${after}`;
+  return [`${scheme}///${path}`, `${scheme}/${path}`, `${scheme}${path}`, `${scheme}//${joined}`];
+}
+
+const WEB = /(?:^|:)(?:https?|wss?):$/;
+
 /** Internationalised hosts have an ASCII form (RFC 5891), and both name the same host. */
 export function withAsciiHost(uri: string): string {
   const [whole = '', scheme = '', authority = ''] = AUTHORITY.exec(uri) ?? [];
@@ -77,7 +107,7 @@ export function withAsciiHost(uri: string): string {
 const AUTHORITY = /^((?:[a-z][a-z0-9+.-]+:)+)\/\/([^/?#]*)/i;
 const NOT_ASCII = /[^\0-\x7f]/;
 
-const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
+export const SCHEME = /^([a-z][a-z0-9+.-]+:)/i;
 const ports: Readonly<Record<string, string>> = {
   ...{ 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443', 'ftp:': '21', 'file:': '' },
 };
@@ -100,7 +130,7 @@ function differs(uri: string, scheme: string): boolean {
   const after = uri.slice(scheme.length);
   const authority = /^\/\/([^/?#]*)/.exec(after)?.[1];
   if (url === undefined) return true;
-  const [host = '', port = ''] = (authority ?? '').slice((authority ?? '').lastIndexOf('@') + 1).split(/:(?=\d*$)/);
+  const { host, port } = hostAndPort(authority ?? '');
   if (host.endsWith('.') || !isSameHost(scheme, host, url.hostname)) return true;
   if ((port === ports[scheme] ? '' : port) !== url.port) return true;
   const path = after.slice(authority === undefined ? 0 : authority.length + 2).replace(/[?#].*$/s, '');
