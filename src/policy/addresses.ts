@@ -41,17 +41,22 @@ export function readAddress(uri: string): Address {
   const isEndless = decoded !== decodeOnce(decoded);
   const followed = follow(withPlainAuthority(decoded.replaceAll('\\', '/')));
   if (followed !== uri) readings.add(decoded).add(followed);
-  const reductions = new Set<string>();
-  for (const reading of readings) {
-    reduce(reading, reductions);
-    for (const other of withOtherAuthority(reading)) reduce(other, reductions.add(other));
-  }
-  for (const reading of readings) reductions.delete(reading);
   return {
     readings: [...readings],
-    reductions: [...reductions],
+    // Rules that allow never look at them.
+    get reductions() {
+      return reductionsOf(readings);
+    },
     isAmbiguous: isEndless || hasControls(decoded) || CONTROL.test(uri) || uri.trim() !== uri || isReadInTwoWays(uri),
   };
+}
+
+function reductionsOf(readings: ReadonlySet<string>): readonly string[] {
+  const reductions = new Set<string>();
+  for (const reading of readings) reduce(reading, reductions);
+  for (const one of new Set([...readings, ...reductions])) addOtherAuthorities(one, reductions);
+  for (const reading of readings) reductions.delete(reading);
+  return [...reductions];
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: parsers strip these, or end at them
@@ -82,16 +87,16 @@ function reduce(uri: string, into: Set<string>): void {
  * The forms with the same path, for readers that look at the path alone (`new URL(uri).pathname`, `urlparse(uri).path`), and
  * the one with the same host and path, for readers that join the two. On the web another host or port is another server.
  */
-function withOtherAuthority(uri: string): readonly string[] {
+function addOtherAuthorities(uri: string, into: Set<string>): void {
   const [beginning = '', schemes = '', authority = ''] = AUTHORITY.exec(uri) ?? SCHEME.exec(uri) ?? [];
   const scheme = schemes.toLowerCase();
   // Of an address that names a backend, the backend's own address is asked about as well.
-  if (scheme === '' || scheme === 'bascule:' || WEB.test(scheme)) return [];
+  if (scheme === '' || scheme === 'bascule:' || WEB.test(scheme)) return;
   const after = uri.slice(beginning.length);
   const path = after.replace(/^\/+/, '');
   const { host } = hostAndPort(authority);
   const joined = host === '' ? path : `${host}${after}`;
-  return [`${scheme}///${path}`, `${scheme}/${path}`, `${scheme}${path}`, `${scheme}//${joined}`];
+  into.add(`${scheme}///${path}`).add(`${scheme}/${path}`).add(`${scheme}${path}`).add(`${scheme}//${joined}`);
 }
 
 const WEB = /(?:^|:)(?:https?|wss?):$/;

@@ -4,7 +4,7 @@
  */
 import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
-import { type Address, readAddress, SCHEME } from './addresses.ts';
+import { readAddress, SCHEME } from './addresses.ts';
 import { NameSet } from './names.ts';
 import { agreed, type Outcome } from './outcome.ts';
 import { TEXT_LENGTH, withAndWithoutSlash } from './paths.ts';
@@ -69,9 +69,9 @@ function isLike(names: NameSet, effect: Effect): (value: unknown) => Outcome {
     if (typeof value !== 'string') return 'failed';
     if (value.length > TEXT_LENGTH) return names.has(value);
     if (!isAddress(value)) return effect === 'allow' ? names.has(value) : names.hasAny(asTextOrAddress(value));
-    const { readings, reductions, isAmbiguous }: Address = readAddress(value);
-    if (effect === 'allow') return names.hasAll(readings, isAmbiguous);
-    return names.hasAny([...readings, ...reductions], isAmbiguous);
+    const address = readAddress(value);
+    if (effect === 'allow') return names.hasAll(address.readings, address.isAmbiguous);
+    return names.hasAny([...address.readings, ...address.reductions], address.isAmbiguous);
   });
   return (value) => (isWithinReach(value, names.steps) ? test(value) : 'failed');
 }
