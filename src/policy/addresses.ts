@@ -33,6 +33,9 @@ export function readAddress(uri: string): Address {
   if (uri.length > TEXT_LENGTH) return { readings: [uri], reductions: [], isAmbiguous: true };
   const folded = uri.replace(BEGINNING, (beginning) => beginning.toLowerCase());
   const readings = new Set([uri]);
+  // Parsers find the host before they decode: the slash of `http://a%2fb@host` ends nothing.
+  const plain = withPlainAuthority(folded);
+  if (plain !== folded) readings.add(plain);
   let decoded = decodeOnce(folded);
   for (let round = 1; round < DECODINGS && decoded !== decodeOnce(decoded); round++) {
     readings.add(decoded);

@@ -34,7 +34,8 @@ const respellings: Readonly<Record<string, Respelling>> = {
   'short address': (uri) => uri.replace('10.0.0.1', '10.1'),
   'full-width digits': (uri) => uri.replace('10.0.0.1', '１０.０.０.１'),
   'trailing dot': (uri) => uri.replace(/(\/\/[^/:]+)/, '$1.'),
-  'user before the host': (uri, chance) => uri.replace('//', chance.pick(['//user@', '//api.example@', '//a:b@'])),
+  'user before the host': (uri, chance) =>
+    uri.replace('//', chance.pick(['//user@', '//api.example@', '//a:b@', '//a%2fb@', '//a%3f@'])),
   'host of another': (uri) => uri.replace('//', '//10.0.0.1#@'),
   'usual port': (uri) =>
     uri.replace(/^(https?):\/\/([^/:]+)/, (_, scheme, host) => `${scheme}://${host}:${scheme === 'http' ? 80 : 443}`),

@@ -28,6 +28,7 @@ const denied = [
   ...['notes:/secret/b', 'notes:secret/b', 'notes://x/secret/b', 'notes://localhost/secret/b', 'notes://x:1/secret/b'],
   ...['NOTES:secret/b', 'notes:%73ecret/b', 'notes:secret', 'notes:secret;v=1/b', 'notes:\\secret\\b'],
   ...['memo://secret:1/b', 'memo://u@secret/b', 'memo://u:p@SECRET:1/b', 'memo://secret%3A1/b', 'memo://secret:1'],
+  ...['memo://u%2f@SECRET/b', 'memo://u%3fv%23@Secret:1/b'],
   ...['memo:secret/b', 'memo:/secret/b', 'memo:///secret/b'],
   ...['doc:/secret/b', 'doc:///secret/b', 'doc://x/secret/b', 'page:secret/b', 'page:///secret/b', 'page://x/secret/b'],
   ...['web+x:/secret', 'web+x://x/secret/?q'],
