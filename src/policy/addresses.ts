@@ -33,7 +33,7 @@ export function readAddress(uri: string): Address {
   if (uri.length > TEXT_LENGTH) return { readings: [uri], reductions: [], isAmbiguous: true };
   const folded = uri.replace(BEGINNING, (beginning) => beginning.toLowerCase());
   const readings = new Set([uri]);
-  // Parsers find the host before they decode: the slash of `http://a%2fb@host` ends nothing.
+  // As parsers do, before anything is decoded.
   const plain = withPlainAuthority(folded);
   if (plain !== folded) readings.add(plain);
   let decoded = decodeOnce(folded);
@@ -48,18 +48,27 @@ export function readAddress(uri: string): Address {
     readings: [...readings],
     // Rules that allow never look at them.
     get reductions() {
-      return reductionsOf(readings);
+      return reductionsOf(readings, withDecodedPath(plain));
     },
     isAmbiguous: isEndless || hasControls(decoded) || CONTROL.test(uri) || uri.trim() !== uri || isReadInTwoWays(uri),
   };
 }
 
-function reductionsOf(readings: ReadonlySet<string>): readonly string[] {
-  const reductions = new Set<string>();
-  for (const reading of readings) reduce(reading, reductions);
+function reductionsOf(readings: ReadonlySet<string>, decoded: string): readonly string[] {
+  const reductions = new Set([decoded]);
+  for (const reading of [...readings, decoded]) reduce(reading, reductions);
   for (const one of new Set([...readings, ...reductions])) addOtherAuthorities(one, reductions);
   for (const reading of readings) reductions.delete(reading);
   return [...reductions];
+}
+
+/** Parsers find the host before they decode: the slash of `http://a%2fb@host` ends nothing. */
+function withDecodedPath(uri: string): string {
+  if (!uri.includes('%')) return uri;
+  const beginning = BEGINNING.exec(uri)?.[0] ?? '';
+  let decoded = uri.slice(beginning.length);
+  for (let round = 0; round < DECODINGS; round++) decoded = decodeOnce(decoded);
+  return follow(`${beginning}${decoded.replaceAll('\\', '/')}`);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: parsers strip these, or end at them

@@ -148,14 +148,18 @@ describe('a rule that denies an address of a scheme that is not of the web', () 
 describe('a rule that allows', () => {
   const policy =
     policyWith(`- { id: host, effect: allow, on: { uris: ['http://host/**', 'http://münchen.example/**'] } }
-- { id: one, effect: allow, on: { uris: ['http://other/page?id=1', 'file:///a%20b'] } }`);
+- { id: one, effect: allow, on: { uris: ['http://other/page?id=1', 'file:///a%20b', 'repo://a%2Fb/c%20d'] } }`);
 
-  test.each(['http://host/a b', 'http://münchen.example/ü', 'http://other/page?id=1', 'file:///a%20b'])(
-    'holds for %s, which everybody reads in the same way',
-    (uri) => {
-      expect(told(policy, read(uri))).toMatch(/^allow/);
-    },
-  );
+  const plain = [
+    'http://host/a b',
+    'http://münchen.example/ü',
+    'http://other/page?id=1',
+    'file:///a%20b',
+    'repo://a%2Fb/c%20d',
+  ];
+  test.each(plain)('holds for %s, which everybody reads in the same way', (uri) => {
+    expect(told(policy, read(uri))).toMatch(/^allow/);
+  });
 
   test.each(['http:/host/x', 'http://host\\x', 'http://host./x', 'http://host/..%00/x', 'http://other/page'])(
     'does not hold for %j',
