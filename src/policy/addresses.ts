@@ -3,14 +3,23 @@
  * `net/url`, Python's `urllib.parse`. A rule that denies must not be passed by an address that one of them takes for what the
  * rule names, and a rule that allows must hold for all of them.
  */
-import { BEGINNING, decodeOnce, follow, pathIn, TEXT_LENGTH, withoutSlash, withPlainAuthority } from './paths.ts';
+import {
+  BEGINNING,
+  decodeOnce,
+  follow,
+  hostAndPort,
+  pathIn,
+  TEXT_LENGTH,
+  withoutSlash,
+  withPlainAuthority,
+} from './paths.ts';
 
 export interface Address {
   /** As it is spelled; decoded, once and until nothing is left to decode; with its dots followed. All are the same address. */
   readonly readings: readonly string[];
   /**
    * What a lenient reader may take it for: without fragment, query, parameters and final slash, with a final slash, with the
-   * host in ASCII. For rules that deny alone.
+   * host in ASCII, and, unless its scheme is one of the web, without its authority. For rules that deny alone.
    */
   readonly reductions: readonly string[];
   /** Two parsers read two different addresses: rules that deny apply, rules that allow do not. */
@@ -24,6 +33,9 @@ export function readAddress(uri: string): Address {
   if (uri.length > TEXT_LENGTH) return { readings: [uri], reductions: [], isAmbiguous: true };
   const folded = uri.replace(BEGINNING, (beginning) => beginning.toLowerCase());
   const readings = new Set([uri]);
+  // As parsers do, before anything is decoded.
+  const plain = withPlainAuthority(folded);
+  if (plain !== folded) readings.add(plain);
   let decoded = decodeOnce(folded);
   for (let round = 1; round < DECODINGS && decoded !== decodeOnce(decoded); round++) {
     readings.add(decoded);
@@ -32,14 +44,31 @@ export function readAddress(uri: string): Address {
   const isEndless = decoded !== decodeOnce(decoded);
   const followed = follow(withPlainAuthority(decoded.replaceAll('\\', '/')));
   if (followed !== uri) readings.add(decoded).add(followed);
-  const reductions = new Set<string>();
-  for (const reading of readings) reduce(reading, reductions);
-  for (const reading of readings) reductions.delete(reading);
   return {
     readings: [...readings],
-    reductions: [...reductions],
+    // Rules that allow never look at them.
+    get reductions() {
+      return reductionsOf(readings, withDecodedPath(plain));
+    },
     isAmbiguous: isEndless || hasControls(decoded) || CONTROL.test(uri) || uri.trim() !== uri || isReadInTwoWays(uri),
   };
+}
+
+function reductionsOf(readings: ReadonlySet<string>, decoded: string): readonly string[] {
+  const reductions = new Set([decoded]);
+  for (const reading of [...readings, decoded]) reduce(reading, reductions);
+  for (const one of new Set([...readings, ...reductions])) addOtherAuthorities(one, reductions);
+  for (const reading of readings) reductions.delete(reading);
+  return [...reductions];
+}
+
+/** Parsers find the host before they decode: the slash of `http://a%2fb@host` ends nothing. */
+function withDecodedPath(uri: string): string {
+  if (!uri.includes('%')) return uri;
+  const beginning = BEGINNING.exec(uri)?.[0] ?? '';
+  let decoded = uri.slice(beginning.length);
+  for (let round = 0; round < DECODINGS; round++) decoded = decodeOnce(decoded);
+  return follow(`${beginning}${decoded.replaceAll('\\', '/')}`);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: parsers strip these, or end at them
@@ -66,6 +95,24 @@ function reduce(uri: string, into: Set<string>): void {
   if (trimmed.length < TEXT_LENGTH) into.add(`${trimmed}/`);
 }
 
+/**
+ * The forms with the same path, for readers that look at the path alone (`new URL(uri).pathname`, `urlparse(uri).path`), and
+ * the one with the same host and path, for readers that join the two. On the web another host or port is another server.
+ */
+function addOtherAuthorities(uri: string, into: Set<string>): void {
+  const [beginning = '', schemes = '', authority = ''] = AUTHORITY.exec(uri) ?? SCHEME.exec(uri) ?? [];
+  const scheme = schemes.toLowerCase();
+  // Of an address that names a backend, the backend's own address is asked about as well.
+  if (scheme === '' || scheme === 'bascule:' || WEB.test(scheme)) return;
+  const after = uri.slice(beginning.length);
+  const path = after.replace(/^\/+/, '');
+  const { host } = hostAndPort(authority);
+  const joined = host === '' ? path : `${host}${after}`;
+  into.add(`${scheme}///${path}`).add(`${scheme}/${path}`).add(`${scheme}${path}`).add(`${scheme}//${joined}`);
+}
+
+const WEB = /(?:^|:)(?:https?|wss?):$/;
+
 /** Internationalised hosts have an ASCII form (RFC 5891), and both name the same host. */
 export function withAsciiHost(uri: string): string {
   const [whole = '', scheme = '', authority = ''] = AUTHORITY.exec(uri) ?? [];
@@ -77,7 +124,7 @@ export function withAsciiHost(uri: string): string {
 const AUTHORITY = /^((?:[a-z][a-z0-9+.-]+:)+)\/\/([^/?#]*)/i;
 const NOT_ASCII = /[^\0-\x7f]/;
 
-const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
+export const SCHEME = /^([a-z][a-z0-9+.-]+:)/i;
 const ports: Readonly<Record<string, string>> = {
   ...{ 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443', 'ftp:': '21', 'file:': '' },
 };
@@ -100,7 +147,7 @@ function differs(uri: string, scheme: string): boolean {
   const after = uri.slice(scheme.length);
   const authority = /^\/\/([^/?#]*)/.exec(after)?.[1];
   if (url === undefined) return true;
-  const [host = '', port = ''] = (authority ?? '').slice((authority ?? '').lastIndexOf('@') + 1).split(/:(?=\d*$)/);
+  const { host, port } = hostAndPort(authority ?? '');
   if (host.endsWith('.') || !isSameHost(scheme, host, url.hostname)) return true;
   if ((port === ports[scheme] ? '' : port) !== url.port) return true;
   const path = after.slice(authority === undefined ? 0 : authority.length + 2).replace(/[?#].*$/s, '');

@@ -4,7 +4,7 @@
  */
 import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
-import { type Address, readAddress } from './addresses.ts';
+import { readAddress, SCHEME } from './addresses.ts';
 import { NameSet } from './names.ts';
 import { agreed, type Outcome } from './outcome.ts';
 import { TEXT_LENGTH, withAndWithoutSlash } from './paths.ts';
@@ -68,10 +68,10 @@ function isLike(names: NameSet, effect: Effect): (value: unknown) => Outcome {
   const test = ofEach((value) => {
     if (typeof value !== 'string') return 'failed';
     if (value.length > TEXT_LENGTH) return names.has(value);
-    if (!isAddress(value)) return effect === 'allow' ? names.has(value) : names.hasAny(withAndWithoutSlash(value));
-    const { readings, reductions, isAmbiguous }: Address = readAddress(value);
-    if (effect === 'allow') return names.hasAll(readings, isAmbiguous);
-    return names.hasAny([...readings, ...reductions], isAmbiguous);
+    if (!isAddress(value)) return effect === 'allow' ? names.has(value) : names.hasAny(asTextOrAddress(value));
+    const address = readAddress(value);
+    if (effect === 'allow') return names.hasAll(address.readings, address.isAmbiguous);
+    return names.hasAny([...address.readings, ...address.reductions], address.isAmbiguous);
   });
   return (value) => (isWithinReach(value, names.steps) ? test(value) : 'failed');
 }
@@ -82,6 +82,15 @@ const STRIPPED = /^[\0-\x20]+|[\t\n\r]/g;
 
 function isAddress(text: string): boolean {
   return ADDRESS.test(text) || (text.search(STRIPPED) !== -1 && ADDRESS.test(text.replaceAll(STRIPPED, '')));
+}
+
+/** `notes:/a` is an address to some backends. `To do: a` is not, so nothing about it is ambiguous. */
+function asTextOrAddress(text: string): readonly string[] {
+  const spellings = withAndWithoutSlash(text);
+  const stripped = text.replaceAll(STRIPPED, '').trimEnd();
+  if (!SCHEME.test(stripped)) return spellings;
+  const { readings, reductions } = readAddress(stripped);
+  return [...spellings, ...readings, ...reductions];
 }
 
 /** Counted before any of it is looked at: the time is gone by the time it is known to be. */

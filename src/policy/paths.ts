@@ -70,10 +70,16 @@ const ports: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': '80', 'h
 export function withPlainAuthority(uri: string): string {
   if (/^file:\/(?!\/)/.test(uri)) return uri.replace('file:/', 'file:///');
   return uri.replace(/^([a-z][a-z0-9+.-]+:)\/\/([^/?#]*)/, (_, scheme: string, authority: string) => {
-    const [host = '', port = ''] = authority.slice(authority.lastIndexOf('@') + 1).split(/:(?=\d*$)/);
+    const { host, port } = hostAndPort(authority);
     const at = port === '' || port === ports[scheme] ? host : `${host}:${port}`;
     return `${scheme}//${scheme === 'file:' && at === 'localhost' ? '' : at}`;
   });
+}
+
+/** Without the user. */
+export function hostAndPort(authority: string): { readonly host: string; readonly port: string } {
+  const [host = '', port = ''] = authority.slice(authority.lastIndexOf('@') + 1).split(/:(?=\d*$)/);
+  return { host, port };
 }
 
 /** A path to a folder ends in a slash, or does not. */

@@ -72,6 +72,17 @@ export const mutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'authorities',
+    cure: 'asking rules that deny about an address without its authority',
+    edits: [
+      {
+        file: 'src/policy/addresses.ts',
+        find: 'for (const one of new Set([...readings, ...reductions])) addOtherAuthorities(one, reductions);',
+        replace: '',
+      },
+    ],
+  },
 ];
 
 /** Applied while the program is bundled; the sources stay as they are. */

@@ -16,6 +16,9 @@ const paths = [
   '/other',
   'secret',
   '/public/..%2fsecret/a',
+  'file://x/secret/a',
+  'notes:secret/a',
+  'notes://x/public/a',
 ];
 const amounts = [0, 1, 100, 101, 1000, -5, 99.5];
 const uris = [
@@ -26,6 +29,9 @@ const uris = [
   'http://10.0.0.1/admin',
   'http://10.0.0.1:8080/admin',
   'memo://notes/1',
+  'memo://secret/1',
+  'notes:///public/a',
+  'notes:///secret/a',
 ];
 
 /** Harmless ones are likelier: a fifth of all messages has to get through. */

@@ -9,6 +9,7 @@ import type { Facts, ParsedUri } from './readers/facts.ts';
 export type Stance = 'denies' | 'allows';
 
 const onAct = { tools: ['act'] };
+const secrets = ['file:///secret/**', 'notes:///secret/**', 'memo://secret/**'];
 
 export const policies: Readonly<Record<Stance, object>> = {
   denies: {
@@ -21,7 +22,7 @@ export const policies: Readonly<Record<Stance, object>> = {
         effect: 'deny',
         what: ['call'],
         on: onAct,
-        with: { arguments: { path: { glob: '/secret/**' } } },
+        with: { arguments: { path: { glob: ['/secret/**', 'file:///secret/**', 'notes:///secret/**'] } } },
       },
       { id: 'no-sum', effect: 'deny', what: ['call'], on: onAct, with: { arguments: { amount: { min: 101 } } } },
       {
@@ -34,7 +35,7 @@ export const policies: Readonly<Record<Stance, object>> = {
         id: 'no-secrets',
         effect: 'deny',
         what: ['read', 'subscribe'],
-        on: { uris: ['file:///secret/**', 'http://10.0.0.1/**', 'http://10.0.0.1:8080/**'] },
+        on: { uris: [...secrets, 'http://10.0.0.1/**', 'http://10.0.0.1:8080/**'] },
       },
       { id: 'no-hidden', effect: 'deny', what: ['get', 'complete'], on: { prompts: ['hidden'] } },
       { id: 'no-wipe', effect: 'deny', what: ['rpc'], on: { methods: ['wipe'] } },
@@ -67,7 +68,7 @@ export const policies: Readonly<Record<Stance, object>> = {
         id: 'public',
         effect: 'allow',
         what: ['read', 'subscribe'],
-        on: { uris: ['file:///public/**', 'https://api.example/**'] },
+        on: { uris: ['file:///public/**', 'notes:///public/**', 'https://api.example/**'] },
       },
       { id: 'shown', effect: 'allow', what: ['get', 'complete'], on: { prompts: ['shown'] } },
       { id: 'balance', effect: 'allow', what: ['rpc'], on: { methods: ['balance'] } },
@@ -94,7 +95,7 @@ function denied({ method, name, uri, parsedUri, refName, arguments: given }: Fac
   if (method === 'tools/call') {
     if (name === 'delete_file') return 'a denied tool';
     if (name === 'act' && given.force === TRUE) return 'a denied flag';
-    if (name === 'act' && isBelow('/secret', textIn(given.path))) return 'a denied path';
+    if (name === 'act' && isBelow('/secret', pathIn(textIn(given.path)))) return 'a denied path';
     if (name === 'act' && (numberIn(given.amount) ?? 0) >= 101) return 'a denied amount';
     if (name === 'cel' && textIn(given.mode) === 'root') return 'a denied mode';
   }
@@ -148,6 +149,12 @@ function numberIn(normal: string | undefined): number | undefined {
   return bytes.readDoubleBE();
 }
 
+/** A backend that takes addresses looks at their paths alone. */
+function pathIn(text: string | undefined): string | undefined {
+  if (text === undefined || !/^(?:file|notes):/i.test(text) || !URL.canParse(text)) return text;
+  return readPath(new URL(text).pathname);
+}
+
 /** As a file system resolves it. */
 function isBelow(folder: string, path: string | undefined): boolean {
   return path !== undefined && posix.normalize(path).startsWith(`${folder}/`);
@@ -156,17 +163,20 @@ function isBelow(folder: string, path: string | undefined): boolean {
 function isSecret(uri: string, parsed: ParsedUri | undefined): boolean {
   if (parsed === undefined) return /^file:\/\/\/secret\//i.test(uri);
   const host = parsed.host.toLowerCase().replace(/\.$/, '');
-  if (parsed.scheme.toLowerCase() === 'file')
-    return (host === '' || host === 'localhost') && isBelow('/secret', readPath(parsed.path));
-  return parsed.scheme.toLowerCase() === 'http' && host === '10.0.0.1' && ['', '80', '8080'].includes(parsed.port);
+  const scheme = parsed.scheme.toLowerCase();
+  // Backends that look at the path alone, and at the host and the path.
+  if (scheme === 'file' || scheme === 'notes') return isBelow('/secret', readPath(parsed.path));
+  if (scheme === 'memo') return isBelow('/secret', readPath(`${host}${parsed.path}`));
+  return scheme === 'http' && host === '10.0.0.1' && ['', '80', '8080'].includes(parsed.port);
 }
 
 function isPublic(parsed: ParsedUri | undefined): boolean {
   if (parsed === undefined) return false;
   const host = parsed.host.toLowerCase().replace(/\.$/, '');
-  if (parsed.scheme.toLowerCase() === 'file')
-    return (host === '' || host === 'localhost') && isBelow('/public', readPath(parsed.path));
-  return parsed.scheme.toLowerCase() === 'https' && host === 'api.example' && ['', '443'].includes(parsed.port);
+  const scheme = parsed.scheme.toLowerCase();
+  if (scheme === 'file' || scheme === 'notes')
+    return (host === '' || (scheme === 'file' && host === 'localhost')) && isBelow('/public', readPath(parsed.path));
+  return scheme === 'https' && host === 'api.example' && ['', '443'].includes(parsed.port);
 }
 
 /** A path that begins without a slash is below the root all the same for those who open it. */

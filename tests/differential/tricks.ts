@@ -41,7 +41,7 @@ function rival(chance: Chance, name: string, value: Node): Node {
   const rivals: Readonly<Record<string, unknown[]>> = {
     method: ['tools/call', 'resources/read', 'wipe', 'pay'],
     name: ['delete_file', 'hidden', 'act', 'read_file'],
-    uri: ['file:///secret/a', 'http://10.0.0.1/admin'],
+    uri: ['file:///secret/a', 'http://10.0.0.1/admin', 'file://x/secret/a', 'notes:secret/a', 'memo://secret:1/1'],
     force: [true, false],
     path: ['/secret/a', '/public/a'],
     amount: [1000, 5],

@@ -34,12 +34,18 @@ const respellings: Readonly<Record<string, Respelling>> = {
   'short address': (uri) => uri.replace('10.0.0.1', '10.1'),
   'full-width digits': (uri) => uri.replace('10.0.0.1', '１０.０.０.１'),
   'trailing dot': (uri) => uri.replace(/(\/\/[^/:]+)/, '$1.'),
-  'user before the host': (uri, chance) => uri.replace('//', chance.pick(['//user@', '//api.example@', '//a:b@'])),
+  'user before the host': (uri, chance) =>
+    uri.replace('//', chance.pick(['//user@', '//api.example@', '//a:b@', '//a%2fb@', '//a%3f@'])),
   'host of another': (uri) => uri.replace('//', '//10.0.0.1#@'),
   'usual port': (uri) =>
     uri.replace(/^(https?):\/\/([^/:]+)/, (_, scheme, host) => `${scheme}://${host}:${scheme === 'http' ? 80 : 443}`),
   'empty port': (uri) => uri.replace(/^(https?:\/\/[^/:]+)/, '$1:'),
   'port with zeros': (uri) => uri.replace(/^http:\/\/10.0.0.1(:8080)?/, 'http://10.0.0.1:0008080'),
+  'another host': (uri, chance) =>
+    uri.replace(/^((?:file|notes):\/\/)\//, `$1${chance.pick(['x', 'localhost', '127.0.0.1', '[::1]', 'u@x:1'])}/`),
+  'another port': (uri) => uri.replace(/^((?:memo|notes|file):\/\/[^/:]+)/, '$1:1'),
+  'first part as the host': (uri) => uri.replace(/^(file|notes):\/\/\//, '$1://'),
+  'host as the first part': (uri) => uri.replace('memo://', 'memo:///'),
   'query and fragment': (uri, chance) => `${uri}${chance.pick(['?', '#', '?x=1', '#x', '?#'])}`,
   'trailing slash': (uri) => `${uri}/`,
   'localhost as the host of a file': (uri) => uri.replace('file:///', 'file://localhost/'),

@@ -121,17 +121,45 @@ describe('a rule that denies one address', () => {
   );
 });
 
+describe('a rule that denies an address of a scheme that is not of the web', () => {
+  const policy = policyWith(`- { id: all, effect: allow }
+- { id: no, effect: deny, on: { uris: ['notes:///x/**', 'page:/x/**', 'doc:x/**', 'memo://x/**', 'tags:///a:B/**'] } }
+- { id: db, effect: deny, on: { uris: ['jdbc:mysql://host/**', 'queue:///one\\?id=1'] } }
+- { id: whole, effect: deny, on: { uris: ['all:**'] } }
+- { id: web, effect: deny, on: { uris: ['http:///x/**', 'https://host/**'] } }`);
+
+  const schemes = ['notes', 'page', 'doc'];
+  test.each([
+    ...schemes.flatMap((scheme) => ['///', '/', '', '//any/', '//me@any:1/'].map((sign) => `${scheme}:${sign}x/a`)),
+    ...['memo://me@x:1/a', 'memo:///x/a', 'memo:/x/a', 'memo:x/a', 'memo://X:1', 'tags:a:B/c', 'TAGS:a:B/c'],
+    ...['notes:../x/a', 'queue://any/one?id=1#f', 'jdbc:mysql://host:3306/a', 'all:a', 'all://a', 'all:///a'],
+  ])('holds for %s', (uri) => {
+    expect(told(policy, read(uri))).toMatch(/^deny/);
+  });
+
+  test.each([
+    ...['memo://public/x/a', 'notes://x/a', 'notes://public/a', 'notes:a/x/a', 'queue://any/one?id=2', 'x/a', 'n:x/a'],
+    ...['jdbc:mysql://other/host/a', 'http://host/x/a', 'https://host:8443/x', 'https://other/host/x', 'urn:x:a'],
+  ])('does not hold for %s', (uri) => {
+    expect(told(policy, read(uri))).toBe('allow all');
+  });
+});
+
 describe('a rule that allows', () => {
   const policy =
     policyWith(`- { id: host, effect: allow, on: { uris: ['http://host/**', 'http://münchen.example/**'] } }
-- { id: one, effect: allow, on: { uris: ['http://other/page?id=1', 'file:///a%20b'] } }`);
+- { id: one, effect: allow, on: { uris: ['http://other/page?id=1', 'file:///a%20b', 'repo://a%2Fb/c%20d'] } }`);
 
-  test.each(['http://host/a b', 'http://münchen.example/ü', 'http://other/page?id=1', 'file:///a%20b'])(
-    'holds for %s, which everybody reads in the same way',
-    (uri) => {
-      expect(told(policy, read(uri))).toMatch(/^allow/);
-    },
-  );
+  const plain = [
+    'http://host/a b',
+    'http://münchen.example/ü',
+    'http://other/page?id=1',
+    'file:///a%20b',
+    'repo://a%2Fb/c%20d',
+  ];
+  test.each(plain)('holds for %s, which everybody reads in the same way', (uri) => {
+    expect(told(policy, read(uri))).toMatch(/^allow/);
+  });
 
   test.each(['http:/host/x', 'http://host\\x', 'http://host./x', 'http://host/..%00/x', 'http://other/page'])(
     'does not hold for %j',
