@@ -1,5 +1,5 @@
 /**
- * `npx tsx bench/neighbours.ts [rounds]`: how long the calls of a well-behaved principal to a well-behaved backend take while
+ * `npm run bench:neighbours -- [rounds]`: how long the calls of a well-behaved principal to a well-behaved backend take while
  * another backend floods the gateway, or another principal calls without end, each held to a quarter of a core. Rounds alone and
  * rounds with the bad neighbour take turns, and what counts is the ratio of two that follow each other. Ends with status 1 where
  * the middle ratio is over its target. Needs root and control groups; needs a built gateway (`npm run build`).

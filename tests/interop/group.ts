@@ -120,13 +120,14 @@ export class GroupRun {
     try {
       const way = `direct ${client.name} ${client.version} ${pair.direct}`;
       const direct = await this.#baseline(way, cell, steps, places.direct, directEra(cell));
-      const through = await this.#through(
-        `through ${front} ${client.name} ${client.version} ${era}`,
-        cell,
-        steps,
-        places,
-      );
-      return { cell, steps, pair, deviations: compare({ steps, repeats: server.repeats }, direct, through) };
+      const attempt = async (): Promise<Deviation[]> => {
+        const through = `through ${front} ${client.name} ${client.version} ${era}`;
+        return compare({ steps, repeats: server.repeats }, direct, await this.#through(through, cell, steps, places));
+      };
+      const deviations = await attempt();
+      // Some clients look for the modern era for a second, and fall back: on a busy machine that is too short.
+      const isSecondNeeded = era === 'auto' && deviations.length > 0;
+      return { cell, steps, pair, deviations: isSecondNeeded ? await attempt() : deviations };
     } catch (error) {
       const failure = error instanceof Error ? error.message : String(error);
       return { cell, steps, pair, deviations: [], failure };
