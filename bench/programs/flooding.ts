@@ -2,6 +2,8 @@
  * A stdio server that answers what it has to, and otherwise says all that nobody asked for, as fast as the pipes take it: answers
  * to unknown requests, progress of unknown calls, requests, log messages, and lines on stderr.
  */
+import { onLine } from './stdin-lines.ts';
+
 const SAID = Buffer.from(
   [
     { id: 'nobody', result: {} },
@@ -35,13 +37,7 @@ function answer(line: string): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...said })}\n`);
 }
 
-let rest = '';
-process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
-  const lines = (rest + chunk).split('\n');
-  rest = lines.pop() ?? '';
-  for (const line of lines) answer(line);
-});
-process.stdin.on('end', () => process.exit(0));
+onLine(answer);
 
 function pour(into: NodeJS.WriteStream, what: Buffer): void {
   const more = (): void => {

@@ -1,4 +1,6 @@
 /** A legacy stdio server that takes a while to list its tools: `node slow-list.js <milliseconds>`. */
+import { onLine } from './stdin-lines.ts';
+
 const delayMs = Number(process.argv[2] ?? 0);
 
 const tools = Array.from({ length: 5 }, (_, at) => ({ name: `tool_${at}`, inputSchema: { type: 'object' } }));
@@ -19,10 +21,4 @@ function answer(line: string): void {
   } else say({ error: { code: -32601, message: 'Method not found' } });
 }
 
-let rest = '';
-process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
-  const lines = (rest + chunk).split('\n');
-  rest = lines.pop() ?? '';
-  for (const line of lines) answer(line);
-});
-process.stdin.on('end', () => process.exit(0));
+onLine(answer);

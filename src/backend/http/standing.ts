@@ -106,16 +106,16 @@ export class StandingStream implements Dispatcher.DispatchHandler {
     this.#controller?.abort(closedByUs);
   }
 
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#phase === 'over') controller.abort(closedByUs);
+  }
+
   /** A call was answered: a backend that could not be reached can be now. */
   reached(): void {
     if (this.#phase !== 'away' || this.#context.clock.now() < this.#retryableFrom) return;
     this.#cancelTimer?.();
     this.open();
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#phase === 'over') controller.abort(closedByUs);
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
