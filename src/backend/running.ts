@@ -36,6 +36,8 @@ interface Queued {
 /** `settled`: the backend was done with it. `dropped`: nobody waits any more, or it failed. */
 export type Ending = 'settled' | 'dropped';
 
+const ofSession = /^notifications\/(tools|prompts|resources)\//;
+
 export abstract class RunningCall implements Call, RequestSink, Watched, SlotWaiter {
   readonly id: string;
   /** `Id.key` of the id. */
@@ -203,13 +205,12 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
   }
 
   /**
-   * What a call of a client says while it runs is the call's. What somebody listens to for long has the budget of a
-   * session.
+   * What a call of a client says while it runs is the call's, also what an extension adds. Changes of lists and resources,
+   * and what somebody listens to for long, have the budget of a session.
    */
   protected notify(message: Notification): Reception {
     this.sink.notify(message);
-    const isReport = message.method === 'notifications/progress' || message.method === 'notifications/message';
-    return isReport && !this.longLived ? 'call' : 'session';
+    return this.longLived || ofSession.test(message.method) ? 'session' : 'call';
   }
 
   protected broke(cause: unknown): void {
