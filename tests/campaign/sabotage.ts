@@ -29,7 +29,9 @@ export class Saboteur {
 
   pass(answer: Answer): void {
     const held = this.#held;
-    if (held !== undefined && held.entry.principal !== answer.entry.principal) {
+    // An error names no token: nobody could tell whose it is.
+    const isNamed = answer.text.includes(answer.entry.token);
+    if (held !== undefined && isNamed && held.entry.principal !== answer.entry.principal) {
       this.#held = undefined;
       this.victims.add(held.entry.token).add(answer.entry.token);
       held.deliver(answer.text);
@@ -41,7 +43,8 @@ export class Saboteur {
       return;
     }
     if (this.#kind === 'swap') {
-      this.#held = answer;
+      if (isNamed) this.#held = answer;
+      else answer.deliver();
       return;
     }
     this.victims.add(answer.entry.token);
