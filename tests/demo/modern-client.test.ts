@@ -82,7 +82,7 @@ describe('the demo server and the official modern client', () => {
   it('reports progress', async () => {
     const steps: unknown[] = [];
     const onprogress = (step: unknown): number => steps.push(step);
-    await client.callTool({ name: 'count', arguments: { n: 2, pauseMs: 0 } }, { onprogress });
+    await client.callTool({ name: 'count', arguments: { n: 2, pauseMs: 50 } }, { onprogress });
     // The client drops progress that it reads together with the result, so only the first step is certain.
     expect(steps[0]).toEqual({ progress: 1, total: 2, message: '1 of 2' });
   });
