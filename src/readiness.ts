@@ -1,7 +1,7 @@
 /** What `/readyz` says: whether anything can be served, and how each backend fares. */
 import type { BackendState } from './exchange/lane.ts';
 import type { Readiness } from './ingress/health.ts';
-import { causeText, cureText } from './observe/cause.ts';
+import { explanationOf } from './observe/cause.ts';
 
 interface Stated {
   readonly name: string;
@@ -30,8 +30,5 @@ export function readinessOf({ backends, services, config }: Served, isOpen: bool
 function shown(state: Stated['state']): Readiness['backends'][string] {
   if (!('failure' in state)) return { state: state.state };
   const { failure } = state;
-  const cause = causeText(failure);
-  const cure = cureText(failure);
-  const { reason, message } = failure;
-  return { state: state.state, reason, message, ...(cause && { cause }), ...(cure && { cure }) };
+  return { state: state.state, message: failure.message, ...explanationOf(failure) };
 }

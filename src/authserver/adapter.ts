@@ -134,7 +134,7 @@ function placeIn(text: string): string | undefined {
 }
 
 /** The same record without its place: it is not to be given up any more. */
-export function settled(text: string): { readonly text: string; readonly place: string | undefined } {
+export function withoutPlace(text: string): { readonly text: string; readonly place: string | undefined } {
   const { place, ...kept } = JSON.parse(text) as Kept;
   return { text: JSON.stringify(kept), place };
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Callers } from '../ingress/callers.ts';
 import type { Records } from '../store/ports.ts';
-import { clientCollection, keyOf, settled } from './adapter.ts';
+import { clientCollection, keyOf, withoutPlace } from './adapter.ts';
 import { ByAddress } from './by-address.ts';
 import type { Holdings } from './holdings.ts';
 import { authServerLimits as limits } from './limits.ts';
@@ -41,7 +41,7 @@ export class Registrations {
     // What is known by a document is kept nowhere.
     if (text === undefined) return;
     const endsAt = this.#time.now() + refreshTtlMs + limits.usedClientExtraMs;
-    const { text: next, place } = settled(text);
+    const { text: next, place } = withoutPlace(text);
     if (await this.#records.replace(clientCollection, key, text, next, endsAt)) await this.#holdings.release(place);
   }
 }

@@ -1,7 +1,7 @@
 /** Requests on a channel that everything shares: each answer is found by its id. */
 import { Failure } from '../errors.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import { idAt, member } from '../wire/values.ts';
+import { idIn } from '../wire/values.ts';
 import type { ChannelNotes, HttpFacts, Pending, Reception, RequestSink } from './channel.ts';
 import { excerpt } from './incoming.ts';
 
@@ -66,11 +66,8 @@ export class Correlation {
   abandon(waiting: Waiting): void {
     if (!this.take(waiting)) return;
     this.#abandoned.add(waiting.id);
-    if (this.#abandoned.size <= ABANDONED) return;
-    for (const oldest of this.#abandoned) {
-      this.#abandoned.delete(oldest);
-      return;
-    }
+    const [oldest] = this.#abandoned;
+    if (this.#abandoned.size > ABANDONED && oldest !== undefined) this.#abandoned.delete(oldest);
   }
 
   /**
@@ -94,10 +91,10 @@ export class Correlation {
     return reception === 'none' && this.#isLate(message) ? 'late' : reception;
   }
 
-  #isLate({ method, params, bytes }: Notification | Request): boolean {
-    if (method !== 'notifications/progress' || this.#abandoned.size === 0) return false;
-    const token = member(params, 'progressToken');
-    return token !== undefined && this.#abandoned.has(idAt(bytes, token)?.key ?? '');
+  #isLate(message: Notification | Request): boolean {
+    if (message.method !== 'notifications/progress' || this.#abandoned.size === 0) return false;
+    const token = idIn(message, 'progressToken');
+    return token !== undefined && this.#abandoned.has(token.key);
   }
 
   failAll(failure: Failure): void {

@@ -71,7 +71,7 @@ export class FloodMeter {
   readonly #limits: FloodLimits;
   readonly #clock: FloodClock;
   readonly #valve: Valve;
-  /** Both of this period. */
+  /** What was counted in this period, in messages. */
   #unsolicited = 0;
   #ofCalls = 0;
   #periodEnds = 0;

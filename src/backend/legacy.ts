@@ -10,10 +10,10 @@ import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
 import { errorBytes, forwarded, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
-import type { Id, Notification, Request } from '../wire/message.ts';
+import type { Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era, type Revision } from '../wire/revisions.ts';
-import { idAt, member } from '../wire/values.ts';
+import { idIn } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { AskBook } from './asks.ts';
 import type { Channel, ChannelSink, Reception } from './channel.ts';
@@ -450,9 +450,4 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
     this.#listening = undefined;
   }
-}
-
-function idIn(message: Notification, key: string): Id | undefined {
-  const span = member(message.params, key);
-  return span && idAt(message.bytes, span);
 }

@@ -6,10 +6,10 @@ import { Failure } from '../errors.ts';
 import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
 import type { Discovery, Lane } from '../exchange/lane.ts';
 import type { Permit } from '../policy/permit.ts';
-import type { Id, Notification, Request, Response, Span } from '../wire/message.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
-import { idAt, member, stringAt } from '../wire/values.ts';
+import { idAt, idIn, member, stringAt } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { cancelledBytes } from './cancelled.ts';
 import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
@@ -148,19 +148,20 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
   }
 
   #ownerOf(message: Notification): ModernCall | undefined {
-    const subscription = idIn(message, message.meta && member(message.meta, metaKeys.subscriptionId));
+    const span = message.meta && member(message.meta, metaKeys.subscriptionId);
+    const subscription = span && idAt(message.bytes, span);
     if (subscription !== undefined) {
       const call = this.#calls.get(subscription.key);
       return call?.longLived === true ? call : undefined;
     }
     switch (message.method) {
       case 'notifications/progress': {
-        const token = idIn(message, member(message.params, 'progressToken'));
+        const token = idIn(message, 'progressToken');
         const call = token && this.#calls.get(token.key);
         return call?.request.progress === true ? call : undefined;
       }
       case 'notifications/cancelled': {
-        const id = idIn(message, member(message.params, 'requestId'));
+        const id = idIn(message, 'requestId');
         const call = id && this.#calls.get(id.key);
         return call?.longLived === true ? call : undefined;
       }
@@ -246,10 +247,6 @@ function headersOf({ row, message, paramHeaders }: CallRequest, revision: string
   const name = named && stringAt(message.bytes, named);
   const mirrored = mirroredHeaders(row.method, name, revision);
   return paramHeaders === undefined ? mirrored : { ...paramHeaders, ...mirrored };
-}
-
-function idIn(message: Notification, span: Span | undefined): Id | undefined {
-  return span && idAt(message.bytes, span);
 }
 
 function invalid(message: string): Outcome {

@@ -3,9 +3,10 @@
  * understood, how an answer is judged, and how a backend is told that nobody waits any more.
  */
 import { Failure } from '../errors.ts';
+import { changedList } from '../exchange/bridge/subscriptions.ts';
 import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import { idAt, member } from '../wire/values.ts';
+import { idIn } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
@@ -36,7 +37,7 @@ interface Queued {
 /** `settled`: the backend was done with it. `dropped`: nobody waits any more, or it failed. */
 export type Ending = 'settled' | 'dropped';
 
-const ofSession = /^notifications\/(tools|prompts|resources)\//;
+const RESOURCE_UPDATED = 'notifications/resources/updated';
 
 export abstract class RunningCall implements Call, RequestSink, Watched, SlotWaiter {
   readonly id: string;
@@ -200,8 +201,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
 
   /** A report under another token is not about this call, though it came on its stream. */
   private isOurs(progress: Notification | Request): boolean {
-    const token = member(progress.params, 'progressToken');
-    return token !== undefined && idAt(progress.bytes, token)?.key === this.key;
+    return idIn(progress, 'progressToken')?.key === this.key;
   }
 
   /**
@@ -210,7 +210,8 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
    */
   protected notify(message: Notification): Reception {
     this.sink.notify(message);
-    return this.longLived || ofSession.test(message.method) ? 'session' : 'call';
+    const isChange = changedList(message.method) !== undefined || message.method === RESOURCE_UPDATED;
+    return this.longLived || isChange ? 'session' : 'call';
   }
 
   protected broke(cause: unknown): void {

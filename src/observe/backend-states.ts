@@ -1,7 +1,6 @@
 /** Changes of a backend's state, in the log: ready, down and why, refused and what a person can do. */
-import type { Failure } from '../errors.ts';
 import type { BackendState } from '../exchange/lane.ts';
-import { causeText, cureText } from './cause.ts';
+import { explanationOf } from './cause.ts';
 import type { Log } from './log.ts';
 
 export function logBackendState(log: Log, backend: string, state: BackendState): void {
@@ -21,19 +20,13 @@ export function logBackendState(log: Log, backend: string, state: BackendState):
       const { reason, message, data } = state.failure;
       if (reason === 'consent_needed')
         log.warn({ backend, reason }, `backend needs consent: open ${String(data?.url)}`);
-      else log.warn(factsOf(backend, state.failure), `backend refuses the gateway: ${message}`);
+      else log.warn({ backend, ...explanationOf(state.failure) }, `backend refuses the gateway: ${message}`);
       return;
     }
     case 'down':
       log.warn(
-        factsOf(backend, state.failure),
+        { backend, ...explanationOf(state.failure) },
         `backend down: ${state.failure.message}; it is tried again in the background`,
       );
   }
-}
-
-function factsOf(backend: string, failure: Failure): Record<string, string> {
-  const cause = causeText(failure);
-  const cure = cureText(failure);
-  return { backend, reason: failure.reason, ...(cause && { cause }), ...(cure && { cure }) };
 }

@@ -2,7 +2,7 @@
  * Why a backend failed, for the people who run the gateway: in the log, in the lines at start-up and at `/readyz`. It names
  * hosts, files and the last lines of a process, so it never goes to a client, who is told the class in the message.
  */
-import { Failure } from '../errors.ts';
+import { Failure, type Reason } from '../errors.ts';
 import { masked } from './mask.ts';
 
 /** One line of a log. */
@@ -11,16 +11,11 @@ const CHARACTERS = 500;
 const DEPTH = 8;
 
 /** Undefined where there is nothing to add to the message. */
-export function causeText(failure: Failure): string | undefined {
+function causeText(failure: Failure): string | undefined {
   let text: string | undefined;
-  let at: unknown = failure.cause;
-  for (let depth = 0; at !== undefined && depth < DEPTH; depth++) {
-    if (!(at instanceof Failure)) {
-      text = textOf(at);
-      break;
-    }
-    if (at.message !== failure.message) text = at.message;
-    at = at.cause;
+  for (const at of chainFrom(failure.cause)) {
+    if (!(at instanceof Failure)) text = textOf(at);
+    else if (at.message !== failure.message) text = at.message;
   }
   if (text === undefined || text === '') return undefined;
   const line = masked(text).replace(/\s*\n\s*/g, ' | ');
@@ -29,12 +24,30 @@ export function causeText(failure: Failure): string | undefined {
 
 /** What can be done about it, where somebody along the chain of causes knows. */
 export function cureText(failure: Failure): string | undefined {
-  let at: unknown = failure;
-  for (let depth = 0; at instanceof Failure && depth < DEPTH; depth++) {
-    if (at.cure !== undefined) return at.cure;
-    at = at.cause;
-  }
+  for (const at of chainFrom(failure)) if (at instanceof Failure && at.cure !== undefined) return at.cure;
   return undefined;
+}
+
+/** A failure, its cause, the cause of that, and so on; what is no failure of ours is the last. */
+function* chainFrom(first: unknown): Generator<unknown> {
+  let at = first;
+  for (let depth = 0; at !== undefined && depth < DEPTH; depth++) {
+    yield at;
+    at = at instanceof Failure ? at.cause : undefined;
+  }
+}
+
+export interface Explanation {
+  readonly reason: Reason;
+  readonly cause?: string;
+  readonly cure?: string;
+}
+
+/** As members of a log entry, or of `/readyz`. */
+export function explanationOf(failure: Failure): Explanation {
+  const cause = causeText(failure);
+  const cure = cureText(failure);
+  return { reason: failure.reason, ...(cause && { cause }), ...(cure && { cure }) };
 }
 
 function textOf(cause: unknown): string | undefined {
@@ -46,10 +59,9 @@ function textOf(cause: unknown): string | undefined {
   return typeof code === 'string' && !cause.message.includes(code) ? `${code}: ${cause.message}` : cause.message;
 }
 
-/** Message, cause and reason in one line, the cure in the next. */
+/** For the lines at start-up: message, cause and reason in one, the cure in the next. */
 export function explained(failure: Failure): string {
-  const cause = causeText(failure);
-  const cure = cureText(failure);
-  const line = `${failure.message}${cause === undefined ? '' : `: ${cause}`} (${failure.reason})`;
+  const { reason, cause, cure } = explanationOf(failure);
+  const line = `${failure.message}${cause === undefined ? '' : `: ${cause}`} (${reason})`;
   return cure === undefined ? line : `${line}\n      ${cure}`;
 }

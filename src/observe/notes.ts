@@ -9,12 +9,29 @@ import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
 import { RefusalLog } from './refusals.ts';
 
+/** The first time of a backend is for everybody who reads the log, the others are for whoever looks for them. */
+const floodTexts = {
+  paused: {
+    level: 'info',
+    first:
+      'the backend sends more than limits.unsolicitedMessages allows: it is not read until the period ends, here and ' +
+      'later; the counter backend.flood.paused goes on',
+    again: 'paused again: the backend floods',
+  },
+  ended: {
+    level: 'warn',
+    first:
+      'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process ' +
+      'or stream was ended, and will be again; the counter backend.flood.ended goes on',
+    again: 'ended again: the backend floods',
+  },
+} as const;
+
 export function backendNotes(backend: string, log: Log, counters: Counters): BackendNotes {
   let noisy = false;
   let lostStreams = 0;
   let isFull = false;
-  let hasPaused = false;
-  let hasFlooded = false;
+  const toldFloods = new Set<string>();
   let hasRefused = false;
   return {
     // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
@@ -47,23 +64,10 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
     flood: (stage, where) => {
       counters.count(`backend.flood.${stage}`);
       const facts = { backend, where, reason: 'backend_flooding' };
-      if (stage === 'paused' && hasPaused) log.debug(facts, 'paused again: the backend floods');
-      else if (stage === 'paused') {
-        hasPaused = true;
-        log.info(
-          facts,
-          'the backend sends more than limits.unsolicitedMessages allows: it is not read until the period ends, here and ' +
-            'later; the counter backend.flood.paused goes on',
-        );
-      } else if (hasFlooded) log.debug(facts, 'ended again: the backend floods');
-      else {
-        hasFlooded = true;
-        log.warn(
-          facts,
-          'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process ' +
-            'or stream was ended, and will be again; the counter backend.flood.ended goes on',
-        );
-      }
+      const { level, first, again } = floodTexts[stage];
+      if (toldFloods.has(stage)) log.debug(facts, again);
+      else log[level](facts, first);
+      toldFloods.add(stage);
     },
     streamsFull: (most) => {
       counters.count('backend.streams_full');

@@ -1,6 +1,6 @@
 /** Reading small values where a span points. Everything else of a message stays bytes. */
 import { Failure } from '../errors.ts';
-import type { Id, Member, ObjectSpan, Span } from './message.ts';
+import type { Id, Member, Notification, ObjectSpan, Span } from './message.ts';
 
 const QUOTE = 0x22;
 const MINUS = 0x2d;
@@ -107,6 +107,12 @@ export function isInteger(bytes: Uint8Array, span: Span): boolean {
     if (byte < ZERO || byte > NINE) return false;
   }
   return true;
+}
+
+/** The id that the `params` of a message name: `requestId`, `progressToken`. */
+export function idIn({ bytes, params }: Pick<Notification, 'bytes' | 'params'>, name: string): Id | undefined {
+  const span = member(params, name);
+  return span && idAt(bytes, span);
 }
 
 /** Whether a value has more members and items in it than so many, at any depth. Stops there: what comes after is not read. */

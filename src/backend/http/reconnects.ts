@@ -50,7 +50,7 @@ export class Reconnects {
 
   /**
    * The same for a stream that is never given up. Where the backend `served` the last one, and ended it, its `retry` is
-   * its own pace, down to a second once it came to nothing several times. One that `flooded` is ours to put off.
+   * its own pace, down to a second once it came to nothing several times. One that was ended because it `flooded` waits at least for our own growing pause.
    */
   always(retryMs: number | undefined, last: 'served' | 'failed' | 'flooded'): number {
     const wasExhausted = this.isExhausted;

@@ -44,7 +44,7 @@ function detail(code: string | undefined, command: string, text: string): string
   if (code === 'ENOENT') {
     return command.includes('/') ? `there is no file ${command}` : `\`${command}\` is not on the PATH of the gateway`;
   }
-  if (code === 'EACCES' || code === 'EPERM') return `${command}: ${code} (is it executable, and may this user run it?)`;
+  if (code === 'EACCES' || code === 'EPERM') return `${command}: ${code}`;
   return text;
 }
 

@@ -6,7 +6,7 @@ export const gatewayFront = {
   'gateway:ingress:turns': held({
     spec: 'gateway',
     behaviour:
-      'Where several principals send, requests that came together are begun in turn, whoever has more connections; one who sends alone does not wait.',
+      'Requests of several principals that arrive together are started in turn, one of each principal, however many connections each has. A principal that sends alone does not wait.',
   }),
   'gateway:front:pipelining': held({
     spec: 'gateway',
