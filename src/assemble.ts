@@ -172,17 +172,17 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   });
   const instance = newId();
   const slots = new ProbeSlots(limits.probesAtOnce, clock);
-  const makeBackend = (settings: BackendConfig): Backend => {
+  const makeBackend = (settings: BackendConfig, since: number): Backend => {
     const notes = backendNotes(settings.name, log, counters);
     const presented = connections.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots, instance },
+      ...{ limits, clock, version: about.version, notes, slots, instance, since },
       ...(presented && { presented }),
     });
     backend.onChange((state) => onBackendState(backend.name, state));
     return backend;
   };
-  const backends: Backends = new Backends(config.backends.map(makeBackend));
+  const backends: Backends = new Backends(config.backends.map((settings) => makeBackend(settings, config.generation)));
   const { stdoutIsProtocol = false } = options;
   const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay: now, stdoutIsProtocol, refusals });
   const inForce = new InForce(generationOf(config, leaves.adopt(leaves.make(config))));

@@ -11,7 +11,7 @@ import type { Era, Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
-import { type HealthLimits, outOfService } from './health.ts';
+import { type HealthLimits, outOfService, replaced } from './health.ts';
 import { Keeper } from './keeper.ts';
 import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
 import { type Half, LegacyHalf } from './legacy-half.ts';
@@ -60,6 +60,8 @@ export interface BackendOptions {
   readonly isStateless?: boolean;
   /** What it is given at once by all who share a way to it. */
   readonly callSlots?: Slots | undefined;
+  /** The config that brought it: no older permit is good for it. */
+  readonly since?: number | undefined;
   /** Which may be spoken to it; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
   /** There is room for one process alone: a modern backend has no second one for its legacy half. */
@@ -182,7 +184,8 @@ export class LiveBackend implements Backend {
     return half;
   }
 
-  async open(_permit: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane> {
+  async open({ generation }: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane> {
+    if (generation < (this.#options.since ?? 0)) throw replaced();
     const { eras } = await this.discover(era);
     if (!eras.includes(era)) {
       throw new Failure('backend_invalid', { message: `The backend speaks no ${era} revision` });
@@ -253,9 +256,9 @@ export class LiveBackend implements Backend {
   }
 
   #laneOptions(): LegacyOptions {
-    const { clock, limits, notes, self, revisions } = this.#options;
+    const { clock, limits, notes, self, revisions, since } = this.#options;
     return {
-      ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, health: this.#keeper },
+      ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, since, health: this.#keeper },
       relay: this.#relay,
       // A process that belongs to one session is not shared.
       slots: this.lists === undefined ? this.#options.callSlots : undefined,
@@ -378,7 +381,7 @@ export class LiveBackend implements Backend {
   }
 
   async #goModern({ discovery, line }: Probed): Promise<void> {
-    const { connector, notes, callSlots } = this.#options;
+    const { connector, notes, callSlots, since } = this.#options;
     const connect = (sink: Parameters<Connector['connect']>[1]) => connector.connect('modern', sink);
     const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#keeper);
     const lane = new ModernLane({
@@ -388,6 +391,7 @@ export class LiveBackend implements Backend {
       deadlines: this.#deadlines,
       notes,
       slots: callSlots,
+      since,
       health: this.#keeper,
       doubt: () => this.#doubt(),
     });

@@ -36,6 +36,8 @@ export interface CreateOptions {
   readonly instance?: string;
   /** Paces the first probes of all backends. */
   readonly slots?: ProbeSlots;
+  /** The generation of the config that brings it. */
+  readonly since?: number;
 }
 
 /** `shared`: the same for all. `personal`: each principal has something of their own. */
@@ -104,6 +106,7 @@ function live(
     single: config.kind === 'stdio' && processesOf(config) === 1,
     slots: slots.probes,
     callSlots: slots.calls,
+    since: options.since,
   });
 }
 

@@ -32,7 +32,6 @@ export class OwnDoing extends Failure {
   }
 }
 
-/** We refuse, and say when it is worth another try. */
 /**
  * For whoever still waits at a backend that was closed, or comes to it afterwards. A gateway that stops has answered its clients
  * before it closes its backends: the backend was taken out of the config, or is another one there.
@@ -41,6 +40,12 @@ export function outOfService(): OwnDoing {
   return new OwnDoing({ message: 'The backend was taken out of service' });
 }
 
+/** For what was decided by the config before it. */
+export function replaced(): OwnDoing {
+  return new OwnDoing({ message: 'A reload has replaced the backend while the request waited: send it again' });
+}
+
+/** We refuse, and say when it is worth another try. */
 export function leftAlone(failure: Failure | undefined, retryAfterMs: number): OwnDoing {
   return new OwnDoing({
     ...(failure === undefined ? {} : { message: failure.message, cause: failure }),

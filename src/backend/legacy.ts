@@ -21,7 +21,7 @@ import { METHOD_NOT_FOUND } from './codes.ts';
 import type { Clock, Deadlines } from './deadlines.ts';
 import { capabilitiesText, legacyRequest } from './envelope.ts';
 import { type Agreement, askInitialize, bearWitness, type Headers, readAgreement, revisionFor } from './handshake.ts';
-import type { Witness } from './health.ts';
+import { replaced, type Witness } from './health.ts';
 import type { Ids } from './ids.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { Line } from './line.ts';
@@ -49,6 +49,8 @@ export interface LegacyOptions {
   readonly health: Witness;
   readonly relay: ListRelay;
   readonly slots?: Slots | undefined;
+  /** The config that brought the backend: no older permit is good for it. */
+  readonly since?: number | undefined;
   /** The lane is closed or lost, and its channel is gone. */
   ended(lane: LegacyLane): void;
 }
@@ -67,6 +69,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   readonly slots: Slots | undefined;
   readonly #ids: Ids;
   readonly #options: LegacyOptions;
+  readonly #since: number;
   readonly #sink: LaneSink;
   readonly #calls = new Map<string, LegacyCall>();
   readonly #asks: AskBook;
@@ -113,6 +116,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     this.#ids = line.ids;
     this.#sink = sink;
     this.#options = options;
+    this.#since = options.since ?? 0;
     this.deadlines = options.deadlines;
     this.notes = options.notes;
     this.health = options.health;
@@ -170,10 +174,10 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     return this.#agreement?.sessionId !== undefined || !this.channel.streamPerRequest;
   }
 
-  call({ holder }: Permit, request: CallRequest, sink: CallSink): Call {
+  call({ holder, generation }: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
     const call = new LegacyCall(this, request, sink, id, holder);
-    const refusal = this.#over ?? this.#refusal();
+    const refusal = this.#over ?? (generation < this.#since ? replaced() : this.#refusal());
     if (refusal !== undefined) {
       call.refuse(refusal);
       return call;
@@ -209,7 +213,8 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     }
   }
 
-  notify(_permit: Permit, notification: Notification): void {
+  notify({ generation }: Permit, notification: Notification): void {
+    if (generation < this.#since) return;
     switch (notification.method) {
       case 'notifications/initialized':
         this.#sendInitialized(forwarded(notification));

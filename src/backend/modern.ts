@@ -16,7 +16,7 @@ import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
-import type { Witness } from './health.ts';
+import { replaced, type Witness } from './health.ts';
 import type { Ids } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
 import { type CallHost, type Ending, RunningCall } from './running.ts';
@@ -39,6 +39,8 @@ export interface ModernOptions {
   readonly notes: BackendNotes;
   readonly health: Witness;
   readonly slots?: Slots | undefined;
+  /** The config that brought the backend: no older permit is good for it. */
+  readonly since?: number | undefined;
   /** The backend no longer behaves like what was discovered. */
   doubt(): void;
 }
@@ -54,6 +56,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
   readonly slots: Slots | undefined;
   readonly #ids: Ids;
   readonly #calls = new Map<string, ModernCall>();
+  readonly #since: number;
   readonly #doubt: () => void;
   #discovery: Discovery;
   #closed: Failure | undefined;
@@ -66,6 +69,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
     this.slots = options.slots;
     this.#ids = options.ids;
     this.#discovery = options.discovery;
+    this.#since = options.since ?? 0;
     this.#doubt = options.doubt;
   }
 
@@ -82,10 +86,10 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
     this.#discovery = discovery;
   }
 
-  call({ holder }: Permit, request: CallRequest, sink: CallSink): Call {
+  call({ holder, generation }: Permit, request: CallRequest, sink: CallSink): Call {
     const id = this.#ids.next();
     const call = new ModernCall(this, request, sink, id, holder);
-    const refusal = this.#closed ?? this.health.refusal();
+    const refusal = this.#closed ?? (generation < this.#since ? replaced() : this.health.refusal());
     if (refusal !== undefined) {
       call.refuse(refusal);
       return call;

@@ -73,6 +73,7 @@ function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: 
     // A backend that was away may have got another lane since.
     start: (request, sink) => (rooms.lanes.stateless(backend, session.principal) ?? lane).call(permit, request, sink),
     deliver: (message, said) => {
+      if (session.mayHear?.(backend, said) === false) return;
       const passed = session.translate === undefined ? said : session.translate(backend, said);
       if (passed !== undefined) session.tell(passed === said ? message : untagged(passed), passed);
     },

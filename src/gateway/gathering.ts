@@ -43,6 +43,8 @@ export interface Sources {
   isModern(backend: string): Promise<boolean>;
   /** A legacy backend's session to listen to. */
   watch(backend: string): Promise<Watched>;
+  /** Whether its client may read the backend's resource, by the rules of the moment. */
+  mayHear(backend: string, uri: string): boolean;
   /** A call to a modern backend. */
   start(backend: string, request: CallRequest, sink: CallSink): Call;
 }
@@ -139,9 +141,10 @@ export class Gathering implements Call {
     this.#watchLists(backend);
     const prefix = keyOf(backend, '');
     for (const key of this.#addresses.keys()) {
-      if (!key.startsWith(prefix)) continue;
+      const uri = key.slice(prefix.length);
+      if (!key.startsWith(prefix) || !this.#sources.mayHear(backend, uri)) continue;
       this.#source(backend).then(
-        (source) => source.subscribe(key.slice(prefix.length)).catch(() => undefined),
+        (source) => source.subscribe(uri).catch(() => undefined),
         () => undefined,
       );
     }
@@ -227,7 +230,7 @@ export class Gathering implements Call {
     const own = textMember(notification.bytes, notification.params, 'uri');
     const address = own === undefined ? undefined : this.#addresses.get(keyOf(backend, own));
     // Another client of the same session wants to hear of it, or a part of something that was asked for.
-    if (own === undefined || address === undefined) return;
+    if (own === undefined || address === undefined || !this.#sources.mayHear(backend, own)) return;
     this.#exchange.sendSubscribed(withUri(notification, address));
   }
 }

@@ -13,10 +13,10 @@ import type { HeldLane } from '../exchange/lanes.ts';
 import { LateCall, onceThen } from '../exchange/late-call.ts';
 import type { Principal } from '../identity/principal.ts';
 import { spliceMessage } from '../wire/compose.ts';
-import type { Request } from '../wire/message.ts';
+import type { Notification, Request } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
-import { guarded } from './leave/guarded.ts';
+import { guarded, hears } from './leave/guarded.ts';
 import type { Grant } from './leave/wish.ts';
 import { inClientNames } from './many.ts';
 import type { Rooms } from './rooms.ts';
@@ -118,7 +118,7 @@ export class ModernCalls {
     const { target, endpoint, exchange, principal, grant, request } = bound;
     const { permit } = grant;
     const { backend } = target;
-    const { parking, consenting } = this.#rooms;
+    const { parking, consenting, inForce } = this.#rooms;
     const state = member(request.message.params, 'requestState');
     const text = (state && stringAt(request.message.bytes, state)) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
@@ -136,7 +136,10 @@ export class ModernCalls {
     }
     if (request.row.longLived && !eras.includes('modern')) {
       const watched = await this.#rooms.lanes.watch(permit, backend, principal, request.client);
-      await new Watching(exchange, watched, request.message).begin();
+      const place = inForce.place(endpoint);
+      const mayHear = (said: Notification) =>
+        hears({ leave: inForce.now.leave, principal, endpoint: place, backend }, said);
+      await new Watching(exchange, watched, request.message, mayHear).begin();
       return;
     }
     const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);

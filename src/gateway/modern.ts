@@ -12,6 +12,7 @@ import { Exchange } from '../exchange/exchange.ts';
 import { discoverResult } from '../exchange/handshake.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
+import { systemPermit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
@@ -20,6 +21,7 @@ import { member, stringAt } from '../wire/values.ts';
 import { demandScopes, demandToolScopes } from './entry.ts';
 import { Gathering, type Sources } from './gathering.ts';
 import { abandonGrant, attemptEarly, clear, type Wanted } from './leave/clearance.ts';
+import { hearsOf } from './leave/guarded.ts';
 import { clearListen, type ListenGrant } from './leave/listening.ts';
 import { Denied } from './leave/refusals.ts';
 import type { Grant } from './leave/wish.ts';
@@ -288,7 +290,9 @@ export class ModernFront {
     const { client } = request;
     const { lanes, hub, targets, clock, limits, inForce } = this.#rooms;
     const place = inForce.place(endpoint);
-    const permit = listen?.permit ?? wanted.leave.ask({ ...wanted, backend: '' }).permit;
+    const first = listen?.permit ?? wanted.leave.ask({ ...wanted, backend: '' }).permit;
+    // It outlives its config: what it opens again later follows from what was allowed, and each resource is looked at anew.
+    const permit = () => (inForce.now.leave === wanted.leave ? first : systemPermit('stream'));
     const sources: Sources = {
       place,
       discovery: await discoverAll(this.#rooms, endpoint, principal),
@@ -298,8 +302,9 @@ export class ModernFront {
       hear: (hear, gone) => hub.hear(place, principal, hear, gone),
       locate: async (uri) => targets.locate(endpoint, uri, reader),
       isModern: async (backend) => (await lanes.discover(backend, principal)).eras.includes('modern'),
-      watch: (backend) => lanes.watch(permit, backend, principal, client),
-      start: (backend, next, sink) => callStateless(lanes.stateless(backend, principal), permit, next, sink),
+      mayHear: (backend, uri) => hearsOf({ leave: inForce.now.leave, principal, endpoint: place, backend }, uri),
+      watch: (backend) => lanes.watch(permit(), backend, principal, client),
+      start: (backend, next, sink) => callStateless(lanes.stateless(backend, principal), permit(), next, sink),
     };
     await new Gathering(exchange, sources, listen?.message).begin();
   }

@@ -5,6 +5,6 @@
 import type { Principal } from '../identity/principal.ts';
 import { mint, type Permit } from './mint.ts';
 
-export function permitAnswer({ key }: Principal): Permit {
-  return mint(key, 'answer');
+export function permitAnswer({ key }: Principal, generation: number): Permit {
+  return mint(key, 'answer', generation);
 }

@@ -6,8 +6,8 @@ import type { Denial } from './ruling.ts';
 
 export type { Question } from './question.ts';
 
-export function decide(question: Question): Permit;
-export function decide(question: Question, policy: Policy | undefined): Permit | Denial;
-export function decide(question: Question, policy?: Policy): Permit | Denial {
-  return policy === undefined ? mint(question.principal.key, question.row.action) : policy.decide(question);
+export function decide(question: Question, generation: number): Permit;
+export function decide(question: Question, generation: number, policy: Policy | undefined): Permit | Denial;
+export function decide(question: Question, generation: number, policy?: Policy): Permit | Denial {
+  return policy === undefined ? mint(question.principal.key, question.row.action, generation) : policy.decide(question);
 }

@@ -9,6 +9,7 @@ export type { Permit } from './mint.ts';
 /** What the gateway does on its own account: probing, refreshing lists, re-opening streams. */
 export type SystemPurpose = 'probe' | 'list' | 'stream';
 
+/** Good for every generation: it does what any config would have done. */
 export function systemPermit(purpose: SystemPurpose): Permit {
-  return mint('system', purpose);
+  return mint('system', purpose, Number.POSITIVE_INFINITY);
 }

@@ -58,7 +58,7 @@ export class Policy {
     const trial = this.mode === 'audit' || view.audited ? this.#judge(view, inquiry, true) : judged;
     const allowed = this.mode === 'audit' || judged.allowed;
     const ruling = this.#ruling(allowed, judged, trial);
-    return allowed ? mint(question.principal.key, action, ruling) : new Denial(ruling);
+    return allowed ? mint(question.principal.key, action, this.generation, ruling) : new Denial(ruling);
   }
 
   /**

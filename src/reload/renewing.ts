@@ -31,7 +31,8 @@ export interface RenewingParts {
   readonly clock: Clock;
   readonly services: Map<string, RpcService>;
   readonly connections: Connections;
-  readonly makeBackend: (config: BackendConfig) => Backend;
+  /** `since`: the generation that brings it. */
+  readonly makeBackend: (config: BackendConfig, since: number) => Backend;
   readonly makeService: (config: ServiceConfig) => RpcService;
   readonly makeRoom: (identity: Config['identity']) => IdentityRoom;
 }
@@ -73,7 +74,7 @@ export class Renewing {
     const lists = changedLists(before, next, found, backends);
     const madeLeave = leaves.make(next);
     const room = found.identity ? makeRoom(next.identity) : undefined;
-    const made = [...added, ...changed].map(makeBackend);
+    const made = [...added, ...changed].map((settings) => makeBackend(settings, next.generation));
     const madeServices = [...found.services.added, ...found.services.changed].map(makeService);
 
     // First, as the only one of these steps that does more than replace what there is.

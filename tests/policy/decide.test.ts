@@ -6,10 +6,10 @@ import { call, key, local, policyOf, policyWith, question, read, token, told } f
 
 describe('a decision', () => {
   test('without a policy is a permit, and nothing else is looked at', () => {
-    const permit = decide(call('x'));
+    const permit = decide(call('x'), 7);
     expect(permit).toBeInstanceOf(Permit);
-    expect(permit).toMatchObject({ holder: 'local', purpose: 'call', ruling: undefined });
-    expect(decide(call('x'), undefined)).toEqual(permit);
+    expect(permit).toMatchObject({ holder: 'local', purpose: 'call', generation: 7, ruling: undefined });
+    expect(decide(call('x'), 7, undefined)).toEqual(permit);
   });
 
   test('where a policy has no rules is a denial of everything that is not open', () => {
@@ -32,8 +32,8 @@ describe('a decision', () => {
     const policy = policyWith(
       '- { id: a, effect: allow, on: { tools: [x] } }\n- { id: b, effect: deny, on: { tools: [y] } }',
     );
-    expect(decide(call('x'), policy)).toMatchObject({ purpose: 'call', ruling: { generation: 7, rules: ['a'] } });
-    const denial = decide(call('y'), policy);
+    expect(decide(call('x'), 7, policy)).toMatchObject({ purpose: 'call', ruling: { generation: 7, rules: ['a'] } });
+    const denial = decide(call('y'), 7, policy);
     if (!(denial instanceof Denial)) throw new Error('it was allowed');
     expect(denial).toMatchObject({ reason: 'policy_denied', ruling: { generation: 7, rules: ['b'] } });
     expect(denial.failure).toMatchObject({ reason: 'policy_denied', data: { rules: ['b'] }, row: { modern: 403 } });

@@ -47,14 +47,17 @@ export class Watching implements Call {
   readonly #exchange: Exchange;
   readonly #watched: Watched;
   readonly #request: Request;
+  /** By the rules of the moment. */
+  readonly #mayHear: (said: Notification) => boolean;
   #granted: Wanted | undefined;
   #stop: () => void = () => undefined;
 
-  /** `request` has the filter, where that is not all that the client asked for. */
-  constructor(exchange: Exchange, watched: Watched, request: Request = exchange.request) {
+  /** `request` has the filter, which may be less than the client asked for. */
+  constructor(exchange: Exchange, watched: Watched, request: Request, mayHear: (said: Notification) => boolean) {
     this.#exchange = exchange;
     this.#watched = watched;
     this.#request = request;
+    this.#mayHear = mayHear;
   }
 
   /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
@@ -109,7 +112,7 @@ export class Watching implements Call {
   }
 
   #tell(notification: Notification): void {
-    if (this.#granted === undefined || !admits(this.#granted, notification)) return;
+    if (this.#granted === undefined || !admits(this.#granted, notification) || !this.#mayHear(notification)) return;
     // What says nothing has no parameters in this era, and still needs them to name the subscription.
     this.#exchange.sendSubscribed(
       notification.params === undefined ? ownNotification(notification.method, {}) : notification,

@@ -50,7 +50,7 @@ export function decideAll(leave: Leave, asking: RpcAsking, messages: readonly Rp
     for (const { grant } of calls) abandonGrant(grant);
     throw error;
   }
-  return { permit: calls[0]?.grant.permit ?? permitAnswer(asking.principal), calls };
+  return { permit: calls[0]?.grant.permit ?? permitAnswer(asking.principal, leave.generation), calls };
 }
 
 function wishFor({ principal, endpoint, backend }: RpcAsking, call: RpcCall): Wish {

@@ -11,7 +11,7 @@ import { ownRequest } from '../../exchange/own-call.ts';
 import type { Session } from '../../exchange/session.ts';
 import type { Notification } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
-import { member, stringAt } from '../../wire/values.ts';
+import { textMember } from '../../wire/values.ts';
 import type { InForce } from '../in-force.ts';
 import type { Leave, Onlooker } from './leave.ts';
 import { ownUri, withoutHidden } from './listed.ts';
@@ -92,12 +92,16 @@ export function guardSession(inForce: InForce, session: Session): void {
 
 /** News of a resource are for those who may read it. */
 export function hears(to: Now, notification: Notification): boolean {
-  const { leave, backend } = to;
-  if (!leave.isShaping || notification.method !== 'notifications/resources/updated') return true;
-  const span = member(notification.params, 'uri');
-  const uri = span && stringAt(notification.bytes, span);
-  if (uri === undefined) return false;
-  return leave.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(to.endpoint, backend, uri) });
+  if (!to.leave.isShaping || notification.method !== 'notifications/resources/updated') return true;
+  const uri = textMember(notification.bytes, notification.params, 'uri');
+  return uri !== undefined && hearsOf(to, uri);
+}
+
+/** `uri` is the backend's own. */
+export function hearsOf(to: Now, uri: string): boolean {
+  const { leave, backend, endpoint } = to;
+  if (!leave.isShaping) return true;
+  return leave.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
 }
 
 function settled(outcome: Outcome, to: Guarded): Outcome {

@@ -49,11 +49,14 @@ export interface Onlooker {
 
 export class Leave {
   readonly #parts: LeaveParts;
+  /** Of the config. */
+  readonly generation: number;
   /** Nobody looks at what is wanted, so that nobody has to find it out. */
   readonly isOpen: boolean;
 
   constructor(parts: LeaveParts) {
     this.#parts = parts;
+    this.generation = parts.generation;
     this.isOpen = parts.policy === undefined && parts.rates === undefined && parts.records === undefined;
   }
 
@@ -64,7 +67,7 @@ export class Leave {
 
   /** For what `isFree` says that nobody looks at. */
   free({ principal, row, endpoint }: Pick<Wish, 'principal' | 'row' | 'endpoint'>, backend: string): Grant {
-    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }), leave: this };
+    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }, this.generation), leave: this };
   }
 
   /** Throws a Failure where it is a no. `records`: of the parts of one request, where it is decided part by part. */
@@ -78,7 +81,7 @@ export class Leave {
         throw this.#refused(records, wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
     const question = questionOf(wish);
-    const verdict = decide(question, policy);
+    const verdict = decide(question, this.generation, policy);
     if (verdict instanceof Denial) {
       this.#refused(records, wish, verdict.ruling, verdict.failure);
       throw denied(verdict, wish);
@@ -111,23 +114,23 @@ export class Leave {
   /** For what was refused already, by the profile, before anybody asked here: it is in the trail like every denial. */
   refused(unasked: Unasked, failure: Failure): void {
     if (!(failure instanceof Denied) && isForm(failure)) {
-      this.#parts.records?.refused(unasked, this.#parts.generation, failure.reason);
+      this.#parts.records?.refused(unasked, this.generation, failure.reason);
     }
   }
 
   /** A response that no server request waits for goes nowhere, and is in the trail. */
   dropped(unasked: Unasked): void {
-    this.#parts.records?.refused(unasked, this.#parts.generation, 'unasked_response');
+    this.#parts.records?.refused(unasked, this.generation, 'unasked_response');
   }
 
   /** For what was refused before policy was asked: credentials, and names that no backend has. */
   recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
-    this.#parts.records?.early({ ...refusal, generation: this.#parts.generation });
+    this.#parts.records?.early({ ...refusal, generation: this.generation });
   }
 
   /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
   may(wish: Wish): Permit | undefined {
-    const verdict = decide(questionOf(wish), this.#parts.policy);
+    const verdict = decide(questionOf(wish), this.generation, this.#parts.policy);
     return verdict instanceof Denial ? undefined : verdict;
   }
 
@@ -153,7 +156,7 @@ export class Leave {
       (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
       (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
     if (hard !== undefined) return this.#refused(records, wish, this.#unruled(), hard);
-    const verdict = decide(questionOf(wish), policy);
+    const verdict = decide(questionOf(wish), this.generation, policy);
     if (verdict instanceof Denial) {
       return this.#refused(records, wish, verdict.ruling, verdict.failure);
     }
@@ -215,7 +218,7 @@ export class Leave {
   }
 
   #unruled(): Ruling {
-    return { generation: this.#parts.generation, rules: [] };
+    return { generation: this.generation, rules: [] };
   }
 
   #refused<F extends Failure>(records: DecisionTrail | undefined, wish: Wish, ruling: Ruling, failure: F): F {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../../src/observe/audit.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { enter, heard, namesOf } from '../catalog/setup.ts';
-import { openShop, tool } from '../catalog/shop.ts';
+import { openShop, resource, tool } from '../catalog/shop.ts';
 import { Held, text } from '../harness/behind.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, eras, modern } from '../harness/eras.ts';
@@ -56,6 +56,35 @@ describe.each(eras)('lists of a %s client', verifies('gateway:reload:policy'), (
     gateway.reload({ backends, policy: allowing('*two') });
     await until(() => heard(stream, 'notifications/tools/list_changed').length > 0, 'the change was told');
     expect(await all()).toEqual([path === '/mcp' ? 'a__two' : 'two']);
+  });
+});
+
+describe.each(eras)('subscriptions of a %s client', verifies('gateway:reload:policy'), (era) => {
+  const places = eras.flatMap((behind) => ['/mcp', '/servers/a/mcp'].map((path) => ({ behind, path })));
+
+  it.each(places)('tell nothing of what it may not read since, at $path of $behind backends', async (place) => {
+    const uris = ['note:open', 'note:secret'];
+    const shops = ['a', 'b'].map((name) =>
+      openShop(place.behind, name, { resources: name === 'a' ? uris.map((uri) => resource(uri)) : [] }),
+    );
+    const [a, b] = await Promise.all(shops);
+    if (a === undefined || b === undefined) throw new Error('no shops');
+    const reading = (...uris: string[]) => ({
+      backends: { a: { url: a.backend.url }, b: { url: b.backend.url } },
+      policy: { rules: [{ id: 'some', effect: 'allow', what: ['read', 'subscribe'], on: { uris } }] },
+    });
+    const gateway = await startGateway(reading('note:*'));
+    const guest = await enter(era, `${gateway.origin}${place.path}`);
+    const stream = await guest.listen({ resourceSubscriptions: uris });
+    if (era === 'legacy') for (const uri of uris) await guest.ask('resources/subscribe', { uri });
+    const told = () =>
+      heard(stream, 'notifications/resources/updated').map(({ params }) => String(params.uri).replace(/^.*note:/, ''));
+    for (const uri of uris) await a.updated(uri);
+    await until(() => told().length === 2, 'both changes were told');
+    gateway.reload(reading('note:open'));
+    for (const uri of [...uris].reverse()) await a.updated(uri);
+    await until(() => told().length > 2, 'the change of the open one was told');
+    expect(told()).toEqual(['open', 'secret', 'open']);
   });
 });
 
