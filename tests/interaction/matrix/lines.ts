@@ -1,7 +1,11 @@
 /** How a client reaches the gateway: what it says, and everything that it has heard, over HTTP, stdio and HTTP+SSE. */
+import { PassThrough } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { serveStdio } from '../../../src/ingress/stdio.ts';
+import type { Log } from '../../../src/observe/log.ts';
+import { ingressNotes } from '../../../src/observe/notes.ts';
 import { begin, type Headers, type Json, type OpenAnswer, open } from '../harness/client.ts';
-import { type ConfigValue, startGateway } from '../harness/gateway.ts';
-import { configFile, StdioClient } from '../harness/program.ts';
+import { type ConfigValue, startGateway, type TestGateway } from '../harness/gateway.ts';
 import { SseClient } from '../harness/sse-client.ts';
 import type { Transport } from './wires.ts';
 
@@ -21,7 +25,7 @@ export interface Said {
 /** A gateway with that config, and a client's way to it. Closed when the test is over. */
 export const lines: Readonly<Record<Transport, (config: ConfigValue) => Promise<Line>>> = {
   http: async (config) => new HttpLine((await startGateway(config)).url()),
-  stdio: async (config) => new StdioLine(new StdioClient(configFile(config))),
+  stdio: async (config) => new StdioLine(await startGateway(config)),
   sse: async (config) => {
     const { origin } = await startGateway(config);
     return new SseLine(await SseClient.open(`${origin}/sse`));
@@ -74,21 +78,38 @@ const cancelled = ({ id }: Json) => ({
   params: { requestId: id },
 });
 
-class StdioLine implements Line {
-  readonly #client: StdioClient;
+const quiet = () => undefined;
+const silent: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-  constructor(client: StdioClient) {
-    this.#client = client;
+/** The transport of `bascule stdio` on two pipes in this process. tests/interaction/lines has the program itself. */
+class StdioLine implements Line {
+  readonly #input = new PassThrough();
+  readonly #output = new PassThrough();
+  #text = '';
+
+  constructor({ assembled: { gateway }, config, counters }: TestGateway) {
+    const [endpoint] = config.endpoints;
+    if (endpoint === undefined) throw new Error('the config has no endpoint');
+    this.#output.on('data', (chunk: Buffer) => {
+      this.#text += chunk.toString('utf8');
+    });
+    const { limits } = config;
+    const [input, output] = [this.#input, this.#output];
+    const notes = ingressNotes(silent, counters);
+    void serveStdio({ input, output, gateway, endpoint, limits, notes });
+    onTestFinished(() => void input.end());
   }
 
   say(message: Json): Said {
-    this.#client.say(message);
-    return { drop: () => this.#client.say(cancelled(message)) };
+    this.#input.write(`${JSON.stringify(message)}\n`);
+    return { drop: () => this.say(cancelled(message)) };
   }
 
   get heard(): readonly Json[] {
-    if (!this.#client.program.running) throw new Error(`it ended: ${this.#client.program.obituary}`);
-    return this.#client.heard;
+    return this.#text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
   }
 
   async attend(): Promise<void> {
