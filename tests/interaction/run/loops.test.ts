@@ -3,9 +3,9 @@ import { describe, expect, inject, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { doorTo } from '../backend/door.ts';
 import { open, send, until } from '../harness/client.ts';
-import { initialize, modern } from '../harness/eras.ts';
+import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
-import { modernBackend, type ScriptedBackend } from '../harness/http-backend.ts';
+import { legacyBackend, modernBackend, type ScriptedBackend } from '../harness/http-backend.ts';
 import { configFile, run, serve, start } from '../harness/program.ts';
 
 /** Loops are found by looking again, at these pauses. */
@@ -137,6 +137,15 @@ describe('the header by which gateways tell each other', verifies('gateway:run:n
     expect(await answer({ 'bascule-via': id })).toMatch(/^[\w-]{32}$/);
     expect(await answer({})).toBeUndefined();
     expect(await answer({ 'bascule-via': 'no id of ours' })).toBeUndefined();
+  });
+
+  it('passes on the gateways that a legacy session came by, and names this one', async () => {
+    const backend = await legacyBackend();
+    const gateway = await startGateway({ limits, backends: { only: { url: backend.url } } });
+    const client = await connectLegacy(gateway.url('only'), {}, { 'bascule-via': id });
+    await client.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    const marks = backend.of('initialize').map(({ headers }) => headers['bascule-via']);
+    expect(marks.at(-1)).toMatch(new RegExp(`^[\\w-]{32}, ${id}$`));
   });
 
   it('is in no answer to other requests', async () => {
