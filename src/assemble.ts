@@ -37,6 +37,7 @@ import type { Fetch } from './identity/ports.ts';
 import { type Caller, Callers } from './ingress/callers.ts';
 import type { Pages } from './ingress/pages.ts';
 import { keyFileAt } from './key-files.ts';
+import { lineageOf } from './lineage.ts';
 import type { Audit } from './observe/audit.ts';
 import { logBackendState } from './observe/backend-states.ts';
 import { CoalescedLog } from './observe/coalesced.ts';
@@ -171,12 +172,14 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
   });
   const instance = newId();
+  const lineage = lineageOf(process.env, config.source);
+  const descent = { via: { own: instance, outer: lineage.ids }, environment: lineage.environment(instance) };
   const slots = new ProbeSlots(limits.probesAtOnce, clock);
   const makeBackend = (settings: BackendConfig, since: number): Backend => {
     const notes = backendNotes(settings.name, log, counters);
     const presented = connections.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots, instance, since },
+      ...{ limits, clock, version: about.version, notes, slots, since, ...descent },
       ...(presented && { presented }),
     });
     backend.onChange((state) => onBackendState(backend.name, state));

@@ -13,6 +13,7 @@ import { askedOf } from './exchange/asked.ts';
 import { StreamsDownstream } from './exchange/downstream.ts';
 import type { Connection } from './exchange/outlet.ts';
 import type { Session } from './exchange/session.ts';
+import { meetHop } from './gateway/hops.ts';
 import { RpcFront } from './gateway/json-rpc/front.ts';
 import { LegacyFront } from './gateway/legacy.ts';
 import { Lines } from './gateway/lines.ts';
@@ -22,7 +23,6 @@ import type { Rooms } from './gateway/rooms.ts';
 import type { Turn } from './gateway/turn.ts';
 import type { Asked, Credentials, Principal } from './identity/principal.ts';
 import type { Era } from './wire/revisions.ts';
-import { VIA } from './wire/via.ts';
 
 export class Spine implements Gateway {
   /** What is not MCP has a front of its own: gateway/json-rpc/front.ts. */
@@ -74,10 +74,12 @@ export class Spine implements Gateway {
       reply.refuse(new Failure('path_not_found'), era);
       return;
     }
-    if (isOpening(message) && header(VIA) === this.#rooms.instance) {
-      reply.refuse(new Failure('gateway_loop'), era);
+    const hop = isOpening(message) ? meetHop(this.#rooms, endpoint, header) : undefined;
+    if (hop instanceof Failure) {
+      reply.refuse(hop, era);
       return;
     }
+    if (hop !== undefined) reply.carry(hop);
     const { principal, credentials } = sender;
     const { leave } = asOf;
     this.#take(era, { endpoint, leave, principal, credentials, message, reply, header, paramHeaders, line: undefined });
@@ -114,6 +116,12 @@ export class Spine implements Gateway {
 
   async end(request: SessionRequest): Promise<Failure | undefined> {
     return this.#onSession(request, async (session) => this.#rooms.sessions.end(session));
+  }
+
+  hop({ endpoint, header }: Omit<SessionRequest, 'sender'>): ReturnType<Gateway['hop']> {
+    const current = this.#rooms.inForce.now.endpoints.get(endpoint.path) ?? endpoint;
+    const hop = meetHop(this.#rooms, current, header);
+    return typeof hop === 'function' ? hop() : hop;
   }
 
   async connect(

@@ -13,6 +13,7 @@ import type { Loaded } from './config/load.ts';
 import { ConfigError, printable } from './config/problems.ts';
 import { KeyFileError, KeyRequestError } from './identity/key-file.ts';
 import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
+import { lineageOf } from './lineage.ts';
 import { review } from './policy/review.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
 import { ConfigSource } from './reload/source.ts';
@@ -55,10 +56,10 @@ withFlags(program.command('serve [config]').description('serve over HTTP'))
   .option('--host <address>', 'address to listen on')
   .option('--port <port>', 'port to listen on; 0 chooses one')
   .option('--open-to-network', 'listen on an address that others can reach, although nobody is asked who they are')
-  .action((path: string | undefined, flags: Flags) => withConfig(path, flags, serve));
+  .action((path: string | undefined, flags: Flags) => withConfig(path, flags, unlessStartedByItself(serve)));
 
 withFlags(program.command('stdio [config]').description('serve the client that started this process')).action(
-  (path: string | undefined, flags: Flags) => withConfig(path, flags, serveOverStdio),
+  (path: string | undefined, flags: Flags) => withConfig(path, flags, unlessStartedByItself(serveOverStdio)),
 );
 
 const configCommand = program.command('config').description('look at a config without serving it');
@@ -214,11 +215,18 @@ function withFlags(command: Command): Command {
     .option('--log-level <level>', 'debug, info, warn or error');
 }
 
-async function withConfig(
-  path: string | undefined,
-  flags: Flags,
-  action: (loaded: Loaded, source: ConfigSource) => Promise<void>,
-): Promise<void> {
+type Action = (loaded: Loaded, source: ConfigSource) => Promise<void>;
+
+function unlessStartedByItself(action: Action): Action {
+  return async (loaded, source) => {
+    const { refusal } = lineageOf(process.env, loaded.config.source);
+    if (refusal === undefined) return action(loaded, source);
+    process.stderr.write(`${printable(refusal)}\n`);
+    process.exitCode = 1;
+  };
+}
+
+async function withConfig(path: string | undefined, flags: Flags, action: Action): Promise<void> {
   const source = new ConfigSource({
     path,
     cwd: process.cwd(),

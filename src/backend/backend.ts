@@ -8,7 +8,9 @@ import type { Backend, BackendState, Discovery, Lane, LaneSink } from '../exchan
 import type { Permit } from '../policy/permit.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
+import type { Route } from '../wire/via.ts';
 import { asFailure } from './as-failure.ts';
+import type { Behind } from './behind.ts';
 import type { Connector, Way } from './connector.ts';
 import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
 import { type HealthLimits, outOfService, replaced } from './health.ts';
@@ -68,6 +70,8 @@ export interface BackendOptions {
   readonly single?: boolean;
   /** Shared by the backends of a gateway; absent: the first probe begins at once. */
   readonly slots?: Pick<ProbeSlots, 'run'> | undefined;
+  /** Absent where the transport cannot say which gateways are behind the backend. */
+  readonly behind?: Behind | undefined;
 }
 
 /** Doubts about what was found out a moment ago are not followed: whoever provokes errors must not provoke probes. */
@@ -126,6 +130,11 @@ export class LiveBackend implements Backend {
       clock: options.clock,
       pauseMs: options.limits.restartMaxMs,
     });
+    options.behind?.attach({
+      // While it is down, it is looked at anyway.
+      look: () => (this.#keeper.isDown ? undefined : void this.#look().catch(() => undefined)),
+      suspect: () => this.#keeper.suspected(),
+    });
   }
 
   get isStateless(): boolean {
@@ -134,6 +143,10 @@ export class LiveBackend implements Backend {
 
   get state(): BackendState {
     return this.#state;
+  }
+
+  get behind(): readonly Route[] {
+    return this.#options.behind?.told ?? [];
   }
 
   get lastDiscovery(): Discovery | undefined {
@@ -207,6 +220,7 @@ export class LiveBackend implements Backend {
   async #close(): Promise<void> {
     const failure = outOfService();
     this.#keeper.close();
+    this.#options.behind?.close();
     this.#relay.close();
     this.lists?.close();
     this.#modern?.lane.shut(failure);
@@ -302,7 +316,9 @@ export class LiveBackend implements Backend {
 
   async #probe(): Promise<Discovery> {
     try {
-      const { discovery, way } = (await this.#probeModern()) ?? (await this.#probeAfresh());
+      const { behind } = this.#options;
+      const find = async () => (await this.#probeModern()) ?? (await this.#probeAfresh());
+      const { discovery, way } = await (behind === undefined ? find() : behind.during(find));
       if (this.#closed !== undefined) throw outOfService();
       this.#learn(discovery, way);
       this.#seekHalf();

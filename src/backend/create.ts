@@ -4,8 +4,9 @@ import type { Limits } from '../config/limits.ts';
 import type { Presenter } from '../credentials/presenter.ts';
 import type { Backend } from '../exchange/lane.ts';
 import type { Principal } from '../identity/principal.ts';
-import { VIA } from '../wire/via.ts';
+import { VIA, writeVia } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
+import { Behind } from './behind.ts';
 import type { Connector, Way } from './connector.ts';
 import type { Clock } from './deadlines.ts';
 import { FloodBudget } from './flood-meter.ts';
@@ -32,8 +33,10 @@ export interface CreateOptions {
   random?(): number;
   /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
   readonly presented?: Presented;
-  /** Marks requests over HTTP as this gateway's own. */
-  readonly instance?: string;
+  /** The ids of this gateway and of those that started it: its requests over HTTP are marked with them. */
+  readonly via?: { readonly own: string; readonly outer: readonly string[] };
+  /** What every process is told beside its configured environment. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Paces the first probes of all backends. */
   readonly slots?: ProbeSlots;
   /** The generation of the config that brings it. */
@@ -64,8 +67,14 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   const flood = new FloodBudget(options.limits);
   const { presented } = options;
   // One principal's probe waits for no other's: the slots are for backends that start together.
-  const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) =>
-    live(config, options, { probes, calls }, paceOf(options), httpConnector(config, options, used, flood, close));
+  const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) => {
+    // Nor is each principal's way looked at without end: there may be thousands.
+    const everyMs = presented?.kind === 'personal' ? undefined : options.limits.restartMaxMs;
+    const { own = '', outer = [] } = options.via ?? {};
+    const behind = new Behind({ own, outer, clock: options.clock, everyMs });
+    const connector = httpConnector(config, options, used, { flood, behind }, close);
+    return live(config, options, { probes, calls }, paceOf(options), connector, behind);
+  };
   if (presented?.kind !== 'personal') {
     const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
     return over(used, () => pools.close(), options.slots);
@@ -90,6 +99,7 @@ function live(
   slots: { readonly probes: ProbeSlots | undefined; readonly calls: Slots },
   pace: Pace,
   connector: Connector,
+  behind?: Behind,
 ): LiveBackend {
   const { limits, clock, notes, version } = options;
   return new LiveBackend({
@@ -107,6 +117,7 @@ function live(
     slots: slots.probes,
     callSlots: slots.calls,
     since: options.since,
+    behind,
   });
 }
 
@@ -115,11 +126,12 @@ function processesOf({ share, maxProcesses }: StdioBackendConfig): number {
   return share ? 2 : maxProcesses;
 }
 
-function stdioConnector(config: StdioBackendConfig, { limits, clock, notes }: CreateOptions, pace: Pace): Connector {
+function stdioConnector(config: StdioBackendConfig, options: CreateOptions, pace: Pace): Connector {
+  const { limits, clock, notes } = options;
   const command = {
     command: config.command,
     args: config.args,
-    env: config.env,
+    env: { ...config.env, ...options.environment },
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
     ...(config.user === undefined ? {} : { user: config.user }),
   };
@@ -148,13 +160,15 @@ function httpConnector(
   config: HttpBackendConfig,
   options: CreateOptions,
   pools: CallPools,
-  flood: FloodBudget,
+  { flood, behind }: { readonly flood: FloodBudget; readonly behind: Behind },
   close: () => Promise<void>,
 ): Connector {
   const { limits, clock, notes, random = Math.random } = options;
   const url = new URL(config.url);
-  const headers = options.instance === undefined ? config.headers : { ...config.headers, [VIA]: options.instance };
-  const shared = { url, pools, headers: () => headers, flood, clock, notes };
+  const { via } = options;
+  const headers = via === undefined ? config.headers : { ...config.headers, [VIA]: writeVia([via.own, ...via.outer]) };
+  const told = (via: string) => behind.heard(via);
+  const shared = { url, pools, headers: () => headers, flood, clock, notes, told };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
   const streamable: Way = {
     transport: 'http',

@@ -14,6 +14,7 @@ import type { Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era, type Revision } from '../wire/revisions.ts';
 import { idIn } from '../wire/values.ts';
+import { VIA, writeVia } from '../wire/via.ts';
 import { asFailure } from './as-failure.ts';
 import { AskBook } from './asks.ts';
 import type { Channel, ChannelSink, Reception } from './channel.ts';
@@ -414,6 +415,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       revision: revisionFor(client.revision, revisions),
       info: client.info ?? self,
       capabilities: capabilitiesText(client.capabilities.raw),
+      ...(client.via && { headers: { [VIA]: writeVia(client.via) } }),
     };
     const question = askInitialize(this.channel, this.#ids, introduction, (message) => this.stray(message));
     const began = clock.now();

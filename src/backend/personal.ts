@@ -5,6 +5,7 @@
 import { Failure } from '../errors.ts';
 import type { Backend, BackendState, Discovery, Lane } from '../exchange/lane.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { Route } from '../wire/via.ts';
 import type { Clock } from './deadlines.ts';
 import { outOfService } from './health.ts';
 import type { BackendNotes } from './notes.ts';
@@ -47,6 +48,8 @@ export class PersonalBackend implements Backend {
   readonly #own = new Map<string, Own>();
   readonly #listeners = new Set<(state: BackendState) => void>();
   #last: Discovery | undefined;
+  /** The one that was used most recently. */
+  #latest: Backend | undefined;
   #stopSweeping: () => void;
   #closed: Promise<void> | undefined;
 
@@ -64,6 +67,10 @@ export class PersonalBackend implements Backend {
     return this.#last;
   }
 
+  get behind(): readonly Route[] {
+    return this.#latest?.behind ?? [];
+  }
+
   onChange(listener: (state: BackendState) => void): () => void {
     const own = (state: BackendState) => listener(state);
     this.#listeners.add(own);
@@ -78,6 +85,7 @@ export class PersonalBackend implements Backend {
       this.#own.set(principal.key, existing);
       existing.usedAt = clock.now();
       existing.principal = principal;
+      this.#latest = existing.backend;
       return existing.backend;
     }
     if (this.#closed !== undefined) throw outOfService();
@@ -89,6 +97,7 @@ export class PersonalBackend implements Backend {
       if (state.state === 'refused') this.#options.notes.refused(state.failure);
     });
     this.#own.set(principal.key, own);
+    this.#latest = backend;
     return backend;
   }
 

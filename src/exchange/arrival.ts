@@ -83,6 +83,11 @@ export interface Gateway {
   listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined>;
   /** Ends a legacy session. */
   end(request: SessionRequest): Promise<Failure | undefined>;
+  /**
+   * Who opens a connection may be another gateway, or this one. Answers the headers that another gateway is told with, a Failure
+   * for a request of our own, and undefined for everybody else.
+   */
+  hop(request: Omit<SessionRequest, 'sender'>): Readonly<Record<string, string>> | Failure | undefined;
   /** A client that has a connection instead of a session id. `via` decides which revisions can come. */
   connect(endpoint: Endpoint, sender: Sender, via: 'sse' | 'stdio', connection: Connection): Promise<Line | Failure>;
   readonly draining: boolean;

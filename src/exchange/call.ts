@@ -15,6 +15,8 @@ export interface ClientFacts {
   /** `clientInfo`, as it was sent. */
   readonly info: Raw | undefined;
   readonly capabilities: ClientCapabilities;
+  /** The gateways that it came by, where it is one: sessions that are opened on its behalf are marked with them (wire/via.ts). */
+  readonly via?: readonly string[];
 }
 
 /** What a backend is to do. It names no era of its own: the adapter of the backend's era writes the envelope around it. */

@@ -7,6 +7,7 @@ import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Notification } from '../wire/message.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
+import type { Route } from '../wire/via.ts';
 import type { ListKind } from './bridge/subscriptions.ts';
 import type { Ask, Call, CallRequest, CallSink, ClientFacts } from './call.ts';
 
@@ -87,6 +88,8 @@ export interface Backend {
   readonly state: BackendState;
   /** What was found out last, also while it is down or in doubt. Undefined until it was reached once. */
   readonly lastDiscovery: Discovery | undefined;
+  /** The gateways that it says are behind it (wire/via.ts); none where it leads back to this one and is not used. */
+  readonly behind?: readonly Route[];
   /** Everybody's lane to a modern backend, for as long as what was found out is fresh and nothing speaks against it. */
   readonly modern: Lane | undefined;
   /** Where each legacy session has a process of its own, and lists can be read without one. */

@@ -15,6 +15,10 @@ export class LineReply implements Reply {
     this.#isAnswered = to.kind === 'request' || to.kind === 'batch';
   }
 
+  carry(): void {
+    // A line has no headers.
+  }
+
   accepted(): void {
     // A line has nothing to say about what it took.
   }

@@ -62,8 +62,10 @@ export interface ResumableStream {
   terminate(): void;
 }
 
-/** How one arrival is answered over HTTP, or on the one stream of stdio and HTTP+SSE. Exactly one of these is called, once. */
+/** How one arrival is answered over HTTP, or on the one stream of stdio and HTTP+SSE. Exactly one of these is called, once, but for `carry`. */
 export interface Reply {
+  /** Headers of the answer, made when it goes out. Before any of the others; nothing where the transport has no headers. */
+  carry(headers: () => Readonly<Record<string, string>>): void;
   /** A notification or a response was taken: 202, no body. */
   accepted(): void;
   /** Refused before there was an exchange. `id` is echoed where it is known. */

@@ -15,6 +15,7 @@ import type { Batch, Message, Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { hasPolling, type Revision } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
+import { readVia, VIA } from '../wire/via.ts';
 import { demandScopes } from './entry.ts';
 import { attemptEarly, isToldByStatus } from './leave/clearance.ts';
 import { guardSession } from './leave/guarded.ts';
@@ -121,7 +122,8 @@ export class LegacyFront {
       if (line === undefined) this.session(turn);
       throw new Failure('session_exists');
     }
-    const client = readInitialize(request, endpoint.profile);
+    const via = readVia(turn.header?.(VIA));
+    const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
     const { permit, over } = this.#decide(turn, rowOf('initialize'), client.revision);
 
     const { inForce, sessions, limits, clock } = this.#rooms;

@@ -14,6 +14,7 @@ export class PostReply implements Reply {
   readonly #accepted: Accepted;
   readonly #message: Message | Batch;
   readonly #shared: Replies;
+  #carried: (() => Headers) | undefined;
   #used = false;
   #outlets: readonly Outlet[] = [];
 
@@ -29,23 +30,28 @@ export class PostReply implements Reply {
     return this.#message.kind === 'request' ? this.#message.id.raw : undefined;
   }
 
+  carry(headers: () => Headers): void {
+    this.#carried = headers;
+  }
+
   accepted(): void {
     if (this.#take()) respondEmpty(this.#res, 202);
   }
 
   /** Whoever fails after the outlets were opened fails what they wait for: a client must not hang for a fault of ours. */
   refuse(failure: Failure, era: Era, id?: string): void {
-    if (this.#take()) respondFailure(this.#res, failure, { era, id: id ?? this.id });
+    if (this.#take()) respondFailure(this.#res, failure, { era, id: id ?? this.id, ...this.#withCarried() });
     else for (const outlet of this.#outlets) outlet.settle({ kind: 'failure', failure, id: id ?? this.id });
   }
 
   respond(bytes: Uint8Array, headers?: Headers): void {
     if (!this.#take()) return;
+    const all = this.#withCarried(headers);
     if (this.#accepted.json) {
-      respondJson(this.#res, 200, bytes, headers);
+      respondJson(this.#res, 200, bytes, all.headers);
       return;
     }
-    const connection = new SseConnection(this.#res, this.#shared, headers === undefined ? {} : { headers });
+    const connection = new SseConnection(this.#res, this.#shared, all);
     connection.send({ id: undefined, data: bytes, urgency: 'keep' });
     connection.end();
   }
@@ -59,6 +65,11 @@ export class PostReply implements Reply {
     }
     this.#outlets = openOutlets(this.#res, this.#accepted, options, this.#shared);
     return this.#outlets;
+  }
+
+  #withCarried(own?: Headers): { readonly headers?: Headers } {
+    if (this.#carried === undefined) return own === undefined ? {} : { headers: own };
+    return { headers: { ...own, ...this.#carried() } };
   }
 
   #take(): boolean {

@@ -16,7 +16,7 @@ import { faultFailure } from './fault.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
 import type { Route } from './routes.ts';
 import { SseConnection } from './stream.ts';
-import { depthLimit, orFault, readInTurn, refuseStream, refuseUnread, type Shared } from './streamable.ts';
+import { depthLimit, headersOf, orFault, readInTurn, refuseStream, refuseUnread, type Shared } from './streamable.ts';
 
 export type SseRoute = Extract<Route, { kind: 'sse' }>;
 export type MessagesRoute = Extract<Route, { kind: 'messages' }>;
@@ -41,7 +41,13 @@ export class HttpSse {
   async open(req: IncomingMessage, res: HttpAnswer, route: SseRoute, sender: Authenticated): Promise<void> {
     const { endpoint, messages } = route;
     if (refuseStream(req, res, endpoint, this.#shared)) return;
-    const connection = new SseConnection(res, this.#shared, { event: 'message', held: true });
+    const hop = this.#shared.gateway.hop({ endpoint, header: headersOf(req) });
+    if (hop instanceof Failure) {
+      respondFailure(res, hop, { era: 'legacy' });
+      return;
+    }
+    const named = { event: 'message', held: true, ...(hop && { headers: hop }) };
+    const connection = new SseConnection(res, this.#shared, named);
     const line = await orFault<Line>(this.#shared, () =>
       this.#shared.gateway.connect(endpoint, sender, 'sse', connection),
     );

@@ -61,7 +61,7 @@ export function notAllowed(res: HttpAnswer, allow: string): void {
   respondFailure(res, new Failure('method_not_allowed'), { era: res.era, headers: { Allow: allow } });
 }
 
-function headersOf(req: IncomingMessage): HeaderReader {
+export function headersOf(req: IncomingMessage): HeaderReader {
   return (name) => {
     const value = req.headers[name];
     return typeof value === 'string' ? value : undefined;

@@ -137,6 +137,10 @@ export class FakeGateway implements Gateway {
     return failure;
   }
 
+  hop(): undefined {
+    return undefined;
+  }
+
   unread(...[, failure]: Parameters<Gateway['unread']>): void {
     this.unreads.push(failure);
   }

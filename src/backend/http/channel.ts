@@ -15,7 +15,7 @@ import type {
   StandaloneListener,
 } from '../channel.ts';
 import type { FloodBudget } from '../flood-meter.ts';
-import { type HttpChannelLimits, wayClosed } from './context.ts';
+import { type HttpChannelLimits, type Told, wayClosed } from './context.ts';
 import { Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import type { CallPool, CallPools } from './pool.ts';
@@ -41,6 +41,7 @@ export interface HttpChannelOptions {
   random(): number;
   readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
+  readonly told?: Told;
 }
 
 export class HttpChannel implements Channel {
@@ -66,6 +67,7 @@ export class HttpChannel implements Channel {
       flood,
       clock,
       notes,
+      told: options.told,
       random: () => options.random(),
       over: (request) => this.#requests.delete(request),
       reached: () => this.#standing?.reached(),

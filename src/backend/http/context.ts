@@ -14,6 +14,9 @@ export interface HttpChannelLimits {
   readonly handoverMs: number;
 }
 
+/** Takes the header of wire/via.ts, where an answer has it: those to `server/discover` and `initialize` alone. */
+export type Told = (via: string) => void;
+
 export interface HttpContext {
   readonly path: string;
   readonly headers: RequestHeaders;
@@ -22,6 +25,8 @@ export interface HttpContext {
   readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
+  /** Hears which gateways the backend says are behind it. */
+  readonly told?: Told | undefined;
   random(): number;
 }
 

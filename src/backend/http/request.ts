@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure, failures } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
+import { VIA } from '../../wire/via.ts';
 import type { HttpFacts, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
 import { BoundedBody } from './body.ts';
@@ -98,6 +99,8 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
       return;
     }
     this.#facts = { status, sessionId: singleHeader(headers, 'mcp-session-id') };
+    const via = singleHeader(headers, VIA);
+    if (via !== undefined) this.#context.told?.(via);
     const type = mediaType(headers);
     if (status >= 300) {
       if (type === 'json') this.#gather(headers);

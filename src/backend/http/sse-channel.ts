@@ -8,7 +8,7 @@ import type { Message } from '../../wire/message.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
 import type { FloodBudget } from '../flood-meter.ts';
-import { wayClosed } from './context.ts';
+import { type Told, wayClosed } from './context.ts';
 import { type HandoverOptions, Handovers } from './handover.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import type { CallPools } from './pool.ts';
@@ -36,6 +36,7 @@ export interface SseChannelOptions {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
+  readonly told?: Told;
 }
 
 /** As long as the request line may be that common servers read. */
@@ -72,7 +73,7 @@ export class SseChannel implements Channel {
     this.#headers = new RequestHeaders(() => options.headers());
     this.#waiting = new Correlation(notes);
     this.#handovers = new Handovers(pools.handovers, limits, clock);
-    const context = { path: pathOf(url), headers: this.#headers, limits, flood, clock, notes };
+    const context = { path: pathOf(url), headers: this.#headers, limits, flood, clock, notes, told: options.told };
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),
       message: (message) => this.#onMessage(message),

@@ -7,11 +7,12 @@ import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors.ts';
 import type { Message } from '../../wire/message.ts';
 import type { SseEvent } from '../../wire/sse.ts';
+import { VIA } from '../../wire/via.ts';
 import type { Reception } from '../channel.ts';
-import { closedByUs } from './context.ts';
+import { closedByUs, type Told } from './context.ts';
 import { messageIn } from './cursor.ts';
 import { EventFlow, type FlowContext } from './flow.ts';
-import { mediaType, type RequestHeaders } from './headers.ts';
+import { mediaType, type RequestHeaders, singleHeader } from './headers.ts';
 import type { CallPool } from './pool.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
@@ -26,6 +27,7 @@ export interface SessionListener {
 export interface SessionContext extends FlowContext {
   readonly path: string;
   readonly headers: RequestHeaders;
+  readonly told?: Told | undefined;
 }
 
 /** `unnamed`: the stream is open, and has not said yet where messages go to. */
@@ -73,6 +75,8 @@ export class SessionStream implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#phase !== 'head') return;
+    const via = singleHeader(headers, VIA);
+    if (via !== undefined) this.#context.told?.(via);
     const type = mediaType(headers);
     if (status === 200 && type === 'sse') {
       this.#phase = 'unnamed';

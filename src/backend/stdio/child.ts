@@ -69,6 +69,8 @@ export interface ChildSink {
 /** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
 const LAST_OUTPUT_MS = 500;
 
+const RUN_IT = 'run the command in a terminal: it has to stay, read stdin and write messages on stdout';
+
 const nothing = (): void => undefined;
 
 type Piped = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -314,7 +316,7 @@ export class Child {
     const { code, signal } = this.#exit ?? { code: null, signal: null };
     const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
     const message = `Backend process ended without an answer (${howEnded(code, signal)})`;
-    const cure = 'run the command in a terminal: it has to stay, read stdin and write messages on stdout';
+    const cure = cause.stderr.trim() === '' ? RUN_IT : `do what it says on stderr, or ${RUN_IT}`;
     const failure = new Failure('backend_unavailable', { message, cause, cure });
     this.#begin('by itself');
     this.#tell(failure);

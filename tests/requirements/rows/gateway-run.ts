@@ -142,6 +142,6 @@ export const gatewayRun = {
   'gateway:run:not-its-own-backend': held({
     spec: 'gateway',
     behaviour:
-      'A backend with the address of the gateway itself is left out with a note; one that leads back to it otherwise is down, by name.',
+      'A backend with the address of the gateway itself is left out with a note; one that leads back to it otherwise, also over other gateways, is down, by name. A gateway that it starts with its own config refuses to start.',
   }),
 } satisfies Record<string, Requirement>;

@@ -1,0 +1,63 @@
+/**
+ * Gateways that start gateways. A stdio backend may be this program with the same config file, which would start itself without
+ * end. So each process that a gateway starts is told in its environment which gateways it descends from, and a gateway
+ * that finds its own config file there refuses to start.
+ */
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { digest } from './digest.ts';
+
+const VARIABLE = 'BASCULE_VIA';
+/** Several in a row are a choice. So many start each other by other files each time, or by files that cannot be told apart. */
+const MOST_GATEWAYS = 8;
+const ID_CHARACTERS = 32;
+const MARK_CHARACTERS = 32;
+/** The id of the process, and which config file it serves. */
+const LINK = /^[\w-]{32}:[0-9a-f]{32}$/;
+
+export interface Lineage {
+  /** Ids of the gateways that this process descends from, the outermost first. */
+  readonly ids: readonly string[];
+  /** Why this process must not serve, for people. */
+  readonly refusal: string | undefined;
+  /** What the processes are told that this gateway starts, under its own id. */
+  environment(id: string): Readonly<Record<string, string>>;
+}
+
+export function lineageOf(env: Readonly<Record<string, string | undefined>>, config: string): Lineage {
+  const links = (env[VARIABLE] ?? '').split(',').filter((link) => LINK.test(link));
+  const own = markOf(config);
+  return {
+    ids: links.map((link) => link.slice(0, ID_CHARACTERS)),
+    refusal: refusalOf(links, own, config),
+    environment: (id) => ({ [VARIABLE]: [...links, `${id}:${own}`].join(',') }),
+  };
+}
+
+function refusalOf(links: readonly string[], own: string, config: string): string | undefined {
+  if (links.some((link) => link.endsWith(`:${own}`)))
+    return (
+      `${config} is already served by a gateway that started this process, and would be started again without end. ` +
+      `Take the backend that runs this program out of that file, or give it another config. (${VARIABLE})`
+    );
+  if (links.length >= MOST_GATEWAYS)
+    return (
+      `${links.length} gateways have started each other, the last one this process. ` +
+      `Look for a backend that runs this program, and take it out of its config. (${VARIABLE})`
+    );
+  return undefined;
+}
+
+/** The same for each name of the file. A digest: other programs are told it, too, and the path is none of their business. */
+function markOf(config: string): string {
+  return digest(realPath(resolve(config))).slice(0, MARK_CHARACTERS);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // The demo has no file.
+    return path;
+  }
+}
