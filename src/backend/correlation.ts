@@ -1,6 +1,6 @@
 /** Requests on a channel that everything shares: each answer is found by its id. */
 import { Failure } from '../errors.ts';
-import type { Notification, Request, Response } from '../wire/message.ts';
+import type { Id, Notification, Request, Response } from '../wire/message.ts';
 import { idIn } from '../wire/values.ts';
 import type { ChannelNotes, HttpFacts, Pending, Reception, RequestSink } from './channel.ts';
 import { excerpt } from './incoming.ts';
@@ -95,6 +95,13 @@ export class Correlation {
     if (message.method !== 'notifications/progress' || this.#abandoned.size === 0) return false;
     const token = idIn(message, 'progressToken');
     return token !== undefined && this.#abandoned.has(token.key);
+  }
+
+  /** False where nobody waits for an answer with that id. */
+  fail({ key }: Id, failure: Failure): boolean {
+    const waiting = this.#waiting.get(key);
+    waiting?.fail(failure);
+    return waiting !== undefined;
   }
 
   failAll(failure: Failure): void {

@@ -9,9 +9,10 @@ import type { Discovery, Hearing, Lane, LaneSink } from '../exchange/lane.ts';
 import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
-import { errorBytes, forwarded, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
+import { errorBytes, failureBytes, forwarded, notificationBytes, type Raw, resultBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
+import { ambiguousQuestion } from '../wire/questions.ts';
 import { era, type Revision } from '../wire/revisions.ts';
 import { idIn } from '../wire/values.ts';
 import { VIA, writeVia } from '../wire/via.ts';
@@ -340,6 +341,12 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
       const error = { code: METHOD_NOT_FOUND, message: 'Method not found' };
       this.post(errorBytes(message.id.raw, error), 'an answer');
       return 'none';
+    }
+    const ambiguity = ambiguousQuestion(message);
+    if (ambiguity !== undefined) {
+      const failure = new Failure('ambiguous_json', { message: ambiguity });
+      this.post(failureBytes(failure, 'legacy', message.id.raw), 'an answer');
+      return 'session';
     }
     if (call === undefined && this.#mayBeAsking()) this.#asksElsewhere = true;
     const owner = call ?? this.#onlyAsker();

@@ -9,6 +9,7 @@ import type { Permit } from '../policy/permit.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
+import { ambiguousResult } from '../wire/questions.ts';
 import { idAt, idIn, member, stringAt } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { cancelledBytes } from './cancelled.ts';
@@ -214,6 +215,8 @@ class ModernCall extends RunningCall {
       if (code === UNSUPPORTED_VERSION) return invalid('The backend no longer supports the revision that it offered');
       return { kind: 'error', message, vocabulary: 'modern' };
     }
+    const ambiguity = ambiguousResult(message);
+    if (ambiguity !== undefined) return invalid(`The backend's answer is ambiguous: ${ambiguity}`);
     const type = member(message.result, 'resultType');
     if (type !== undefined) {
       const text = stringAt(message.bytes, type);

@@ -179,7 +179,10 @@ class SharedLane implements Lane {
       ask: (ask) => sink.ask(ask),
       pause: (retryMs) => sink.pause(retryMs),
       settle: (outcome) => {
-        if (outcome.kind !== 'result' && isNew) subscriptions.remove(uri, this.#client);
+        if (outcome.kind !== 'result' && isNew) {
+          subscriptions.remove(uri, this.#client);
+          this.#permits.delete(uri);
+        }
         sink.settle(outcome);
       },
     });

@@ -3,7 +3,7 @@
  * which it did not. Nothing says what the backend told meanwhile, so everything that it would have told counts as changed.
  */
 import { Failure } from '../errors.ts';
-import { listKinds, offeredLists, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
+import { listKinds, offeredLists } from '../exchange/bridge/subscriptions.ts';
 import { ownNotification } from '../exchange/bridge/updates.ts';
 import type { CallRequest } from '../exchange/call.ts';
 import type { Hearing } from '../exchange/lane.ts';
@@ -13,6 +13,9 @@ import { skimMessage } from '../wire/skim.ts';
 import { textMember } from '../wire/values.ts';
 import type { StandaloneListener } from './channel.ts';
 import type { ListRelay, RelayListener } from './list-relay.ts';
+
+/** Resources that are remembered: of one client that is all that it may subscribe to, by default. */
+const REMEMBERED = 1_000;
 
 export interface StandaloneOptions {
   capabilities(): Readonly<Record<string, unknown>>;
@@ -45,7 +48,7 @@ export class Standalone implements StandaloneListener, RelayListener {
     const uri = textMember(message.bytes, message.params, 'uri');
     if (uri === undefined) return;
     if (row.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
-    else if (this.#subscribed.size < SUBSCRIPTIONS) this.#subscribed.add(uri);
+    else if (this.#subscribed.size < REMEMBERED) this.#subscribed.add(uri);
   }
 
   opened(): void {

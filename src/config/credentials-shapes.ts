@@ -21,11 +21,16 @@ const clientMetadataUrl = z.string({ error: aDocument }).refine(
 
 const aServer =
   'the origin of an authorization server, such as https://login.internal or http://127.0.0.1:9000 (`:*`: any port)';
+const aHost = 'an origin whose host is written out: `*` stands for a port alone, so list each host on its own';
 const server = z
   .string({ error: aServer })
   .regex(/^https?:\/\/[^/?#@\s]+\/?$/i, { error: aServer })
   .transform((text, context) => {
     const [, address = text, anyPort = ''] = /^(.*)(:\*)\/?$/.exec(text) ?? [];
+    if (address.includes('*')) {
+      context.addIssue({ code: 'custom', message: aHost });
+      return z.NEVER;
+    }
     if (isSafeAddress(address)) return `${new URL(address).origin}${anyPort}`;
     context.addIssue({ code: 'custom', message: aServer });
     return z.NEVER;

@@ -82,6 +82,10 @@ export const limitTable = {
   slowReaderBytes: bytes(256 * MiB, 1 * MiB),
   /** Streams of `subscriptions/listen` that one principal may hold: each is a socket and a place in every fan-out. */
   listenStreams: count(64, 1, 100_000),
+  /** Resources that one legacy session, or one `subscriptions/listen`, may watch: more than a person can. Each is kept here and at its backend. */
+  subscriptionsPerClient: count(1000, 1, 100_000),
+  /** Their addresses together, and the whole request of a `subscriptions/listen`: a thousand of twice the usual length. Kept as long as the session or the stream. */
+  subscriptionBytesPerClient: bytes(256 * KiB, 1 * KiB),
   /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */
   streamsPerSession: count(16, 1, 100_000),
   /** Log lines that wait for a reader of stderr that stalls: some 5,000. Later ones are dropped and counted. */

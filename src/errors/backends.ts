@@ -15,7 +15,7 @@ export const backends = {
     200,
     INTERNAL,
     'Backend gave an invalid answer',
-    'The backend answered with something that is no answer: no body, no JSON-RPC, a result type that nobody knows.',
+    'The backend answered with something that is no answer: no body, no JSON-RPC, a result type that nobody knows, a question that two readers could understand in two ways.',
   ),
   backend_timeout: row(
     'backend',

@@ -23,7 +23,7 @@ export const incoming = {
     400,
     INVALID_REQUEST,
     'Ambiguous JSON',
-    'Two members of one object have the same name (escaped twins count), a member differs from a name of the protocol in case alone, or a string holds half a surrogate pair. Two readers could understand two things, so it is refused.',
+    'Two members of one object have the same name (escaped twins count), a member differs from a name of the protocol in case alone, or a string holds half a surrogate pair. Two readers could understand two things, so it is refused. A legacy backend gets it for such a question to a client.',
   ),
   too_deep: row('client', 400, INVALID_REQUEST, 'Nested too deeply', 'Arrays and objects are nested beyond the limit.'),
   too_many_members: row(

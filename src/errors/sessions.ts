@@ -54,6 +54,20 @@ export const sessions = {
     'Too many requests in flight',
     'The session has as many unanswered requests as the limit allows.',
   ),
+  too_many_subscriptions: row(
+    'client',
+    429,
+    INTERNAL,
+    'Too many subscriptions',
+    'A legacy session, or one `subscriptions/listen`, names more resources than `limits.subscriptionsPerClient`, or has more bytes of addresses than `limits.subscriptionBytesPerClient`. Unsubscribe from some, listen to fewer, or raise the limit.',
+  ),
+  uri_too_long: row(
+    'client',
+    200,
+    INVALID_PARAMS,
+    'The address of the resource is too long',
+    'An address to subscribe to has more than 8 KiB. Use a shorter one: it is kept as long as the subscription.',
+  ),
   unknown_event: row(
     'client',
     400,

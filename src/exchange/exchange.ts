@@ -36,7 +36,7 @@ export class Exchange {
   #settled = false;
   #watcher: ((ending: Ending) => void) | undefined;
   #begun = false;
-  #over: (() => void) | undefined;
+  #over: ((ending: Ending) => void) | undefined;
   /** Of a `subscriptions/listen` alone. */
   #changes: Changes<string, Notification> | undefined;
 
@@ -64,10 +64,17 @@ export class Exchange {
     else this.#watcher = watcher;
   }
 
-  /** Called once when it is settled; at once where it is. */
-  onOver(action: () => void): void {
-    if (this.#settled) action();
-    else this.#over = action;
+  /** Called once when it is settled, after those who asked before; at once where it is. */
+  onOver(action: (ending: Ending) => void): void {
+    const before = this.#over;
+    if (this.#settled) action({ outcome: 'cancelled' });
+    else if (before === undefined) this.#over = action;
+    else {
+      this.#over = (ending) => {
+        before(ending);
+        action(ending);
+      };
+    }
   }
 
   /** Whether the client was told anything before the answer. */
@@ -123,7 +130,8 @@ export class Exchange {
   respond(message: Response, status?: number): void {
     const bytes = piecesWithId(message, this.request.id.raw);
     const settlement = { kind: 'response', bytes, ...(status === undefined ? {} : { status }) } as const;
-    this.settle(settlement, this.#watcher && outcomeOf(message));
+    // Whether more is wanted matters to a watcher alone, and costs a look into the result.
+    this.settle(settlement, this.#watcher === undefined && message.kind === 'result' ? 'result' : outcomeOf(message));
   }
 
   /** The end of a `subscriptions/listen`. */
@@ -163,8 +171,9 @@ export class Exchange {
     this.#changes?.close();
     this.#outlet.settle(settlement);
     this.#onSettled(this);
-    this.#over?.();
-    this.#watcher?.(endingOf(settlement, outcome));
+    const ending = endingOf(settlement, outcome);
+    this.#over?.(ending);
+    this.#watcher?.(ending);
   }
 
   /** The client does not want the answer any more: the backend is told, and nothing is said downstream. */

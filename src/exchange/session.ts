@@ -10,6 +10,7 @@ import type { Endpoint } from './arrival.ts';
 import { type AskLimits, Asks } from './asks.ts';
 import type { Listening } from './bridge/listening.ts';
 import { knowsNotification } from './bridge/older.ts';
+import type { SubscriptionLimits } from './bridge/subscription-limits.ts';
 import { changedList, type ListKind } from './bridge/subscriptions.ts';
 import type { Ask, ClientFacts } from './call.ts';
 import { Changes } from './changes.ts';
@@ -18,6 +19,7 @@ import { type Downstream, questionKey } from './downstream.ts';
 import { type Exchange, Inflight } from './exchange.ts';
 import type { Lane, LaneSink } from './lane.ts';
 import { isWanted } from './log-level.ts';
+import { SessionSubscriptions } from './session-subscriptions.ts';
 import { urgencyOf } from './urgency.ts';
 
 export interface SessionFacts {
@@ -27,7 +29,7 @@ export interface SessionFacts {
   readonly client: ClientFacts;
 }
 
-export interface SessionLimits extends AskLimits {
+export interface SessionLimits extends AskLimits, SubscriptionLimits {
   /** Changes of a list that come within so long are told once. */
   readonly changesMs: number;
 }
@@ -44,6 +46,7 @@ export class Session {
   readonly lanes = new Map<string, Promise<Lane>>();
   /** What the client wants to hear of from backends of the other era. */
   readonly listenings = new Map<string, Listening>();
+  readonly subscriptions: SessionSubscriptions;
   readonly openedAt: number;
   /** The client's own `notifications/initialized`, to be told to lanes that are opened later. */
   initialized: Notification | undefined;
@@ -70,6 +73,7 @@ export class Session {
     this.client = facts.client;
     this.downstream = downstream;
     this.asks = new Asks(facts.client, limits, clock);
+    this.subscriptions = new SessionSubscriptions(limits);
     this.#changes = new Changes(clock, limits.changesMs, (method, message) =>
       this.downstream.deliver(message, 'keep', method),
     );
@@ -177,6 +181,7 @@ export class Session {
     }
     this.lanes.clear();
     this.#changes.close();
+    this.subscriptions.clear();
     for (const listening of this.listenings.values()) listening.close();
     for (const action of this.#endings) action();
     this.downstream.close();

@@ -115,13 +115,13 @@ export class LegacyCalls {
     const { target, grant } = cleared;
     const { backend, message } = target;
     const { permit } = grant;
+    this.#lanes.remember(session, exchange, target);
     this.#rooms.occupied.enter(backend, exchange);
     const lane = await this.#lanes
       .laneFor(session, backend, permit, row)
       .catch((error: unknown) => this.#lacksLane(session, exchange, cleared, error));
     if (lane === undefined) return;
     if (!offers(lane.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    this.#lanes.remember(session, exchange, target);
     if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit, message })) {
       lane.release?.();
       return;

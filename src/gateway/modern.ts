@@ -5,6 +5,7 @@ import { admitModern, unknownMethod } from '../exchange/admit.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { attempt } from '../exchange/bridge/drive.ts';
 import { ModernDrive } from '../exchange/bridge/modern-client.ts';
+import { checkListen } from '../exchange/bridge/subscription-limits.ts';
 import { type ListKind, readFilter } from '../exchange/bridge/subscriptions.ts';
 import { ownNotification } from '../exchange/bridge/updates.ts';
 import type { CallRequest, ClientFacts } from '../exchange/call.ts';
@@ -130,6 +131,7 @@ export class ModernFront {
   /** Reserves the slot before awaiting, so that concurrent requests cannot all pass the limit check. */
   async #listen(turn: Turn, wanted: Wanted, said: Said): Promise<void> {
     const { principal, leave } = wanted;
+    checkListen(wanted.message, this.#rooms.limits);
     const reader = () => readerFor(this.#rooms.lanes, principal, said.client);
     const release = this.#slots.take(principal);
     let isOpen = false;

@@ -115,7 +115,7 @@ export class SessionLanes {
       lanes.delete(backend);
       listenings.get(backend)?.close();
       listenings.delete(backend);
-      this.#links.get(session)?.gone(backend);
+      session.subscriptions.removeAt(backend);
     }
     this.reshape(session);
     if (session.initialized === undefined || isMerged(endpoint)) return true;
@@ -185,14 +185,15 @@ export class SessionLanes {
     callOnce((sink) => lane.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
   }
 
-  /** Which address means which resource, for what a backend says of it later. */
-  remember(session: Session, exchange: Exchange, { backend, message }: Target): void {
-    const links = this.#links.get(session);
+  /** Which address means which resource, for what a backend says of it later. Throws where there are too many. */
+  remember({ subscriptions }: Session, exchange: Exchange, { backend, message }: Target): void {
     const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
     const name = textMember(message.bytes, message.params, 'uri');
-    if (links === undefined || address === undefined || name === undefined) return;
-    if (exchange.row.method === 'resources/subscribe') links.subscribed(address, { backend, name });
-    else if (exchange.row.method === 'resources/unsubscribe') links.unsubscribed(address);
+    if (address === undefined || name === undefined) return;
+    if (exchange.row.method === 'resources/unsubscribe') subscriptions.remove(address);
+    if (exchange.row.method !== 'resources/subscribe') return;
+    const over = subscriptions.reserve(address, { backend, name });
+    exchange.onOver(({ outcome }) => over(outcome === 'result'));
   }
 
   #openIfLegacy(session: Session, backend: string): void {
@@ -201,7 +202,7 @@ export class SessionLanes {
     this.#rooms.lanes.discover(backend, session.principal).then(
       ({ eras }) => {
         if (!eras.includes('legacy') || session.ended) return;
-        const hasSubscribed = (this.#links.get(session)?.subscriptionsAt(backend) ?? []).length > 0;
+        const hasSubscribed = session.subscriptions.at(backend).length > 0;
         const lists = hasSubscribed ? undefined : this.#rooms.lanes.listsFor(session, backend);
         if (lists === undefined) this.#lane(session, backend, permit).catch(() => undefined);
         else this.#hearLists(session, backend);
@@ -271,9 +272,10 @@ export class SessionLanes {
       if (!isMerged(session.endpoint) && session.initialized !== undefined) this.#hearHub(session);
       return;
     }
+    if (!this.#links.has(session)) return;
     // They were allowed when they were made.
     const permit = systemPermit('stream');
-    for (const uri of this.#links.get(session)?.subscriptionsAt(backend) ?? []) {
+    for (const uri of session.subscriptions.at(backend)) {
       callOnce((sink) => lane.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(() => undefined);
     }
   }

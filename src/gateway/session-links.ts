@@ -6,7 +6,7 @@
 import type { Origin } from '../catalog/names.ts';
 import { distinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors.ts';
-import { changedList, everyList, type ListKind, SUBSCRIPTIONS } from '../exchange/bridge/subscriptions.ts';
+import { changedList, everyList, type ListKind } from '../exchange/bridge/subscriptions.ts';
 import { withUri } from '../exchange/bridge/updates.ts';
 import type { Session } from '../exchange/session.ts';
 import type { Notification } from '../wire/message.ts';
@@ -18,8 +18,6 @@ import type { Rooms } from './rooms.ts';
 export class SessionLinks {
   readonly #rooms: Rooms;
   readonly #session: Session;
-  /** What was subscribed to, by the client's address of it. */
-  readonly #subscriptions = new Map<string, Origin>();
   readonly #reader: Reader;
   #stopHearing: (() => void) | undefined;
 
@@ -67,37 +65,15 @@ export class SessionLinks {
   #addressOf(origin: Origin): string {
     const { backend, name } = origin;
     const address = distinguished(backend, name);
-    if (this.#subscriptions.has(address)) return address;
-    if (this.#subscriptions.get(name)?.backend === backend) return name;
+    const { subscriptions } = this.#session;
+    if (subscriptions.backendOf(address) !== undefined) return address;
+    if (subscriptions.backendOf(name) === backend) return name;
     return this.#rooms.targets.addressOf(this.#session.endpoint, origin, this.#reader);
   }
 
   /** A session upstream was lost, or is not heard, and so is what it would have told. */
   outdated(backend: string): void {
     this.#rooms.shelf.changed(backend, everyList, sessionOwner(this.#session));
-  }
-
-  /** Throws where there are too many. */
-  subscribed(address: string, origin: Origin): void {
-    if (this.#subscriptions.size >= SUBSCRIPTIONS && !this.#subscriptions.has(address))
-      throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
-    this.#subscriptions.set(address, origin);
-  }
-
-  unsubscribed(address: string): void {
-    this.#subscriptions.delete(address);
-  }
-
-  /** What was subscribed to there is no longer told of. */
-  gone(backend: string): void {
-    for (const [address, origin] of this.#subscriptions) {
-      if (origin.backend === backend) this.#subscriptions.delete(address);
-    }
-  }
-
-  /** What a backend whose session is opened anew has to be asked for again. */
-  subscriptionsAt(backend: string): readonly string[] {
-    return [...this.#subscriptions.values()].filter((origin) => origin.backend === backend).map(({ name }) => name);
   }
 
   #close(): void {

@@ -121,7 +121,7 @@ function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquir
       ? names.hasAny(spelled.names, spelled.isAmbiguous)
       : names.hasAll(spelled.names, spelled.isAmbiguous);
   }
-  const outcomes = spelled.names.map((template) => names.hasTemplate(template));
+  const outcomes = spelled.names.map((template) => names.hasTemplate(template, isDenied));
   const outcome = isDenied ? strongest(outcomes) : agreed(outcomes);
   // Completions tell of everything that comes out of it, and so of what the rule does not speak of.
   return outcome === 'maybe' && inquiry.whole ? 'failed' : outcome;

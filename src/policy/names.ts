@@ -2,11 +2,13 @@
 
 import { readAddress, withAsciiHost } from './addresses.ts';
 import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
-import { agreed, type Outcome } from './outcome.ts';
+import { agreed, type Outcome, strongest } from './outcome.ts';
 import { BEGINNING, decodeOnce, isPlainPath, withoutDot, withPlainAuthority } from './paths.ts';
 
 /** To find out whether a text can be judged, and how it could be read. */
 const SPELLING_STEPS = 4;
+/** In the place of the first variable of a template: letters that no reader changes, and that no address has. */
+const ANYTHING = 'anythingatallzqxj';
 
 export class NameSet {
   readonly globs: readonly Glob[];
@@ -66,17 +68,31 @@ export class NameSet {
     return found;
   }
 
-  /** All the URIs that may come out of a template: `yes` where none could be outside, `no` where none could be inside. */
-  hasTemplate(template: string): Outcome {
+  /**
+   * All the URIs that may come out of a template: `yes` where none could be outside, `no` where none could be inside. For a
+   * rule that denies, what a lenient reader may take its beginning for counts, too.
+   */
+  hasTemplate(template: string, isDenied: boolean): Outcome {
     const open = template.indexOf('{');
     if (open === -1) {
-      const { readings, isAmbiguous } = readAddress(template);
-      return this.hasAll(readings, isAmbiguous);
+      const { readings, reductions, isAmbiguous } = readAddress(template);
+      return isDenied ? this.hasAny([...readings, ...reductions], isAmbiguous) : this.hasAll(readings, isAmbiguous);
     }
     const beginning = template.slice(0, open);
     // Whatever comes next is part of the last segment.
     if (readAddress(`${beginning}x`).isAmbiguous) return this.#ofUnclear();
-    return agreed(readAddress(beginning).readings.map((reading) => this.#hasAllThatBegin(reading)));
+    const outcome = agreed(readAddress(beginning).readings.map((reading) => this.#hasAllThatBegin(reading)));
+    if (!isDenied) return outcome;
+    return strongest([
+      outcome,
+      ...readAddress(`${beginning}${ANYTHING}`).reductions.map((one) => this.#hasReduced(one)),
+    ]);
+  }
+
+  /** What a variable stands for is not in it any more where a reader takes off the query. */
+  #hasReduced(reduction: string): Outcome {
+    if (!reduction.includes(ANYTHING)) return this.has(reduction);
+    return this.#hasAllThatBegin(reduction.slice(0, reduction.lastIndexOf(ANYTHING)));
   }
 
   #hasAllThatBegin(beginning: string): Outcome {

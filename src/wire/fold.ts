@@ -15,12 +15,14 @@ export function folded(name: string): string {
 /** Words of ASCII by what they fold to. */
 export interface Folds {
   readonly words: ReadonlyMap<string, string>;
+  readonly exact: ReadonlySet<string>;
   readonly longest: number;
 }
 
 export function foldsOf(words: readonly string[]): Folds {
   return {
     words: new Map(words.map((word) => [folded(word), word])),
+    exact: new Set(words),
     longest: Math.max(0, ...words.map((word) => word.length)),
   };
 }

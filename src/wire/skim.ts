@@ -4,9 +4,9 @@
  */
 import { Failure, type Reason } from '../errors.ts';
 import { toMessage } from './envelope.ts';
-import type { Batch, Message, ObjectSpan, Span } from './message.ts';
+import type { Batch, Id, Message, ObjectSpan, Span } from './message.ts';
 import { NOTED_MEMBERS, OutlineReader, skipWhite } from './outline.ts';
-import { asBuffer } from './values.ts';
+import { asBuffer, idAt } from './values.ts';
 import { skipToQuote, skipToStructure } from './words.ts';
 
 /** Deeper nesting than any real result has, and less than what breaks the recursive parsers of clients. */
@@ -34,6 +34,22 @@ export function skimMessage(bytes: Uint8Array): Message | Batch {
   return toMessage(reader, rules);
 }
 
+/**
+ * The id of a response that cannot be read otherwise: its values are nested too deeply, or are no result. Undefined where no id
+ * is found, or the bytes may be something else than a response.
+ */
+export function answerIdIn(bytes: Uint8Array): Id | undefined {
+  const reader = new LenientReader(bytes, rules.reason, NOTED_MEMBERS, true);
+  const start = skipWhite(bytes, 0, bytes.byteLength);
+  try {
+    if (bytes[start] === 0x7b /* { */) reader.message(start);
+  } catch {
+    // What was read before the flaw counts.
+  }
+  const { id, method, twin } = reader;
+  return id === undefined || method !== undefined || twin !== undefined ? undefined : idAt(bytes, id);
+}
+
 /** The members of the object that a span points to, deeper in a message than the outline goes; or undefined. */
 export function membersAt(bytes: Uint8Array, span: Span, most = Number.POSITIVE_INFINITY): ObjectSpan | undefined {
   if (bytes[span.start] !== 0x7b /* { */) return undefined;
@@ -49,9 +65,12 @@ class LenientReader extends OutlineReader {
   private readonly buffer: Buffer;
   private readonly view: DataView;
   private readonly reason: Reason;
+  /** Beyond the depth that is allowed brackets are counted, and not matched. */
+  private readonly isAnyDepth: boolean;
 
-  constructor(bytes: Uint8Array, reason: Reason, most: number) {
+  constructor(bytes: Uint8Array, reason: Reason, most: number, isAnyDepth = false) {
     super(bytes, true, most);
+    this.isAnyDepth = isAnyDepth;
     this.buffer = asBuffer(bytes);
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.reason = reason;
@@ -105,11 +124,12 @@ class LenientReader extends OutlineReader {
         continue;
       }
       if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
-        if (depth === DEPTH) throw this.broken(i);
+        if (depth >= DEPTH && !this.isAnyDepth) throw this.broken(i);
+        // Writing behind its end does nothing.
         brackets[depth++] = byte;
       } else {
         // Either closing bracket is its opening one plus two.
-        if (brackets[--depth] !== byte - 2) throw this.broken(i);
+        if (brackets[--depth] !== byte - 2 && depth <= DEPTH) throw this.broken(i);
         if (depth === 0) return i;
       }
     }

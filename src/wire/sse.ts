@@ -46,6 +46,8 @@ export class SseReader {
   private afterCr = false;
   private broken: Failure | undefined = undefined;
   private emptyLines = 0;
+  /** A comment was counted, so that the empty line behind it is not. */
+  private isCommented = false;
   /** Of the event so far, comments excluded. */
   private fieldLines = 0;
   private furtherLines = 0;
@@ -59,7 +61,7 @@ export class SseReader {
     return this.broken;
   }
 
-  /** How many lines since the last time said nothing: comments, and ends of events that are none. */
+  /** How many lines since the last time said nothing: comments, and ends of events that are none and have no comment. */
   takeEmptyLines(): number {
     const lines = this.emptyLines;
     this.emptyLines = 0;
@@ -126,8 +128,10 @@ export class SseReader {
       if (line.subarray(0, BOM.byteLength).equals(BOM)) line = line.subarray(BOM.byteLength);
     }
     if (line.byteLength === 0) this.dispatch(events);
-    else if (line[0] === COLON) this.emptyLines++;
-    else {
+    else if (line[0] === COLON) {
+      this.emptyLines++;
+      this.isCommented = true;
+    } else {
       this.size += line.byteLength + 1;
       if (++this.fieldLines > EVENT_LINES) this.furtherLines++;
       this.field(line);
@@ -167,7 +171,8 @@ export class SseReader {
     if (dataLines > 0 || id !== undefined || retry !== undefined) {
       const data = dataLines > 0 ? this.data.take() : undefined;
       events.push({ event: event === '' ? undefined : event, id, data, retry });
-    } else this.emptyLines++;
+    } else if (!this.isCommented) this.emptyLines++;
+    this.isCommented = false;
     this.dataLines = 0;
     this.event = undefined;
     this.id = undefined;

@@ -118,6 +118,10 @@ describe('auth of a backend', () => {
       inner: `authorizationServers: ['${server}']`,
       says: 'the origin of an authorization server',
     })),
+    ...['https://*.internal', 'https://*', 'https://login.*:*', 'http://127.0.0.*:9000'].map((server) => ({
+      inner: `authorizationServers: ['${server}']`,
+      says: 'an origin whose host is written out: `*` stands for a port alone',
+    })),
     { inner: 'authorizationServers: https://a.example', says: 'a list of origins' },
     { inner: 'scopes: [offline_access]', says: 'no `offline_access`' },
     { inner: 'resource: https://a.example#b', says: 'without #' },

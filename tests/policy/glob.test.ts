@@ -168,13 +168,27 @@ describe('a URI', () => {
 
   test('template is in a list as far as what comes out of it is', () => {
     const names = new NameSet(['file:///etc/**', 'db:x'], 'path');
-    expect(names.hasTemplate('file:///etc/{name}')).toBe('yes');
-    expect(names.hasTemplate('file:///{+path}')).toBe('maybe');
-    expect(names.hasTemplate('file:///home/{name}')).toBe('no');
-    expect(names.hasTemplate('db:{table}')).toBe('maybe');
-    expect(names.hasTemplate('db:x{rest}')).toBe('maybe');
-    expect(names.hasTemplate('db:xy{rest}')).toBe('no');
-    expect(names.hasTemplate('file:///home/../etc/{name}')).toBe('failed');
-    expect(names.hasTemplate('file:///etc/.{name}')).toBe('yes');
+    expect(names.hasTemplate('file:///etc/{name}', false)).toBe('yes');
+    expect(names.hasTemplate('file:///{+path}', false)).toBe('maybe');
+    expect(names.hasTemplate('file:///home/{name}', false)).toBe('no');
+    expect(names.hasTemplate('db:{table}', false)).toBe('maybe');
+    expect(names.hasTemplate('db:x{rest}', false)).toBe('maybe');
+    expect(names.hasTemplate('db:xy{rest}', false)).toBe('no');
+    expect(names.hasTemplate('file:///home/../etc/{name}', false)).toBe('failed');
+    expect(names.hasTemplate('file:///etc/.{name}', false)).toBe('yes');
+  });
+
+  test('template is in a list of a rule that denies in every form that a lenient reader takes it for', () => {
+    const names = new NameSet(['notes:///secret/**', 'notes:///box'], 'path');
+    const forms = ['notes:/secret/{x}', 'notes:secret/{x}', 'notes://host/secret/{x}', 'notes:%2fsecret/{x}'];
+    for (const template of [...forms, 'notes:///secret/{x}', 'notes:/box?id={x}', 'notes:/secret/a']) {
+      expect([template, names.hasTemplate(template, true)]).toEqual([template, 'yes']);
+    }
+    for (const template of ['notes:/{x}', 'notes:{+x}', 'notes:/bo{x}']) {
+      expect([template, names.hasTemplate(template, true)]).toEqual([template, 'maybe']);
+    }
+    for (const template of ['notes:/public/{x}', 'notes:/boxes?id={x}', 'http://secret/{x}']) {
+      expect([template, names.hasTemplate(template, true)]).toEqual([template, 'no']);
+    }
   });
 });

@@ -2,6 +2,7 @@
 import { Failure } from '../../errors.ts';
 import { lineBytes } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
+import { answerIdIn } from '../../wire/skim.ts';
 import { asFailure } from '../as-failure.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
@@ -28,6 +29,7 @@ export class StdioChannel implements Channel {
     this.#child.attach({
       message: (message) => this.#onMessage(message),
       oversized: (failure) => this.#onOversized(failure),
+      unreadable: (line) => this.#onUnreadable(line),
       exited: (failure) => this.#onExit(failure),
       busy: () => this.#waiting.size > 0,
     });
@@ -81,6 +83,14 @@ export class StdioChannel implements Channel {
   /** A skipped line has no id that could be read; where only one request waits, there is no doubt whose answer it was. */
   #onOversized(failure: Failure): void {
     if (this.#waiting.size === 1) this.#waiting.failAll(failure);
+  }
+
+  /** Whoever waits for it must not wait until the time is over. */
+  #onUnreadable(line: Uint8Array): Reception {
+    const id = this.#waiting.size === 0 ? undefined : answerIdIn(line);
+    if (id === undefined) return 'none';
+    const message = 'The backend gave an answer that is no JSON-RPC response, or is nested too deeply';
+    return this.#waiting.fail(id, new Failure('backend_invalid', { message })) ? 'answer' : 'none';
   }
 
   #onExit(failure: Failure): void {

@@ -60,6 +60,8 @@ export interface ChildSink {
   message(message: Message): Reception;
   /** A line was too long and was skipped: somebody's answer, most likely. */
   oversized(failure: Failure): void;
+  /** A line is no message. `answer`: it was meant for somebody who waited, who was told so. */
+  unreadable(line: Uint8Array): Reception;
   /** Once, and not after a `stop` that its own listener ordered. */
   exited(failure: Failure): void;
   /** Whether somebody waits for the child, so that it is not idle although it is silent. */
@@ -267,7 +269,7 @@ export class Child {
       messages = readIncoming(line);
     } catch {
       this.#options.notes.noise('stdout', excerpt(line));
-      this.#output.count('none', line.byteLength);
+      this.#output.count(this.#sink?.unreadable(line) ?? 'none', line.byteLength);
       return;
     }
     for (const message of messages) this.#onMessage(message);

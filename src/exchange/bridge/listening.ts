@@ -9,7 +9,7 @@ import { metaKeys } from '../../wire/meta.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../call.ts';
 import type { Clock } from '../clock.ts';
 import { ownRequest } from '../own-call.ts';
-import { admits, filterOf, isEmpty, readFilter, SUBSCRIPTIONS, type Wanted } from './subscriptions.ts';
+import { admits, filterOf, isEmpty, readFilter, type Wanted } from './subscriptions.ts';
 
 /** Waits before a stream that broke is opened again; the last one repeats. */
 const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
@@ -66,8 +66,6 @@ export class Listening {
   async subscribe(uri: string): Promise<void> {
     if (this.#closed) throw new Failure('backend_unavailable', { message: 'The subscription was ended' });
     if (this.#current?.acknowledged === true && this.#current.wanted.resourceSubscriptions.includes(uri)) return;
-    if (this.#wanted.resourceSubscriptions.length >= SUBSCRIPTIONS)
-      throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
     this.#want([...new Set([...this.#wanted.resourceSubscriptions, uri])]);
     try {
       const agreed = await this.#openSoon();

@@ -9,9 +9,6 @@ export interface Wanted {
   readonly resourceSubscriptions: readonly string[];
 }
 
-/** Resources that one client may watch at a time: more than a person can, and each is remembered here and at its backend. */
-export const SUBSCRIPTIONS = 1_000;
-
 export const nothingWanted: Wanted = {
   toolsListChanged: false,
   promptsListChanged: false,
@@ -88,8 +85,7 @@ export function readFilter(message: Request | Notification): Wanted | undefined 
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
   const given = filter as Record<string, unknown>;
   const uris = given.resourceSubscriptions ?? [];
-  if (!Array.isArray(uris) || uris.length > SUBSCRIPTIONS || !uris.every((uri) => typeof uri === 'string'))
-    return undefined;
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) return undefined;
   const flags = lists.map(({ flag }) => ({ [flag]: given[flag] === true }));
   return Object.assign({}, nothingWanted, { resourceSubscriptions: [...new Set(uris)] }, ...flags) as Wanted;
 }

@@ -6,6 +6,7 @@ import { concat, type Raw, rewrite, spliceMessage } from '../../wire/compose.ts'
 import type { ErrorResponse, ResultResponse } from '../../wire/message.ts';
 import { metaKeys } from '../../wire/meta.ts';
 import type { MethodRow } from '../../wire/methods.ts';
+import { isLikeQuestion } from '../../wire/questions.ts';
 import type { Era } from '../../wire/revisions.ts';
 import { skimMessage } from '../../wire/skim.ts';
 import { member, slice, stringAt, textAt, valueAt } from '../../wire/values.ts';
@@ -52,7 +53,8 @@ export function modernResult(message: ResultResponse, row: MethodRow, info: unkn
         ? `{"${serverInfo}":${raw}}`
         : rewrite(message.bytes, message.meta, { set: { [serverInfo]: raw } });
   }
-  return rewrite(message.bytes, message.result, { set });
+  // A legacy result has no words of a question; to a reader that ignores case it must not seem to have some.
+  return rewrite(message.bytes, message.result, { set, drop: isLikeQuestion });
 }
 
 /**

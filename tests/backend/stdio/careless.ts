@@ -16,6 +16,7 @@ child.attach({
     return 'session';
   },
   oversized: () => undefined,
+  unreadable: () => 'none',
   exited: () => undefined,
   busy: () => false,
 });

@@ -36,6 +36,9 @@ class Listener implements ChildSink {
     this.oversize.push(failure);
     this.#changed();
   }
+  unreadable(): Reception {
+    return 'none';
+  }
   exited(failure: Failure): void {
     this.exits.push(failure);
     this.#changed();

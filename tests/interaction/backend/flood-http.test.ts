@@ -184,6 +184,20 @@ describe.each(places)('a backend that floods $name', ({ era, open }) => {
   );
 });
 
+it.each(places)(
+  'a comment on $name counts once, and not again for the line that ends it',
+  verifies('gateway:backend:flood-paused'),
+  async ({ open }) => {
+    const { gateway, clock, write } = await open();
+    clock.leap(PERIOD_MS);
+    const comments = Math.floor(BUDGET * 0.8);
+    const read = count(gateway, 'backend.noise.unknown_id');
+    write(`${':\n\n'.repeat(comments)}${event(result('unknown', {}))}`);
+    await until(() => count(gateway, 'backend.noise.unknown_id') > read, 'the stream was read');
+    expect(count(gateway, 'backend.flood.paused')).toBe(0);
+  },
+);
+
 describe.each(eras)('a %s call', (era) => {
   it(
     'whose stream floods within one period alone is answered after it',

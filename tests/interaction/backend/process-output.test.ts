@@ -8,6 +8,7 @@ import type { TestGateway } from '../harness/gateway.ts';
 import { legacyProcess, modernProcess, type StdioScript } from '../harness/stdio-backend.ts';
 import { answered, caller, count, startBeforeProcess, tooLarge } from './setup.ts';
 
+const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 const processOf = { legacy: legacyProcess, modern: modernProcess };
 /** What the backend wrote on stderr. */
 const complaints = ({ log }: TestGateway) =>
@@ -39,6 +40,31 @@ describe.each(eras)('a %s process', (era) => {
       expect(shown.map(({ facts }) => facts.text)).toEqual(noise);
       // The first is where everybody looks; a chatty one does not fill that.
       expect(shown.map(({ level }) => level)).toEqual(['warn', ...noise.slice(1).map(() => 'debug')]);
+    },
+  );
+
+  it.each([
+    { name: 'nested 100,000 deep', answer: (id: string) => `{"jsonrpc":"2.0","id":${id},"result":{"a":${deep}}}` },
+    {
+      name: 'nested 100,000 deep before its id',
+      answer: (id: string) => `{"jsonrpc":"2.0","result":{"a":${deep}},"id":${id}}`,
+    },
+    { name: 'without a result', answer: (id: string) => `{"jsonrpc":"2.0","id":${id}}` },
+    { name: 'one with a number as its result', answer: (id: string) => `{"jsonrpc":"2.0","id":${id},"result":5}` },
+  ])(
+    'whose answer is $name fails that call at once, and no other',
+    verifies('gateway:backend:stdout-noise'),
+    async ({ answer }) => {
+      const { backend, client } = await start({ 'tools/call': () => undefined });
+      const [first, second] = [client.ask(1), client.ask(2)];
+      await backend.arrival('tools/call', 2);
+      const turns = backend.of('tools/call');
+      turns[0]?.process.print(`${answer(JSON.stringify(turns[0].message.id))}\n`);
+      const failed = await Promise.race([first, second]);
+      expect(answered(failed).error).toMatchObject({ code: -32603, data: { reason: 'backend_invalid' } });
+      turns[1]?.result(done);
+      const answers = [answered(await first), answered(await second)];
+      expect(answers.filter((one) => one.result !== undefined)).toHaveLength(1);
     },
   );
 

@@ -11,10 +11,11 @@ const script: Script = {
   'server/discover': (turn) =>
     turn.result({
       ...{ resultType: 'complete', supportedVersions: ['2026-07-28'], ...good },
-      capabilities: { tools: {}, resources: {} },
+      capabilities: { tools: {}, resources: {}, completions: {} },
     }),
   'resources/list': (turn) => turn.result({ resultType: 'complete', ...good, resources: [] }),
   'resources/templates/list': (turn) => turn.result({ resultType: 'complete', ...good, resourceTemplates: [] }),
+  'completion/complete': (turn) => turn.result({ resultType: 'complete', completion: { values: [] } }),
   'resources/read': (turn) => turn.result({ resultType: 'complete', ...good, contents: [] }),
 };
 
@@ -48,6 +49,10 @@ const allowed = [
 
 const all = { id: 'all', effect: 'allow' };
 const read = (uri: string): Json => ({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } });
+const complete = (uri: string): Json => ({
+  ...{ jsonrpc: '2.0', id: 1, method: 'completion/complete' },
+  params: { ref: { type: 'ref/resource', uri }, argument: { name: 'x', value: '' } },
+});
 const heard = ({ a, b }: House, method: string) => [...a.of(method), ...b.of(method)].length;
 
 describe.each(eras)('with %s backends', (era) => {
@@ -68,6 +73,21 @@ describe.each(eras)('with %s backends', (era) => {
         for (const uri of allowed) expect([uri, (await client.ask(read(at(uri)))).error]).toEqual([uri, undefined]);
       },
     );
+
+    it('nor are its completions, as a template or as it is', verifies('gateway:policy:names'), async () => {
+      const rules = [all, { id: 'no', effect: 'deny', on: { uris: patterns } }];
+      const house = await openHouse({ era, script, more: { policy: { rules } } });
+      const client = await way.enter(house);
+      const passed: string[] = [];
+      const secret = denied.filter((uri) => uri.endsWith('/b')).map((uri) => uri.replace(/b$/, '{x}'));
+      for (const uri of [...secret, ...denied, 'notes:/{x}']) {
+        if ((await client.ask(complete(at(uri)))).error?.code !== 403) passed.push(uri);
+      }
+      expect(passed).toEqual([]);
+      expect(heard(house, 'completion/complete')).toBe(0);
+      const open = ['notes:/public/{x}', 'memo://public/secret/{x}', 'http://other/secret/{x}', 'urn:isbn:{x}'];
+      for (const uri of open) expect([uri, (await client.ask(complete(at(uri)))).error]).toEqual([uri, undefined]);
+    });
 
     it('nor is it as an argument', verifies('gateway:policy:names'), async () => {
       const no = { id: 'no', effect: 'deny', what: ['call'], with: { arguments: { url: { glob: patterns } } } };

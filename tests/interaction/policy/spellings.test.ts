@@ -216,3 +216,35 @@ describe('an address that parsers read in different ways', () => {
     expect((await client.ask(call(name, { url: 'http://münchen.example/x y' }))).result).toBeDefined();
   });
 });
+
+/** docs/policy.md, "Names are compared with their case". */
+describe('a name in another case', verifies('gateway:policy:names'), () => {
+  const modernCall = (name: string, method = 'tools/call') => modern({ method, params: { name, arguments: {} } });
+
+  it('is another name: a rule that denies the tool does not hold for it, and the backend gets it as it is', async () => {
+    const house = await openHouse({ script, more: deny({ tools: ['wipe'] }) });
+    const answer = async (path: string, name: string) =>
+      (await send(`${house.gateway.origin}${path}`, modernCall(name))).json();
+    expect((await answer(paths.single, 'wipe')).error.code).toBe(403);
+    expect((await answer(paths.merged, 'a__wipe')).error.code).toBe(403);
+    expect(heard(house, 'tools/call')).toBe(0);
+    expect((await answer(paths.single, 'Wipe')).result.content).toEqual([]);
+    expect((await answer(paths.merged, 'a__Wipe')).result.content).toEqual([]);
+    expect(house.a.of('tools/call').map(({ message }) => message.params.name)).toEqual(['Wipe', 'Wipe']);
+  });
+
+  it('is not allowed by a rule that allows the tool', async () => {
+    const rules = [{ id: 'some', effect: 'allow', on: { tools: ['read'] } }];
+    const house = await openHouse({ script, more: { policy: { rules } } });
+    const url = `${house.gateway.origin}${paths.single}`;
+    expect((await send(url, modernCall('read'))).json().error).toBeUndefined();
+    expect((await send(url, modernCall('Read'))).json().error.code).toBe(403);
+  });
+
+  it('is no method of MCP', async () => {
+    const house = await openHouse({ script, more: deny({ tools: ['wipe'] }) });
+    const answer = await send(`${house.gateway.origin}${paths.single}`, modernCall('wipe', 'Tools/Call'));
+    expect(answer.json().error.code).toBe(-32601);
+    expect(heard(house, 'Tools/Call')).toBe(0);
+  });
+});

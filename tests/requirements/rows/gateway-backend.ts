@@ -277,4 +277,9 @@ export const gatewayBackend = {
     spec: 'gateway',
     behaviour: 'Probes declare no capabilities.',
   }),
+  'gateway:backend:flapping-served': held({
+    spec: 'gateway',
+    behaviour:
+      'A backend that comes and goes is served for most of the time that it is there: pauses begin anew with its first answer, and crashes that one caller causes cost others no more than the shortest pause.',
+  }),
 } satisfies Record<string, Requirement>;

@@ -49,6 +49,11 @@ export const gatewayCore = {
     behaviour:
       'The top level of a forwarded MCP message is exactly `jsonrpc`, `id`, `method`, `params`, `result`, `error`; other members are dropped.',
   }),
+  'gateway:exchange:ask-unambiguous': held({
+    spec: 'gateway',
+    behaviour:
+      'A question of a backend with a member that differs from a word of the protocol in case alone, or that is there twice, does not reach the client: a legacy backend is answered `ambiguous_json`, the call of a modern one fails as `backend_invalid`.',
+  }),
   'gateway:exchange:unguessable-ids': held({
     spec: 'gateway',
     behaviour: 'Ids of requests to a backend are random, so no caller can name the request of another caller.',

@@ -257,4 +257,9 @@ export const gatewayLegacy = {
     behaviour:
       'No protocol position of any legacy frame holds a 2026 member; content that looks like one is left alone.',
   }),
+  'gateway:legacy:subscriptions-bounded': held({
+    spec: 'gateway',
+    behaviour:
+      'What a session or a `subscriptions/listen` subscribes to is bounded in number and bytes (`too_many_subscriptions`), and one address in length (`uri_too_long`).',
+  }),
 } satisfies Record<string, Requirement>;

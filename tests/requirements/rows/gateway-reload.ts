@@ -35,4 +35,9 @@ export const gatewayReload = {
     spec: 'gateway',
     behaviour: 'SIGHUP and a change of the files read the config again, also where a file takes the place of another.',
   }),
+  'gateway:reload:never-shutting-down': held({
+    spec: 'gateway',
+    behaviour:
+      'A call whose backend a reload replaces or removes finishes there, or fails as `backend_unavailable` or with the end of its session, at whatever stage it is; never as `shutting_down`.',
+  }),
 } satisfies Readonly<Record<string, Requirement>>;

@@ -1,0 +1,64 @@
+/**
+ * What a backend asks of a client, where two readers may understand two things. The gateway judges a question by its method,
+ * `mode`, `tools` and `requestedSchema`, and passes its bytes on: to a client whose reader ignores case, `Mode` is `mode`, and
+ * of two members of one name some readers take the first and some the last. Results of tools are data, and not looked into.
+ */
+import { type Folds, foldsOf, takenFor } from './fold.ts';
+import type { Member, ObjectSpan, Request, ResultResponse } from './message.ts';
+import { membersAt } from './skim.ts';
+import { member, textMember } from './values.ts';
+import { folds } from './vocabulary.ts';
+
+/** Parameters by method, in all revisions. */
+const words: Readonly<Record<string, Folds>> = {
+  'elicitation/create': foldsOf(['_meta', 'elicitationId', 'message', 'mode', 'requestedSchema', 'task', 'url']),
+  'sampling/createMessage': foldsOf([
+    ...['_meta', 'includeContext', 'maxTokens', 'messages', 'metadata', 'modelPreferences', 'stopSequences'],
+    ...['systemPrompt', 'task', 'temperature', 'toolChoice', 'tools'],
+  ]),
+  'roots/list': foldsOf(['_meta']),
+};
+
+const schema = foldsOf(['$schema', 'type', 'properties', 'required']);
+
+/** What makes a result a question. */
+const required = foldsOf(['resultType', 'inputRequests', 'requestState']);
+
+/** Why the question is ambiguous; undefined where it is not. */
+export function ambiguousQuestion({ bytes, method, params }: Pick<Request, 'bytes' | 'method' | 'params'>) {
+  const known = Object.hasOwn(words, method) ? words[method] : undefined;
+  if (known === undefined) return undefined;
+  const form = method === 'elicitation/create' ? member(params, 'requestedSchema') : undefined;
+  return ambiguityIn(params, known) ?? (form && ambiguityIn(membersAt(bytes, form), schema));
+}
+
+/** The same of a modern result, and of the questions in it where it has some. */
+export function ambiguousResult({ bytes, result }: ResultResponse): string | undefined {
+  const ambiguity = ambiguityIn(result, required);
+  const requests = member(result, 'inputRequests');
+  if (ambiguity !== undefined || requests === undefined) return ambiguity;
+  for (const span of membersAt(bytes, requests)?.members ?? []) {
+    const entry = membersAt(bytes, span);
+    const given = member(entry, 'params');
+    const params = given && membersAt(bytes, given);
+    const method = textMember(bytes, entry, 'method') ?? '';
+    const inEntry = ambiguityIn(entry, folds.message) ?? ambiguousQuestion({ bytes, method, params });
+    if (inEntry !== undefined) return inEntry;
+  }
+  return undefined;
+}
+
+/** Whether a reader that ignores case may take the member of a result for one that makes it a question. */
+export function isLikeQuestion(key: string): boolean {
+  return takenFor(required, key) !== undefined;
+}
+
+function ambiguityIn(object: ObjectSpan | undefined, known: Folds): string | undefined {
+  const members: readonly Member[] = object?.members ?? [];
+  for (const [index, { key }] of members.entries()) {
+    const word = takenFor(known, key);
+    if (word !== undefined) return `${key} differs from ${word} in case alone`;
+    if (known.exact.has(key) && members.findIndex((other) => other.key === key) < index) return `${key} is there twice`;
+  }
+  return undefined;
+}
