@@ -3,7 +3,7 @@
  * dear. Ends with status 1 where the dearest costs more than three times a plain one. Each row is the best of several rounds,
  * since the machine is never quiet. A body that is refused half-way counts with all of its bytes: they were sent.
  */
-import { Failure } from '../src/errors.ts';
+import { Failure } from '../src/errors/failure.ts';
 import { readMessage } from '../src/wire/scan.ts';
 
 const MOST = 3;

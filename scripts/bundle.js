@@ -7,7 +7,7 @@ const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', impo
 export async function bundle(outdir, plugins = []) {
   rmSync(outdir, { recursive: true, force: true });
   await build({
-    entryPoints: { main: 'src/main.ts', demo: 'src/demo/main.ts' },
+    entryPoints: { main: 'src/cli/main.ts', demo: 'src/demo/main.ts' },
     outdir,
     bundle: true,
     splitting: true,

@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { olderRows } from '../src/exchange/bridge/older.ts';
+import { olderRows } from '../src/bridge/revision-compat.ts';
 import { revisions } from '../src/wire/revisions.ts';
 import type { Cell } from '../tests/interaction/matrix/cells.ts';
 

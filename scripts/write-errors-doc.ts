@@ -1,6 +1,6 @@
 /** Writes docs/errors.md from the failure table; with --check, fails where the page is stale. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type FailureRow, failures } from '../src/errors.ts';
+import { type FailureRow, failures } from '../src/errors/failure.ts';
 
 const page = 'docs/errors.md';
 
@@ -14,7 +14,7 @@ const rows = Object.entries(failures).map(
 
 const text = `# Errors
 
-Every failure that Bascule names, from \`src/errors.ts\`. Match on \`error.data.reason\`: it is stable, the message is for people.
+Every failure that Bascule names, from \`src/errors/failure.ts\`. Match on \`error.data.reason\`: it is stable, the message is for people.
 The HTTP status is the one of a POST whose headers have not gone out yet; inside a stream, over stdio and over HTTP+SSE only
 the JSON-RPC error is sent. Status 200 means that the failure belongs to the exchange and not to the transport.
 

@@ -1,5 +1,5 @@
 /** Our own cursors: a position in one version of one list, sealed, so that nobody can make one or move one elsewhere. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { isObject } from '../wire/values.ts';
 import { Recent } from './recent.ts';
 

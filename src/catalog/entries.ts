@@ -1,5 +1,5 @@
 /** A page of a backend's list: its entries as bytes, so that whatever a backend says of a thing reaches the client as it was. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { elementsAt } from '../wire/array.ts';
 import type { Member, ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';

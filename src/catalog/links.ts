@@ -1,5 +1,5 @@
 /** The URIs in a result that a client may come back with: links, embedded resources, and what was read. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { elementsAt } from '../wire/array.ts';
 import { type Edit, spliceMessage } from '../wire/compose.ts';
 import type { ObjectSpan, ResultResponse, Span } from '../wire/message.ts';

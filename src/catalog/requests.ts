@@ -1,5 +1,5 @@
 /** What a message names, and the same message under another name: the backend's on the way there, the client's on the way back. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { concat } from '../wire/compose.ts';
 import type { Member, Notification, ObjectSpan, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';

@@ -1,10 +1,10 @@
 /** `identity.authServer:` the bundled authorization server. One block turns it on, and makes its tokens accepted. */
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { routeOf } from '../authserver/paths.ts';
-import type { AuthServerSettings } from '../authserver/settings.ts';
 import { isSafeAddress } from '../identity/documents.ts';
 import { scopeToken } from '../identity/key-file.ts';
+import { routeOf } from '../oauth/server/paths.ts';
+import type { AuthServerSettings } from '../oauth/server/settings.ts';
 import type { EndpointConfig } from './config.ts';
 import type { Complaint, ConfigDocument } from './document.ts';
 import { isRange } from './listen.ts';

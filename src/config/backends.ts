@@ -1,6 +1,6 @@
 /** One entry of a config file -> one backend. What both dialects have in common; `foreign.ts` and `own.ts` have the rest. */
 import { resolve } from 'node:path';
-import type { BackendAuth } from '../credentials/settings.ts';
+import type { BackendAuth } from '../oauth/client/settings.ts';
 import type { BackendConfig, HttpBackendConfig, HttpTransport, ProcessState, StdioBackendConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { type CallLimitsDraft, type Limits, ownLimits } from './limits.ts';

@@ -1,7 +1,8 @@
 /** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
-import type { AuthServerSettings } from '../authserver/settings.ts';
-import type { BackendAuth } from '../credentials/settings.ts';
+
 import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
+import type { BackendAuth } from '../oauth/client/settings.ts';
+import type { AuthServerSettings } from '../oauth/server/settings.ts';
 import type { AuditSettings } from '../observe/audit.ts';
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
 import type { RateSettings } from '../policy/rates.ts';

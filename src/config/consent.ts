@@ -1,5 +1,5 @@
 /** Whether the people whose consent a backend needs could give it at all: in a browser, and by showing who they are. */
-import type { BackendAuth } from '../credentials/settings.ts';
+import type { BackendAuth } from '../oauth/client/settings.ts';
 import type { BackendConfig, ListenConfig } from './config.ts';
 import type { Complaint, ConfigDocument } from './document.ts';
 import type { IdentityReading } from './identity.ts';

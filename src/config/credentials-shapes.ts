@@ -1,8 +1,8 @@
 /** `auth:` of a backend, as it stands in a file. */
 import * as z from 'zod';
-import { isSigningKey } from '../credentials/client-proof.ts';
-import { grants, subjectTokenTypes } from '../credentials/settings.ts';
 import { isSafeAddress } from '../identity/documents.ts';
+import { isSigningKey } from '../oauth/client/client-proof.ts';
+import { grants, subjectTokenTypes } from '../oauth/client/settings.ts';
 import { issuerAddress, scopeList, visible } from './identity-shapes.ts';
 import * as shape from './shapes.ts';
 

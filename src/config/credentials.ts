@@ -1,5 +1,5 @@
 /** How the gateway gets leave at a backend: `auth:` beside its `url`. */
-import type { BackendAuth, Grant } from '../credentials/settings.ts';
+import type { BackendAuth, Grant } from '../oauth/client/settings.ts';
 import { type BackendAuthDraft, backendAuthShape } from './credentials-shapes.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';

@@ -1,5 +1,5 @@
 /** What a config was understood to say, for people. Values that may be secrets are counted, never shown. */
-import type { BackendAuth } from '../credentials/settings.ts';
+import type { BackendAuth } from '../oauth/client/settings.ts';
 import { explain, explainRate } from '../policy/explain.ts';
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';

@@ -4,7 +4,7 @@
  * Inside an entry, the keys of the list below are known and not used; any other unknown key is refused.
  */
 import { basename, dirname, sep } from 'node:path';
-import type { BackendAuth } from '../credentials/settings.ts';
+import type { BackendAuth } from '../oauth/client/settings.ts';
 import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
 import type { BackendConfig, HttpTransport } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';

@@ -4,8 +4,8 @@
  */
 
 import { resolve } from 'node:path';
-import type { AuthServerSettings } from '../authserver/settings.ts';
 import { algorithms, type GuardedSettings, type GuardSettings, type IdentitySettings } from '../identity/settings.ts';
+import type { AuthServerSettings } from '../oauth/server/settings.ts';
 import type { Callers } from '../policy/match.ts';
 import { methods } from '../wire/methods.ts';
 import { authServerFault, authServerSettings } from './authserver.ts';

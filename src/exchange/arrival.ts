@@ -1,10 +1,10 @@
 /** What a transport hands to the gateway, and what the gateway offers to transports. */
-import type { Failure } from '../errors.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { Asked, Credentials, Principal } from '../identity/principal.ts';
+import type { RpcGate } from '../jsonrpc/ports.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';
-import type { RpcGate } from './rpc.ts';
 
 /** One MCP address: a path, the backends behind it, a profile. */
 export interface Endpoint {

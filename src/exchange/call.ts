@@ -2,7 +2,7 @@
  * Upstream: one request to one backend until the backend is done with it. Ordinarily one exchange drives one call; a call
  * that asks a modern client for input outlives its exchange and is picked up by the next one.
  */
-import type { Failure } from '../errors.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { ClientCapabilities } from '../wire/capabilities.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { ErrorResponse, Notification, Request, ResultResponse } from '../wire/message.ts';

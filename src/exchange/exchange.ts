@@ -2,17 +2,17 @@
  * Downstream: one client request until it is settled, exactly once: with a result, an error, or silence. Whatever a backend
  * says afterwards goes nowhere.
  */
-import type { Failure } from '../errors.ts';
+import type { Failure } from '../errors/failure.ts';
 import { notificationBytes, piecesWithId, type Raw, resultBytes, rewrite, spliceMessage } from '../wire/compose.ts';
 import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
+import { changedList } from '../wire/subscription-filter.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
-import { changedList } from './bridge/subscriptions.ts';
 import type { Call } from './call.ts';
-import { Changes } from './changes.ts';
 import type { Clock } from './clock.ts';
+import { Changes } from './coalesced-changes.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
 const { subscriptionId } = metaKeys;

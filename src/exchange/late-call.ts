@@ -1,6 +1,7 @@
 /** A call that is begun once the way to its backend stands. */
-import { Failure } from '../errors.ts';
-import type { StartCall } from './bridge/drive.ts';
+
+import type { StartCall } from '../bridge/responder.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Call, CallSink } from './call.ts';
 
 export class LateCall implements Call {

@@ -1,5 +1,5 @@
 /** Downstream ports that a transport implements: where the answer to one client request goes, and an open stream. */
-import type { Failure } from '../errors.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { Pieces } from '../wire/compose.ts';
 import type { Era } from '../wire/revisions.ts';
 

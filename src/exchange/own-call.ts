@@ -1,5 +1,5 @@
 /** Requests that the gateway makes on its own account, or in a client's place. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import { requestBytes } from '../wire/compose.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';

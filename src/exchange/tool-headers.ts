@@ -3,7 +3,7 @@
  * annotations break the rules is not offered.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { elementsAt } from '../wire/array.ts';
 import { concat, spliceMessage } from '../wire/compose.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';

@@ -3,7 +3,7 @@
  * backslashes around and drops line breaks, and each of these would make two different audiences equal.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#canonical-server-uri
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 
 const address = /^(https?):\/\/(\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+,;=-]+)(?::([0-9]*))?(\/[^?#]*)?(\?[^#]*)?$/i;
 /** RFC 3986, 2: nothing else stands in an address. */

@@ -3,8 +3,8 @@
  * failure's row.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling
  */
-import type { Failure, Reason } from '../errors.ts';
-import type { Guarded } from './guard.ts';
+import type { Failure, Reason } from '../errors/failure.ts';
+import type { Guarded } from './auth-metadata.ts';
 import { metadataUrl, type Place } from './metadata.ts';
 import type { Operation } from './principal.ts';
 

@@ -1,5 +1,5 @@
 /** The whole room, from the config and the outside. */
-import { buildGuard, type Guard } from './guard.ts';
+import { buildGuard, type Guard } from './auth-metadata.ts';
 import { Identity } from './identify.ts';
 import { Keys } from './keys.ts';
 import type { Fetch, KeyFilePort, Time, Warn } from './ports.ts';

@@ -3,7 +3,7 @@
  * the query string holds besides a key that the endpoint asked for is not looked at.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-requirements
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 
 /** A request, as far as credentials can be in it. Node's own is one. */
 export interface Carrier {

@@ -1,8 +1,8 @@
 /** Credentials to a principal, or to the name of what is wrong with them. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { checkAudience } from './audience.ts';
+import type { Guard, Guarded } from './auth-metadata.ts';
 import { type Carrier, findCredential } from './credentials.ts';
-import type { Guard, Guarded } from './guard.ts';
 import { keyPrefix } from './key-file.ts';
 import type { Keys } from './keys.ts';
 import { localPrincipal, type Principal } from './principal.ts';

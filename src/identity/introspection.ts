@@ -1,5 +1,5 @@
 /** Tokens that only their issuer can read: it is asked about them (RFC 7662). */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { fetchDocument, IssuerError, type Outside } from './documents.ts';
 import { identityLimits } from './limits.ts';
 import type { Warn } from './ports.ts';

@@ -1,6 +1,6 @@
 /** Tokens that can be read: JWTs, checked by their issuer's keys (RFC 9068). */
 import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Outside } from './documents.ts';
 import { IssuerKeys, type KeySet } from './jwks.ts';
 import { identityLimits } from './limits.ts';

@@ -1,6 +1,6 @@
 /** Named keys, and the file that they are in. The file is read again whenever it changes; a broken one changes nothing. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { hashSecret, type KeyFile, KeyFileError, parseKey, readKeyFile } from './key-file.ts';
 import { identityLimits } from './limits.ts';
 import type { KeyFilePort, Time, Warn } from './ports.ts';

@@ -4,7 +4,7 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements
  */
 import { canonicalAudience } from './audience.ts';
-import type { Guarded } from './guard.ts';
+import type { Guarded } from './auth-metadata.ts';
 
 /** Which of an endpoint's addresses a client used. What is not known is taken to be the first. */
 export interface Place {

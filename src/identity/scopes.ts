@@ -3,7 +3,7 @@
  * get a token for each challenge, and one challenge after another would send a person through as many logins.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#runtime-insufficient-scope-errors
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Operation, Principal } from './principal.ts';
 import type { ScopeSettings } from './settings.ts';
 

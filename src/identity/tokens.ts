@@ -1,7 +1,7 @@
 /** Tokens of every issuer: which one a token is of, what it comes to, and for how long that is remembered. */
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Outside } from './documents.ts';
 import { IntrospectionVerifier } from './introspection.ts';
 import { JwtVerifier } from './jwt.ts';

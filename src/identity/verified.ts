@@ -1,5 +1,5 @@
 /** What a checked token comes to, whichever way it was checked. Which endpoint it is for is asked each time. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { type Audiences, audienceClaim } from './audience.ts';
 import { type Claims, type Principal, tokenPrincipal } from './principal.ts';
 import type { IssuerSettings } from './settings.ts';

@@ -2,7 +2,7 @@
  * Why a backend failed, for the people who run the gateway: in the log, in the lines at start-up and at `/readyz`. It names
  * hosts, files and the last lines of a process, so it never goes to a client, who is told the class in the message.
  */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure, type Reason } from '../errors/failure.ts';
 import { masked } from './mask.ts';
 
 /** One line of a log. */

@@ -1,5 +1,5 @@
 /** Tells the log when the process runs out of file descriptors: once at first, then once a minute while it lasts. */
-import { onOutOfDescriptors } from '../backend/descriptors.ts';
+import { onOutOfDescriptors } from '../upstream/descriptors.ts';
 import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';

@@ -1,5 +1,5 @@
 /** Exceptions that nobody expected: opaque to the peer, whole in the log, and one id to find the one from the other. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Log } from './log.ts';
 
 export function createFault(log: Log, newId: () => string): (error: unknown) => Failure {

@@ -1,8 +1,8 @@
 /** What the edges noticed and survived: counted always, logged where a person could do something about it. */
 import { randomUUID } from 'node:crypto';
-import type { BackendNotes } from '../backend/notes.ts';
-import { systemClock } from '../clock.ts';
-import type { IngressNotes } from '../ingress/notes.ts';
+import { systemClock } from '../app/clock.ts';
+import type { IngressNotes } from '../downstream/notes.ts';
+import type { BackendNotes } from '../upstream/notes.ts';
 import { cureText } from './cause.ts';
 import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';

@@ -1,5 +1,5 @@
 /** Refused requests in the log: who was refused what, and why. Coalesced by address or principal; never with a secret. */
-import type { Failure } from '../errors.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { CoalescedLog } from './coalesced.ts';
 import type { LogLevel } from './log.ts';
 

@@ -2,7 +2,7 @@
  * Hard denials: what an endpoint, or a backend, does not have. Decided before any rule, the same in every mode and on every way
  * in. Revisions, media types and sizes are refused by those who read them, before it is known what is wanted.
  */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure, type Reason } from '../errors/failure.ts';
 import { hasBatches, type Profile, type Revision } from '../wire/revisions.ts';
 import type { AskKind } from './actions.ts';
 import { notFlat } from './elicitation.ts';

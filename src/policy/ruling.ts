@@ -1,5 +1,5 @@
 /** How a decision came about, for the record; and what it is where it is a no. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 
 export interface Ruling {
   /** Of the config that decided. */

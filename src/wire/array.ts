@@ -1,5 +1,5 @@
 /** The elements of an array that lies deeper in a message than the reader looks. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Span } from './message.ts';
 import { skipWhite } from './outline.ts';
 import { passOver } from './skim.ts';

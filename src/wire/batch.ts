@@ -1,5 +1,5 @@
 /** Arrays of messages, which revision 2025-03-26 alone has. Each member becomes a message with bytes of its own. */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure, type Reason } from '../errors/failure.ts';
 import type { Batch, Message } from './message.ts';
 import { skipWhite } from './outline.ts';
 import { type ReadLimits, readMessage } from './scan.ts';

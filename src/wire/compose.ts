@@ -1,5 +1,5 @@
 /** Building messages as bytes. Values that were received are copied as they were sent, never parsed and written again. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Message, ObjectSpan, Request, Response, Span } from './message.ts';
 import { methods } from './methods.ts';
 import type { Era } from './revisions.ts';

@@ -1,5 +1,5 @@
 /** From an outline to a message: what makes a JSON object a JSON-RPC 2.0 message in MCP. */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure, type Reason } from '../errors/failure.ts';
 import type { Member, Message, ObjectSpan } from './message.ts';
 import { nameAt } from './names.ts';
 import type { Body, OutlineReader } from './outline.ts';

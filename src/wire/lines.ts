@@ -1,7 +1,7 @@
 /** One message a line, as on stdio. */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure, type Reason } from '../errors/failure.ts';
+import { Gathered } from './chunk-buffer.ts';
 import { concat, type Raw } from './compose.ts';
-import { Gathered } from './gather.ts';
 import { asBuffer } from './values.ts';
 
 const LF = 0x0a;

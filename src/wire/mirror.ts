@@ -3,7 +3,7 @@
  * body must refuse a request whose headers say something else.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { hasOther } from './fold.ts';
 import type { Request } from './message.ts';
 import { metaKeys } from './meta.ts';

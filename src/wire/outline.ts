@@ -3,7 +3,7 @@
  * (`params`, `result`, `error`, and the `_meta` of the first two). Everything else is passed over as a value.
  * How values are passed over is what differs between the strict reader and the lenient one.
  */
-import type { Failure } from '../errors.ts';
+import type { Failure } from '../errors/failure.ts';
 import { type Folds, takenFor } from './fold.ts';
 import type { Member, ObjectSpan, Span } from './message.ts';
 import { decodedAt, wordAt } from './names.ts';

@@ -2,7 +2,7 @@
  * What `params` hold deeper than the outline of a message goes, and what is decided by: the `ref` of a `completion/complete`
  * and the filter of a `subscriptions/listen`. A member there that two readers understand in two ways is refused.
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { takenFor } from './fold.ts';
 import type { Id, Message, ObjectSpan, Request, Span } from './message.ts';
 import { NOTED_MEMBERS } from './outline.ts';

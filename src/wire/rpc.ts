@@ -2,7 +2,7 @@
  * JSON-RPC 2.0 as it is where it is not MCP: parameters by position, results of any kind, ids that are fractions or null.
  * Read as strictly as everything that clients send. https://www.jsonrpc.org/specification
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import { type BatchLimits, splitBatch } from './batch.ts';
 import type { Batch, Member, Span } from './message.ts';
 import type { OutlineReader } from './outline.ts';

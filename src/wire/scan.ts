@@ -6,7 +6,8 @@
  * Bytes are written as numbers with their character beside them: bundlers turn named constants into variables, and the
  * loops here are the ones where that can be measured at all.
  */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure, type Reason } from '../errors/failure.ts';
+import { Twins } from './duplicate-keys.ts';
 import { echoedId, toMessage } from './envelope.ts';
 import { Grammar } from './grammar.ts';
 import { decodedHash, keyedHash, randomWords, SHORT_PLACES } from './keyed-hash.ts';
@@ -14,7 +15,6 @@ import type { Batch, Message } from './message.ts';
 import { type Alike, NOTED_MEMBERS, type OutlineReader, skipWhite } from './outline.ts';
 import { checkReferences } from './references.ts';
 import { passOver } from './skim.ts';
-import { Twins } from './twins.ts';
 import { standsFor } from './unescape.ts';
 import { skipDigits, special } from './words.ts';
 

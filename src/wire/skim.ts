@@ -2,7 +2,7 @@
  * The lenient reader, for what backends send. Results are passed on, not read: only the envelope is checked, and of the
  * rest that strings end and brackets match. It finds the same spans as the strict reader in every valid document.
  */
-import { Failure, type Reason } from '../errors.ts';
+import { Failure, type Reason } from '../errors/failure.ts';
 import { toMessage } from './envelope.ts';
 import type { Batch, Id, Message, ObjectSpan, Span } from './message.ts';
 import { NOTED_MEMBERS, OutlineReader, skipWhite } from './outline.ts';

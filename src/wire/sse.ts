@@ -3,9 +3,9 @@
  * is reported too when it has an id or a retry time and no data, since 2025-11-25 opens its streams with such a one;
  * and `id` is the one of this event, not the last one seen.
  */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
+import { Gathered } from './chunk-buffer.ts';
 import { concat, type Raw } from './compose.ts';
-import { Gathered } from './gather.ts';
 import { asBuffer } from './values.ts';
 
 export interface SseEvent {

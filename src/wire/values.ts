@@ -1,5 +1,5 @@
 /** Reading small values where a span points. Everything else of a message stays bytes. */
-import { Failure } from '../errors.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Id, Member, Notification, ObjectSpan, Span } from './message.ts';
 
 const QUOTE = 0x22;

@@ -1,7 +1,7 @@
 /** What a stranger can make the gateway keep by asking for a token. */
 import { describe, expect, it } from 'vitest';
-import { interactionCollection } from '../../src/authserver/adapter.ts';
-import { authServerLimits as limits } from '../../src/authserver/limits.ts';
+import { interactionCollection } from '../../src/oauth/server/adapter.ts';
+import { authServerLimits as limits } from '../../src/oauth/server/limits.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { type Served, serve } from './served.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { authServerLimits as limits } from '../../src/authserver/limits.ts';
-import { Callers } from '../../src/ingress/callers.ts';
+import { Callers } from '../../src/downstream/callers.ts';
+import { authServerLimits as limits } from '../../src/oauth/server/limits.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { serve } from './served.ts';
 

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { clientCollection, RecordsAdapter } from '../../src/authserver/adapter.ts';
-import { cookiesFor } from '../../src/authserver/cookies.ts';
-import { Holdings } from '../../src/authserver/holdings.ts';
-import { loadKeys } from '../../src/authserver/keys.ts';
-import { authServerLimits } from '../../src/authserver/limits.ts';
-import { routeOf } from '../../src/authserver/paths.ts';
-import { Registrations } from '../../src/authserver/registrations.ts';
-import { Callers } from '../../src/ingress/callers.ts';
-import { Attempts } from '../../src/pages/attempts.ts';
+import { Callers } from '../../src/downstream/callers.ts';
+import { clientCollection, RecordsAdapter } from '../../src/oauth/server/adapter.ts';
+import { cookiesFor } from '../../src/oauth/server/cookies.ts';
+import { Holdings } from '../../src/oauth/server/holdings.ts';
+import { loadKeys } from '../../src/oauth/server/keys.ts';
+import { authServerLimits } from '../../src/oauth/server/limits.ts';
+import { routeOf } from '../../src/oauth/server/paths.ts';
+import { Registrations } from '../../src/oauth/server/registrations.ts';
 import { MemoryRecords } from '../../src/store/memory-records.ts';
+import { Attempts } from '../../src/web/attempts.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 const DAY = 86_400_000;

@@ -2,11 +2,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { type AuthServer, createAuthServer } from '../../src/authserver/create.ts';
-import { hashPassword, type PasswordHash } from '../../src/authserver/passwords.ts';
-import type { AuthServerSettings } from '../../src/authserver/settings.ts';
-import { addUser } from '../../src/authserver/user-book.ts';
-import { writeUserFile } from '../../src/authserver/user-file.ts';
+import { type AuthServer, createAuthServer } from '../../src/oauth/server/create.ts';
+import { hashPassword, type PasswordHash } from '../../src/oauth/server/passwords.ts';
+import type { AuthServerSettings } from '../../src/oauth/server/settings.ts';
+import { addUser } from '../../src/oauth/server/user-book.ts';
+import { writeUserFile } from '../../src/oauth/server/user-file.ts';
 import { MemoryRecords } from '../../src/store/memory-records.ts';
 
 export const password = 'correct horse battery';

@@ -1,8 +1,8 @@
 import { scryptSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { authServerLimits as limits } from '../../src/authserver/limits.ts';
-import type { PasswordHash } from '../../src/authserver/passwords.ts';
-import { SignIn } from '../../src/authserver/sign-in.ts';
+import { authServerLimits as limits } from '../../src/oauth/server/limits.ts';
+import type { PasswordHash } from '../../src/oauth/server/passwords.ts';
+import { SignIn } from '../../src/oauth/server/sign-in.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 /** As cheap as the algorithm has it: here it is the counting that matters. */

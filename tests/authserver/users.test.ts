@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fromPipe } from '../../src/ask-password.ts';
-import { hashPassword, isPassword } from '../../src/authserver/passwords.ts';
-import { readUserFile, UserFileError } from '../../src/authserver/user-file.ts';
-import { Users } from '../../src/authserver/users.ts';
-import { dropUser, listUsers, newPassword, newUser } from '../../src/user-command.ts';
+import { fromPipe } from '../../src/cli/ask-password.ts';
+import { dropUser, listUsers, newPassword, newUser } from '../../src/cli/user-command.ts';
+import { hashPassword, isPassword } from '../../src/oauth/server/passwords.ts';
+import { readUserFile, UserFileError } from '../../src/oauth/server/user-file.ts';
+import { Users } from '../../src/oauth/server/users.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 function folder() {

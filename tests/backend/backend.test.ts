@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { LiveBackend } from '../../src/backend/backend.ts';
-import { Pace } from '../../src/backend/pace.ts';
-import { Failure, type Reason } from '../../src/errors.ts';
+import { Failure, type Reason } from '../../src/errors/failure.ts';
+import { LiveBackend } from '../../src/upstream/backend.ts';
+import { Pace } from '../../src/upstream/backoff.ts';
 import {
   CallRecorder,
   callOf,

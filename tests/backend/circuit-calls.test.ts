@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { OwnDoing } from '../../src/backend/health.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import { OwnDoing } from '../../src/upstream/health.ts';
 import { CallRecorder, callOf, limits, permit, settleDown, toolCall } from './support/calls.ts';
 import { type Rule, rules } from './support/scripted-connector.ts';
 import { away, end, least, modernLane, refused } from './support/watched-backend.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { CallRecorder, callOf, LaneRecorder, limits, permit, settleDown, toolCall } from './support/calls.ts';
 import { modernResult, type Rule, rules } from './support/scripted-connector.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Deadlines, type ExceededLimit, exceeded, type Watched } from '../../src/backend/deadlines.ts';
+import { Deadlines, type ExceededLimit, exceeded, type Watched } from '../../src/upstream/deadlines.ts';
 import { ManualClock } from './support/clock.ts';
 
 const limits = { firstByteMs: 100, idleMs: 200, totalMs: 1000 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { legacyRequest, modernRequest, ownMeta } from '../../src/backend/envelope.ts';
 import type { CallRequest } from '../../src/exchange/call.ts';
+import { legacyRequest, modernRequest, ownMeta } from '../../src/upstream/envelope.ts';
 import { callOf, client } from './support/calls.ts';
 
 const version = '"io.modelcontextprotocol/protocolVersion":"2026-07-28"';

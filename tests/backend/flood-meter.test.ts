@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FloodBudget, FloodMeter } from '../../src/backend/flood-meter.ts';
+import { FloodBudget, FloodMeter } from '../../src/upstream/flood-meter.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { ManualClock } from './support/clock.ts';
 

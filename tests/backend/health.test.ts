@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Health, OwnDoing, outOfService, type Phase } from '../../src/backend/health.ts';
-import { Pace } from '../../src/backend/pace.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import { Pace } from '../../src/upstream/backoff.ts';
+import { Health, OwnDoing, outOfService, type Phase } from '../../src/upstream/health.ts';
 
 const pauses = { restartMinMs: 500, restartMaxMs: 8_000 };
 const away = new Failure('backend_unavailable');

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Deadlines } from '../../src/backend/deadlines.ts';
-import { LegacyLane } from '../../src/backend/legacy.ts';
-import { openLine } from '../../src/backend/line.ts';
-import { ListRelay } from '../../src/backend/list-relay.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { ClientFacts } from '../../src/exchange/call.ts';
+import { Deadlines } from '../../src/upstream/deadlines.ts';
+import { LegacyLane } from '../../src/upstream/legacy.ts';
+import { ListRelay } from '../../src/upstream/list-relay.ts';
+import { openLine } from '../../src/upstream/probed-channel.ts';
 import {
   CallRecorder,
   callOf,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { Deadlines } from '../../src/backend/deadlines.ts';
-import { ModernLane } from '../../src/backend/modern.ts';
-import { Failure } from '../../src/errors.ts';
-import type { Discovery } from '../../src/exchange/lane.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import type { Discovery } from '../../src/exchange/upstream-session.ts';
+import { Deadlines } from '../../src/upstream/deadlines.ts';
+import { ModernLane } from '../../src/upstream/modern.ts';
 import { CallRecorder, callOf, limits, OddNotes, permit, settleDown, toolCall, untroubled } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { CountedIds } from './support/counted-ids.ts';

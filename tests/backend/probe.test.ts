@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { probe } from '../../src/backend/probe.ts';
-import type { Transport } from '../../src/backend/verdict.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import { probe } from '../../src/upstream/probe.ts';
+import type { Transport } from '../../src/upstream/verdict.ts';
 import { limits, settleDown } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { agree, modernResult, type Rule, rules, ScriptedConnector } from './support/scripted-connector.ts';

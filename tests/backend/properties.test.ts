@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Deadlines } from '../../src/backend/deadlines.ts';
-import { Ids } from '../../src/backend/ids.ts';
-import { LegacyLane } from '../../src/backend/legacy.ts';
-import { openLine } from '../../src/backend/line.ts';
-import { ListRelay } from '../../src/backend/list-relay.ts';
-import { ModernLane } from '../../src/backend/modern.ts';
-import { Failure } from '../../src/errors.ts';
-import type { Lane } from '../../src/exchange/lane.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import type { Lane } from '../../src/exchange/upstream-session.ts';
+import { Deadlines } from '../../src/upstream/deadlines.ts';
+import { Ids } from '../../src/upstream/ids.ts';
+import { LegacyLane } from '../../src/upstream/legacy.ts';
+import { ListRelay } from '../../src/upstream/list-relay.ts';
+import { ModernLane } from '../../src/upstream/modern.ts';
+import { openLine } from '../../src/upstream/probed-channel.ts';
 import {
   CallRecorder,
   callOf,

@@ -2,12 +2,12 @@
 import { devNull } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createBackend } from '../../src/backend/create.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/app/clock.ts';
 import type { BackendConfig } from '../../src/config/config.ts';
 import { settleLimits } from '../../src/config/limits.ts';
 import type { CallRequest, Outcome } from '../../src/exchange/call.ts';
-import type { Backend } from '../../src/exchange/lane.ts';
+import type { Backend } from '../../src/exchange/upstream-session.ts';
+import { createBackend } from '../../src/upstream/create.ts';
 import type { Era } from '../../src/wire/revisions.ts';
 import { startFixture } from '../conformance/processes.ts';
 import { CallRecorder, callOf, client, LaneRecorder, OddNotes, permit, told } from './support/calls.ts';

@@ -1,10 +1,10 @@
 /** A backend is spoken to in the revisions that its profile has, and in no other: also when it is found out what it is. */
 import { describe, expect, test } from 'vitest';
-import { LiveBackend } from '../../src/backend/backend.ts';
-import { revisionFor } from '../../src/backend/handshake.ts';
-import { Pace } from '../../src/backend/pace.ts';
-import { probe } from '../../src/backend/probe.ts';
-import type { Transport } from '../../src/backend/verdict.ts';
+import { LiveBackend } from '../../src/upstream/backend.ts';
+import { Pace } from '../../src/upstream/backoff.ts';
+import { revisionFor } from '../../src/upstream/handshake.ts';
+import { probe } from '../../src/upstream/probe.ts';
+import type { Transport } from '../../src/upstream/verdict.ts';
 import { type Revision, revisions } from '../../src/wire/revisions.ts';
 import { client, LaneRecorder, limits, OddNotes, permit } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';

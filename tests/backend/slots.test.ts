@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type SlotLimits, Slots, type Ticket } from '../../src/backend/slots.ts';
 import { FairQueue } from '../../src/exchange/fair-queue.ts';
+import { type SlotLimits, Slots, type Ticket } from '../../src/upstream/slots.ts';
 import { ManualClock } from './support/clock.ts';
 
 const limits: SlotLimits = { callsPerBackend: 2, queuedPerBackend: 4, queueMs: 1_000 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Answer } from '../../src/backend/question.ts';
-import { judge, takesNoPosts, type Verdict } from '../../src/backend/verdict.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import type { Answer } from '../../src/upstream/question.ts';
+import { judge, takesNoPosts, type Verdict } from '../../src/upstream/verdict.ts';
 import { skimMessage } from '../../src/wire/skim.ts';
 
 function answered(body: Record<string, unknown>, status?: number): Answer {

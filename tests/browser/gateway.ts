@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hashPassword } from '../../src/authserver/passwords.ts';
-import { addUser } from '../../src/authserver/user-book.ts';
-import { writeUserFile } from '../../src/authserver/user-file.ts';
+import { hashPassword } from '../../src/oauth/server/passwords.ts';
+import { addUser } from '../../src/oauth/server/user-book.ts';
+import { writeUserFile } from '../../src/oauth/server/user-file.ts';
 import { ROOT, type Started, startGateway } from '../conformance/processes.ts';
 
 export const who = { name: 'ada', password: 'correct horse battery' };

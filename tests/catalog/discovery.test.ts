@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mergeDiscoveries, type Part } from '../../src/catalog/discovery.ts';
-import type { Discovery } from '../../src/exchange/lane.ts';
+import type { Discovery } from '../../src/exchange/upstream-session.ts';
 
 const about = { name: 'gateway', version: '1' };
 const part = (backend: string, capabilities: Record<string, unknown>, instructions?: string): Part => ({

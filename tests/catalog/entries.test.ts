@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readPage } from '../../src/catalog/entries.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { awkwardJson, holds, spell, spelling } from '../wire/property.ts';
 import { answer, pageOf, row, text } from './listed.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withClientUris } from '../../src/catalog/links.ts';
 import { renamed, targetOf } from '../../src/catalog/requests.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { awkwardJson, awkwardText, holds, spell, spelling } from '../wire/property.ts';
 import { answer, received, row, text } from './listed.ts';
 

@@ -4,7 +4,7 @@ import { createCursors } from '../../src/catalog/cursors.ts';
 import { createNames } from '../../src/catalog/names.ts';
 import { cutPages, listResult } from '../../src/catalog/pages.ts';
 import { mergeNamed } from '../../src/catalog/view.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { createSeal } from '../../src/store/seal.ts';
 import { holds } from '../wire/property.ts';
 import { digest, listOf, pageOf, row, text } from './listed.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type KeptList, type ListKey, type Read, Shelf } from '../../src/catalog/shelf.ts';
+import { type KeptList, type ListKey, type Read, Shelf } from '../../src/catalog/list-cache.ts';
 
 const key: ListKey = { backend: 'b', method: 'tools/list', owner: 'ada' };
 const grace: ListKey = { ...key, owner: 'grace' };

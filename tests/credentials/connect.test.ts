@@ -1,6 +1,6 @@
 /** From a backend's first refusal to a token in hand. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { consentOf } from '../../src/credentials/consents.ts';
+import { consentOf } from '../../src/oauth/client/consents.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { alice, bob, failureOf, World } from './support.ts';
 

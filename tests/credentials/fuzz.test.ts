@@ -1,9 +1,9 @@
 /** Whatever a backend, its authorization server or a browser says: a named failure, never in, and nobody asked who must not be. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Credentials } from '../../src/credentials/create.ts';
-import { Failure } from '../../src/errors.ts';
-import { createOutwardFetch, type Outward } from '../../src/outward/fetch.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import type { Credentials } from '../../src/oauth/client/create.ts';
+import { createOutwardFetch, type Outward } from '../../src/oauth/fetch/fetch.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { type Asked, alice, type Said, Site, World } from './support.ts';
 

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { importSPKI, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BackendAuth } from '../../src/credentials/settings.ts';
+import type { BackendAuth } from '../../src/oauth/client/settings.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { alice, bob, failureOf, TestIssuer, World } from './support.ts';
 

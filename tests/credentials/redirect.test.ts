@@ -1,6 +1,6 @@
 /** What a person brings back, and what of it is believed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Credentials } from '../../src/credentials/create.ts';
+import type { Credentials } from '../../src/oauth/client/create.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { failureOf, World } from './support.ts';
 

@@ -1,7 +1,7 @@
 /** Who we are to an authorization server. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clientDocument } from '../../src/credentials/client-document.ts';
-import type { BackendAuth, CredentialSettings } from '../../src/credentials/settings.ts';
+import { clientDocument } from '../../src/oauth/client/client-document.ts';
+import type { BackendAuth, CredentialSettings } from '../../src/oauth/client/settings.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { alice, failureOf, World } from './support.ts';
 

@@ -1,6 +1,6 @@
 /** What is asked for, and what happens when it was not enough. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BackendAuth } from '../../src/credentials/settings.ts';
+import type { BackendAuth } from '../../src/oauth/client/settings.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { alice, failureOf, World } from './support.ts';
 

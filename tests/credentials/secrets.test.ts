@@ -1,7 +1,7 @@
 /** Tokens, codes and secrets: in no log, in no error, and in no record that somebody could read. */
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { MemoryRecords } from '../../src/store/memory-records.ts';
 import type { Records } from '../../src/store/ports.ts';
 import { createSeal } from '../../src/store/seal.ts';

@@ -46,8 +46,8 @@ export const mutants: readonly Mutant[] = [
     name: 'ids',
     cure: 'upstream ids that nobody can guess',
     edits: [
-      { file: 'src/backend/ids.ts', find: 'let used = 0;', replace: 'let used = 0;\nlet sequence = 0;' },
-      { file: 'src/backend/ids.ts', find: 'return `"${id}"`;', replace: 'return `"${++sequence}"`;' },
+      { file: 'src/upstream/ids.ts', find: 'let used = 0;', replace: 'let used = 0;\nlet sequence = 0;' },
+      { file: 'src/upstream/ids.ts', find: 'return `"${id}"`;', replace: 'return `"${++sequence}"`;' },
     ],
   },
   {

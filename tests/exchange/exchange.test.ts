@@ -1,7 +1,7 @@
 /** Properties of one exchange, under any order of what can happen to it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { Call } from '../../src/exchange/call.ts';
 import { Exchange } from '../../src/exchange/exchange.ts';
 import type { Outlet, Settlement } from '../../src/exchange/outlet.ts';

@@ -1,11 +1,11 @@
 /** The subscriptions of one session at a modern backend: one stream for all of them. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { Listening } from '../../src/exchange/bridge/listening.ts';
-import { nothingWanted, readFilter } from '../../src/exchange/bridge/subscriptions.ts';
-import { ownNotification } from '../../src/exchange/bridge/updates.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { CallRequest, CallSink } from '../../src/exchange/call.ts';
 import { ourselves } from '../../src/exchange/own-call.ts';
+import { ownNotification } from '../../src/subscriptions/notifications.ts';
+import { Listening } from '../../src/subscriptions/upstream-subscription.ts';
+import { nothingWanted, readFilter } from '../../src/wire/subscription-filter.ts';
 import { ManualClock } from '../backend/support/clock.ts';
 import { verifies } from '../requirements/verifies.ts';
 

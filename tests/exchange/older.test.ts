@@ -1,13 +1,13 @@
 /** The table of what is younger than some revisions: complete enough to be read by people, and right at its edges. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
 import {
   knowsNotification,
   olderAsk,
   olderCapabilities,
   olderError,
   olderRows,
-} from '../../src/exchange/bridge/older.ts';
+} from '../../src/bridge/revision-compat.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { revisions } from '../../src/wire/revisions.ts';
 
 describe('the table', () => {

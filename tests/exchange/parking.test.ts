@@ -1,9 +1,9 @@
 /** Who gets a parked call, and who does not, with principals that the front door does not know yet. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import type { ModernDrive } from '../../src/exchange/bridge/modern-client.ts';
-import { type Claim, Parking, type ParkingLimits } from '../../src/exchange/bridge/parking.ts';
+import type { ModernDrive } from '../../src/bridge/modern-responder.ts';
+import { type Claim, Parking, type ParkingLimits } from '../../src/bridge/pending-calls.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { localPrincipal, type Principal } from '../../src/identity/principal.ts';
 import { MemoryLease } from '../../src/store/memory.ts';
 import type { Lease } from '../../src/store/ports.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Failure, type Reason } from '../../src/errors.ts';
+import { Failure, type Reason } from '../../src/errors/failure.ts';
+import { basesOf, buildGuard, type Guarded } from '../../src/identity/auth-metadata.ts';
 import { challenge, type Refused, refusalOf } from '../../src/identity/challenge.ts';
-import { basesOf, buildGuard, type Guarded } from '../../src/identity/guard.ts';
 import { metadataDocument, metadataRoutes, metadataUrl } from '../../src/identity/metadata.ts';
 import { Hierarchy } from '../../src/identity/scopes.ts';
 import { guarded, issuerSettings, issuerUrl } from './support.ts';

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { keyFileAt } from '../../src/app/key-files.ts';
+import { newKey, revokeKey } from '../../src/cli/key-command.ts';
+import { Failure } from '../../src/errors/failure.ts';
+import { basesOf } from '../../src/identity/auth-metadata.ts';
 import { createIdentity } from '../../src/identity/create.ts';
-import { basesOf } from '../../src/identity/guard.ts';
 import { identityLimits } from '../../src/identity/limits.ts';
 import type { GuardedSettings } from '../../src/identity/settings.ts';
-import { newKey, revokeKey } from '../../src/key-command.ts';
-import { keyFileAt } from '../../src/key-files.ts';
 import { bearer, issuerSettings, signer, TestIssuer } from './support.ts';
 
 test('the room as it is built from a config: keys of a file, tokens of an issuer, scopes, the local one', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { findCredential, withoutKey } from '../../src/identity/credentials.ts';
 import { carrying } from './support.ts';
 

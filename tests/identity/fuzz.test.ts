@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Failure, type Reason } from '../../src/errors.ts';
+import { Failure, type Reason } from '../../src/errors/failure.ts';
 import { audienceClaim, audiences, canonicalAudience, checkAudience } from '../../src/identity/audience.ts';
 import { type Refused, refusalOf } from '../../src/identity/challenge.ts';
 import { findCredential, withoutKey } from '../../src/identity/credentials.ts';

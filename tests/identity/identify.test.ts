@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { type Identified, Identity } from '../../src/identity/identify.ts';
 import { addKey } from '../../src/identity/key-book.ts';
 import { writeKeyFile } from '../../src/identity/key-file.ts';

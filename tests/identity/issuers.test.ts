@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { discoverJwksUri, metadataAddresses } from '../../src/identity/discovery.ts';
 import { fetchDocument, isSafeAddress } from '../../src/identity/documents.ts';
 import { identityLimits } from '../../src/identity/limits.ts';

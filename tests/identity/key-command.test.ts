@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { keyFileAt } from '../../src/app/key-files.ts';
+import { listKeys, newKey, revokeKey } from '../../src/cli/key-command.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { KeyRequestError } from '../../src/identity/key-file.ts';
 import { Keys } from '../../src/identity/keys.ts';
-import { listKeys, newKey, revokeKey } from '../../src/key-command.ts';
-import { keyFileAt } from '../../src/key-files.ts';
 import { TestTime } from './support.ts';
 
 let directory: string;

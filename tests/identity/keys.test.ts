@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { addKey, type NewKey, removeKeys } from '../../src/identity/key-book.ts';
 import { type KeyFile, readKeyFile, writeKeyFile } from '../../src/identity/key-file.ts';
 import { Keys } from '../../src/identity/keys.ts';

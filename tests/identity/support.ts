@@ -1,8 +1,8 @@
 /** A clock that the test moves, an issuer without a network, and guards. */
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { buildGuard, type Guarded } from '../../src/identity/auth-metadata.ts';
 import type { Carrier } from '../../src/identity/credentials.ts';
 import type { Outside } from '../../src/identity/documents.ts';
-import { buildGuard, type Guarded } from '../../src/identity/guard.ts';
 import type { Fetch, FetchInit, Time } from '../../src/identity/ports.ts';
 import { Hierarchy } from '../../src/identity/scopes.ts';
 import { algorithms, type GuardedSettings, type IssuerSettings } from '../../src/identity/settings.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { identityLimits } from '../../src/identity/limits.ts';
 import { Tokens } from '../../src/identity/tokens.ts';
 import type { Verified } from '../../src/identity/verified.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkPost, checkStream, readAccept } from '../../src/ingress/accept.ts';
+import { checkPost, checkStream, readAccept } from '../../src/downstream/accept.ts';
 import { endpoint } from './harness.ts';
 
 const lenient = endpoint.profile;

@@ -1,6 +1,6 @@
 /** Path and method, Origin and Host, preflight. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { ask, both, endpoint, errorIn, head, note, ping, RawClient, start } from './harness.ts';
 
 const modernOnly = {

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Failure } from '../../src/errors.ts';
+import { type HttpLimits, type HttpOptions, type HttpServer, startHttp } from '../../src/downstream/listener.ts';
+import type { IngressNotes } from '../../src/downstream/notes.ts';
+import type { SweepClock } from '../../src/downstream/sweep.ts';
+import type { Failure } from '../../src/errors/failure.ts';
 import type { Arrival, Endpoint, Gateway, Line, Sender, SessionRequest } from '../../src/exchange/arrival.ts';
 import type { Connection, StreamEvent } from '../../src/exchange/outlet.ts';
 import { localPrincipal } from '../../src/identity/principal.ts';
-import { type HttpLimits, type HttpOptions, type HttpServer, startHttp } from '../../src/ingress/listener.ts';
-import type { IngressNotes } from '../../src/ingress/notes.ts';
-import type { SweepClock } from '../../src/ingress/sweep.ts';
 import type { Batch, Message } from '../../src/wire/message.ts';
 import { revisions } from '../../src/wire/revisions.ts';
 

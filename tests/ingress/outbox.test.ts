@@ -1,7 +1,7 @@
 /** What becomes of messages whose reader is slow. */
 import { describe, expect, it } from 'vitest';
+import { Outbox } from '../../src/downstream/outbox.ts';
 import type { Connection, StreamEvent, Urgency } from '../../src/exchange/outlet.ts';
-import { Outbox } from '../../src/ingress/outbox.ts';
 import { both, eventually, head, keep, RawClient, RecordingNotes, type StartOptions, start } from './harness.ts';
 
 /** A reader that the test tells when to read. */

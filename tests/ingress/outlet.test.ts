@@ -1,6 +1,6 @@
 /** The answer to a POST that takes its time: JSON or a stream, alone or in a batch, resumable or not. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { Connection, Outlet, OutletOptions, ResumableStream, Urgency } from '../../src/exchange/outlet.ts';
 import { ask, both, errorIn, eventually, ping, pong, posting, RawClient, type Running, start } from './harness.ts';
 

@@ -1,6 +1,6 @@
 /** POST: what reaches the gateway, and how the answer looks. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { ask, both, endpoint, errorIn, note, ping, pong, start } from './harness.ts';
 
 describe('what arrives', () => {

@@ -1,6 +1,6 @@
 /** GET and DELETE of a legacy session. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { SessionRequest } from '../../src/exchange/arrival.ts';
 import type { Connection } from '../../src/exchange/outlet.ts';
 import { ask, endpoint, errorIn, eventually, head, keep, RawClient, start } from './harness.ts';

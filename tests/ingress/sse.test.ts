@@ -1,6 +1,6 @@
 /** HTTP+SSE, 2024-11-05. */
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { Line } from '../../src/exchange/arrival.ts';
 import {
   ask,

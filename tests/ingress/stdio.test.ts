@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { serveStdio } from '../../src/ingress/stdio.ts';
+import { serveStdio } from '../../src/downstream/stdio.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { endpoint, eventually, FakeGateway, keep, note, ping, RecordingNotes } from './harness.ts';
 
 const limits = { bodyBytes: 1000, jsonDepth: 128, outboxSoftBytes: 1000, outboxBytes: 10_000 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Sweep } from '../../src/ingress/sweep.ts';
+import { Sweep } from '../../src/downstream/sweep.ts';
 import { ManualClock } from './harness.ts';
 
 function waiting(log: string[], name: string, then: () => void = () => undefined) {

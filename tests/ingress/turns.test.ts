@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/ingress/turns.ts';
+import { Turns } from '../../src/downstream/turns.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 /** A gateway on whose clock each request takes a fifth of a millisecond. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isOutside } from '../../src/outward/addresses.ts';
-import { hostOf, Targets } from '../../src/outward/targets.ts';
+import { isOutside } from '../../src/oauth/fetch/addresses.ts';
+import { hostOf, Targets } from '../../src/oauth/fetch/targets.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 const INSIDE = [

@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { Pool } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createConnector } from '../../src/outward/connector.ts';
+import { createConnector } from '../../src/oauth/fetch/connector.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 const framings = { chunked: 'transfer-encoding: chunked\r\n', length: 'content-length: 1000\r\n', eof: '' };

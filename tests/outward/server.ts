@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { createOutwardFetch, type Outward, type OutwardOptions } from '../../src/outward/fetch.ts';
+import { createOutwardFetch, type Outward, type OutwardOptions } from '../../src/oauth/fetch/fetch.ts';
 
 export interface CountingServer {
   readonly port: number;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { page } from '../../src/pages/frame.ts';
-import { escapeHtml, html } from '../../src/pages/html.ts';
+import { page } from '../../src/web/frame.ts';
+import { escapeHtml, html } from '../../src/web/html.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 function policy(shown: ReturnType<typeof page>): ReadonlyMap<string, string> {

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { page } from '../../src/pages/frame.ts';
-import { html } from '../../src/pages/html.ts';
-import { FORM_BYTES, mount, type PageSet } from '../../src/pages/mount.ts';
-import { type PageRequest, shown } from '../../src/pages/request.ts';
+import { page } from '../../src/web/frame.ts';
+import { html } from '../../src/web/html.ts';
+import { FORM_BYTES, mount, type PageSet } from '../../src/web/mount.ts';
+import { type PageRequest, shown } from '../../src/web/request.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { checkPolicy, testPolicy } from '../../src/cli/policy-command.ts';
 import { missingName, outrightNames, review } from '../../src/policy/review.ts';
-import { checkPolicy, testPolicy } from '../../src/policy-command.ts';
 import { settingsOf, world } from './setup.ts';
 
 const places = { '/mcp': ['files', 'search', 'mail'], '/team/mcp': ['mail'] };

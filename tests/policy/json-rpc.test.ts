@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkPolicy, testPolicy } from '../../src/policy-command.ts';
+import { checkPolicy, testPolicy } from '../../src/cli/policy-command.ts';
 import { configOf } from '../config/loading.ts';
 
 const config = configOf(`

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { Renewing, type RenewingParts } from '../../src/app/reload/config-applier.ts';
 import type { BackendConfig, Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { Renewing, type RenewingParts } from '../../src/reload/renewing.ts';
 
 const configOf = (names: readonly string[]): Config => {
   const backends = Object.fromEntries(names.map((name) => [name, { url: 'http://127.0.0.1:9/mcp' }]));

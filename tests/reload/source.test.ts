@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { ConfigSource } from '../../src/app/reload/config-source.ts';
 import { ConfigError } from '../../src/config/problems.ts';
-import { ConfigSource } from '../../src/reload/source.ts';
 
 test('a file that cannot even be looked at has changed, and changes again when it is back', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bascule-source-'));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { elementsAt } from '../../src/wire/array.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Failure, type Reason } from '../../src/errors.ts';
+import { Failure, type Reason } from '../../src/errors/failure.ts';
 import { readBatch, skimBatch } from '../../src/wire/batch.ts';
 import type { Batch } from '../../src/wire/message.ts';
 import { readRpcBatch } from '../../src/wire/rpc.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import { readRpc, readRpcBatch } from '../../src/wire/rpc.ts';
 import { isRpcAnswer, rpcOutcomes } from '../../src/wire/rpc-answer.ts';
 import { valueAt } from '../../src/wire/values.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Failure, type Reason } from '../../src/errors.ts';
+import { Failure, type Reason } from '../../src/errors/failure.ts';
 import { keyedHash, keyHashes } from '../../src/wire/keyed-hash.ts';
 import { readMessage } from '../../src/wire/scan.ts';
 import { awkwardJson, awkwardText, holds, spell, spelling } from './property.ts';

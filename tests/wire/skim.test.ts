@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { Message } from '../../src/wire/message.ts';
 import { membersAt, skimMessage } from '../../src/wire/skim.ts';
 import { member } from '../../src/wire/values.ts';

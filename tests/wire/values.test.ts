@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors/failure.ts';
 import type { ObjectSpan } from '../../src/wire/message.ts';
 import { nameAt } from '../../src/wire/names.ts';
 import { idAt, isInteger, member, slice, stringAt, textAt, valueAt } from '../../src/wire/values.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { HttpPools } from '../../../src/backend/http/pool.ts';
-import { presentedPools } from '../../../src/backend/http/presented.ts';
-import type { HeaderRecord, Presenter, Refusal } from '../../../src/credentials/presenter.ts';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/errors/failure.ts';
+import type { HeaderRecord, Presenter, Refusal } from '../../../src/oauth/client/credential-provider.ts';
+import { HttpPools } from '../../../src/upstream/http/pool.ts';
+import { presentedPools } from '../../../src/upstream/http/presented.ts';
 import { RequestRecorder, StandaloneRecorder } from '../support/recorders.ts';
 import {
   type Answer,

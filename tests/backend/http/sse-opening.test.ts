@@ -1,6 +1,6 @@
 /** 2024-11-05, basic/transports, "HTTP with SSE": from the GET to the address for messages. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HttpPools } from '../../../src/backend/http/pool.ts';
+import { HttpPools } from '../../../src/upstream/http/pool.ts';
 import { ManualClock } from '../support/clock.ts';
 import { type Answer, bare, json, poolLimits, ScriptedBackend, sseCut, sseEnd } from '../support/scripted-http.ts';
 import {

@@ -1,5 +1,5 @@
 /** A program that starts a child, passes on its first message, and exits without having stopped it. */
-import { Child } from '../../../src/backend/stdio/child.ts';
+import { Child } from '../../../src/upstream/stdio/child.ts';
 import { realClock } from '../support/clock.ts';
 import { anyFlood, shell } from '../support/processes.ts';
 

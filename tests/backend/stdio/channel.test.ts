@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { StdioChannel } from '../../../src/backend/stdio/channel.ts';
-import { Child } from '../../../src/backend/stdio/child.ts';
+import { StdioChannel } from '../../../src/upstream/stdio/channel.ts';
+import { Child } from '../../../src/upstream/stdio/child.ts';
 import { realClock } from '../support/clock.ts';
 import { anyFlood, isRunning, node } from '../support/processes.ts';
 import { ChannelRecorder, NotesRecorder, RequestRecorder, text } from '../support/recorders.ts';

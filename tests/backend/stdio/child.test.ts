@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Reception } from '../../../src/backend/channel.ts';
-import { Child, type ChildCommand, type ChildLimits, type ChildSink } from '../../../src/backend/stdio/child.ts';
-import { ChildExit } from '../../../src/backend/stdio/child-exit.ts';
-import type { Failure } from '../../../src/errors.ts';
+import type { Failure } from '../../../src/errors/failure.ts';
+import type { Reception } from '../../../src/upstream/channel.ts';
+import { Child, type ChildCommand, type ChildLimits, type ChildSink } from '../../../src/upstream/stdio/child.ts';
+import { ChildExit } from '../../../src/upstream/stdio/child-exit.ts';
 import type { Message } from '../../../src/wire/message.ts';
 import { realClock } from '../support/clock.ts';
 import { anyFlood, isRunning, node, shell } from '../support/processes.ts';
@@ -250,7 +250,7 @@ describe('ending a child', () => {
 
   it('tells its listener where somebody else decided it', async () => {
     const { listener, child } = await start(shell('cat > /dev/null'));
-    const { Failure } = await import('../../../src/errors.ts');
+    const { Failure } = await import('../../../src/errors/failure.ts');
     await child.stop(new Failure('backend_unavailable', { message: 'idle' }));
     expect(listener.exits.map(({ message }) => message)).toEqual(['idle']);
     expect(await child.ended).toBeUndefined();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dispensable } from '../../../src/backend/stdio/dispensable.ts';
+import { dispensable } from '../../../src/upstream/stdio/dispensable.ts';
 
 const now = 1_000_000;
 const stateful = { now, isStateless: false };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { OwnDoing } from '../../../src/backend/health.ts';
-import { Pace } from '../../../src/backend/pace.ts';
-import { ChildPool, type PooledChild, type PoolLimits } from '../../../src/backend/stdio/pool.ts';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/errors/failure.ts';
+import { Pace } from '../../../src/upstream/backoff.ts';
+import { OwnDoing } from '../../../src/upstream/health.ts';
+import { ChildPool, type PooledChild, type PoolLimits } from '../../../src/upstream/stdio/pool.ts';
 import { ManualClock } from '../support/clock.ts';
 
 const limits: PoolLimits = {

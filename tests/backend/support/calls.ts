@@ -1,9 +1,9 @@
-import type { Witness } from '../../../src/backend/health.ts';
-import type { BackendNotes, OddKind } from '../../../src/backend/notes.ts';
-import type { Failure } from '../../../src/errors.ts';
+import type { Failure } from '../../../src/errors/failure.ts';
 import type { Ask, CallRequest, CallSink, ClientFacts, Outcome } from '../../../src/exchange/call.ts';
-import type { LaneSink } from '../../../src/exchange/lane.ts';
+import type { LaneSink } from '../../../src/exchange/upstream-session.ts';
 import { systemPermit } from '../../../src/policy/permit.ts';
+import type { Witness } from '../../../src/upstream/health.ts';
+import type { BackendNotes, OddKind } from '../../../src/upstream/notes.ts';
 import { readCapabilities } from '../../../src/wire/capabilities.ts';
 import type { Notification, Request } from '../../../src/wire/message.ts';
 import { methodRow } from '../../../src/wire/methods.ts';

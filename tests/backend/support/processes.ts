@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { FloodBudget } from '../../../src/backend/flood-meter.ts';
+import { FloodBudget } from '../../../src/upstream/flood-meter.ts';
 
 /** Whether a process runs. One that ended and was not reaped does not: in a container nobody may reap orphans. */
 export function isRunning(pid: number): boolean {

@@ -1,3 +1,4 @@
+import type { Failure } from '../../../src/errors/failure.ts';
 import type {
   ChannelNotes,
   ChannelSink,
@@ -5,8 +6,7 @@ import type {
   Reception,
   RequestSink,
   StandaloneListener,
-} from '../../../src/backend/channel.ts';
-import type { Failure } from '../../../src/errors.ts';
+} from '../../../src/upstream/channel.ts';
 import type { Message, Notification, Request, Response } from '../../../src/wire/message.ts';
 
 export function text(message: Message): string {

@@ -1,5 +1,5 @@
-import type { Channel, ChannelSink, HttpFacts, Outgoing, Pending, RequestSink } from '../../../src/backend/channel.ts';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/errors/failure.ts';
+import type { Channel, ChannelSink, HttpFacts, Outgoing, Pending, RequestSink } from '../../../src/upstream/channel.ts';
 import type { Notification, Request } from '../../../src/wire/message.ts';
 import { skimMessage } from '../../../src/wire/skim.ts';
 

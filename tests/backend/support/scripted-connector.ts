@@ -1,7 +1,7 @@
-import type { ChannelSink } from '../../../src/backend/channel.ts';
-import type { Connector } from '../../../src/backend/connector.ts';
-import type { Transport } from '../../../src/backend/verdict.ts';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/errors/failure.ts';
+import type { ChannelSink } from '../../../src/upstream/channel.ts';
+import type { Connector } from '../../../src/upstream/connector.ts';
+import type { Transport } from '../../../src/upstream/verdict.ts';
 import { type Asked, ScriptedChannel } from './scripted-channel.ts';
 
 /** How a backend answers one request; `this` is its channel. */

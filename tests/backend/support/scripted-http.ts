@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { HttpChannel, type HttpChannelOptions } from '../../../src/backend/http/channel.ts';
-import type { HttpChannelLimits } from '../../../src/backend/http/context.ts';
-import { type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
+import { HttpChannel, type HttpChannelOptions } from '../../../src/upstream/http/channel.ts';
+import type { HttpChannelLimits } from '../../../src/upstream/http/context.ts';
+import { type HttpPoolLimits, HttpPools } from '../../../src/upstream/http/pool.ts';
 import { realClock } from './clock.ts';
 import { anyFlood } from './processes.ts';
 import { ChannelRecorder, NotesRecorder } from './recorders.ts';

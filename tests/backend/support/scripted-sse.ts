@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { type BoundedPool, type HttpPoolLimits, HttpPools } from '../../../src/backend/http/pool.ts';
-import { SseChannel, type SseChannelOptions } from '../../../src/backend/http/sse-channel.ts';
+import { type BoundedPool, type HttpPoolLimits, HttpPools } from '../../../src/upstream/http/pool.ts';
+import { SseChannel, type SseChannelOptions } from '../../../src/upstream/http/sse-channel.ts';
 import { realClock } from './clock.ts';
 import { anyFlood } from './processes.ts';
 import { ChannelRecorder, NotesRecorder, RequestRecorder } from './recorders.ts';

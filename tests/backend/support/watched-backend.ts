@@ -1,9 +1,9 @@
 /** A backend on a clock that the test moves, and what is told of it. */
 import { expect, onTestFinished } from 'vitest';
-import { LiveBackend } from '../../../src/backend/backend.ts';
-import { Pace } from '../../../src/backend/pace.ts';
-import { Failure } from '../../../src/errors.ts';
-import type { BackendState, Lane } from '../../../src/exchange/lane.ts';
+import { Failure } from '../../../src/errors/failure.ts';
+import type { BackendState, Lane } from '../../../src/exchange/upstream-session.ts';
+import { LiveBackend } from '../../../src/upstream/backend.ts';
+import { Pace } from '../../../src/upstream/backoff.ts';
 import { CallRecorder, callOf, client, LaneRecorder, limits, OddNotes, permit, settleDown, toolCall } from './calls.ts';
 import { ManualClock } from './clock.ts';
 import { type Rule, rules, ScriptedConnector } from './scripted-connector.ts';

@@ -6,9 +6,9 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mountConnectPages } from '../../../src/credentials/pages/create.ts';
-import type { Mounted } from '../../../src/pages/mount.ts';
+import { mountConnectPages } from '../../../src/oauth/client/pages/create.ts';
 import { createSeal } from '../../../src/store/seal.ts';
+import type { Mounted } from '../../../src/web/mount.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { consentFor, people, TestConsents } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OwnSignIn } from '../../../src/credentials/pages/ports.ts';
+import type { OwnSignIn } from '../../../src/oauth/client/pages/ports.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { bench, consentFor, failureOf, keys, people, titleOf, tokenIn } from './support.ts';
 

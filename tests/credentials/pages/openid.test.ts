@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openIdSignIn } from '../../../src/credentials/pages/openid.ts';
+import { openIdSignIn } from '../../../src/oauth/client/pages/openid.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Faults, TestIssuer } from './issuer.ts';
 import { bench, consentFor, people, titleOf } from './support.ts';

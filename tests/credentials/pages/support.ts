@@ -1,13 +1,13 @@
 /** A browser without a network, consents without a protocol, and a clock that the test moves. */
 
 import { randomBytes } from 'node:crypto';
-import type { ConsentPrincipal } from '../../../src/credentials/consents.ts';
-import { connectPages } from '../../../src/credentials/pages/create.ts';
-import type { ConnectPorts, PendingConsent, PendingConsents } from '../../../src/credentials/pages/ports.ts';
-import { Failure } from '../../../src/errors.ts';
-import type { PageSet } from '../../../src/pages/mount.ts';
-import type { PageRequest, PageResponse } from '../../../src/pages/request.ts';
+import { Failure } from '../../../src/errors/failure.ts';
+import type { ConsentPrincipal } from '../../../src/oauth/client/consents.ts';
+import { connectPages } from '../../../src/oauth/client/pages/create.ts';
+import type { ConnectPorts, PendingConsent, PendingConsents } from '../../../src/oauth/client/pages/ports.ts';
 import { createSeal } from '../../../src/store/seal.ts';
+import type { PageSet } from '../../../src/web/mount.ts';
+import type { PageRequest, PageResponse } from '../../../src/web/request.ts';
 
 export const people = {
   local: { key: 'local', kind: 'local' },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { keyAttempts } from '../../../src/credentials/pages/key-attempts.ts';
-import { pageLimits } from '../../../src/credentials/pages/limits.ts';
-import type { Attempts } from '../../../src/pages/attempts.ts';
+import { keyAttempts } from '../../../src/oauth/client/pages/key-attempts.ts';
+import { pageLimits } from '../../../src/oauth/client/pages/limits.ts';
+import type { Attempts } from '../../../src/web/attempts.ts';
 
 function full(now: () => number): Attempts {
   const tries = keyAttempts(now);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { View } from '../../../src/catalog/view.ts';
 import type { Endpoint } from '../../../src/exchange/arrival.ts';
-import { UnmatchedNames } from '../../../src/gateway/leave/unmatched.ts';
+import { UnmatchedNames } from '../../../src/policy/unmatched-names.ts';
 import { settingsOf } from '../../policy/setup.ts';
 
 test('names are sought until they are found or told of, and lists that come later are not looked at', () => {

@@ -1,13 +1,13 @@
 /** A flood of sign-ins that are begun, or of registrations, takes the room from whoever sends it and from nobody else. */
 import { describe, expect, it, vi } from 'vitest';
-import { authServerLimits as limits } from '../../../src/authserver/limits.ts';
+import { authServerLimits as limits } from '../../../src/oauth/server/limits.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { isLogin } from './browser.ts';
 import { challenge, password, type Registered, Setting } from './setting.ts';
 
 /** The bounds of the server, a hundred times smaller: the flood is over in a second. */
-vi.mock('../../../src/authserver/limits.ts', async (original) => {
-  const { authServerLimits } = await original<typeof import('../../../src/authserver/limits.ts')>();
+vi.mock('../../../src/oauth/server/limits.ts', async (original) => {
+  const { authServerLimits } = await original<typeof import('../../../src/oauth/server/limits.ts')>();
   const small = { openInteractions: 40, authorizationsPerAddress: 10, clients: 100, registrationsPerAddress: 10 };
   return { authServerLimits: { ...authServerLimits, ...small } };
 });

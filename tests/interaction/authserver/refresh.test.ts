@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hashPassword } from '../../../src/authserver/passwords.ts';
-import { addUser } from '../../../src/authserver/user-book.ts';
-import { writeUserFile } from '../../../src/authserver/user-file.ts';
+import { hashPassword } from '../../../src/oauth/server/passwords.ts';
+import { addUser } from '../../../src/oauth/server/user-book.ts';
+import { writeUserFile } from '../../../src/oauth/server/user-file.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { DEADLINE_MS } from '../harness/client.ts';
 import { claimsOf, Setting } from './setting.ts';

@@ -1,7 +1,7 @@
 /** What a backend, or the authorization server that it names, can make the gateway ask on its own machine: nothing unnamed. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { backendLine } from '../../../src/banner.ts';
-import { Failure } from '../../../src/errors.ts';
+import { backendLine } from '../../../src/cli/banner.ts';
+import { Failure } from '../../../src/errors/failure.ts';
 import { Site } from '../../credentials/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, send, until } from '../harness/client.ts';

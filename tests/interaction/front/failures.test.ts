@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { failures } from '../../../src/errors.ts';
+import { failures } from '../../../src/errors/failure.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { refusal, request, text } from '../harness/behind.ts';

@@ -1,7 +1,7 @@
 /** JSON that can be read in one way only: everything else is refused by name, and no backend hears of it. */
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { failures } from '../../../src/errors.ts';
+import { failures } from '../../../src/errors/failure.ts';
 import { head, RawClient } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { cut } from '../../wire/property.ts';

@@ -1,16 +1,16 @@
 /** A whole gateway on a real socket: config text in, addresses out. Everything is ended when the test is over. */
 import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { type Assembled, type AssembleOptions, assemble } from '../../../src/assemble.ts';
-import { systemClock } from '../../../src/clock.ts';
+import { type Assembled, type AssembleOptions, assemble } from '../../../src/app/assemble.ts';
+import { systemClock } from '../../../src/app/clock.ts';
+import { readinessOf } from '../../../src/app/readiness.ts';
+import { ConfigSource } from '../../../src/app/reload/config-source.ts';
+import { Reloader } from '../../../src/app/reload/reloader.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { startHttp } from '../../../src/ingress/listener.ts';
+import { startHttp } from '../../../src/downstream/listener.ts';
 import { Counters } from '../../../src/observe/counters.ts';
 import type { Log } from '../../../src/observe/log.ts';
 import { ingressNotes } from '../../../src/observe/notes.ts';
-import { readinessOf } from '../../../src/readiness.ts';
-import { Reloader } from '../../../src/reload/reloader.ts';
-import { ConfigSource } from '../../../src/reload/source.ts';
 
 export interface LogEntry {
   readonly level: string;

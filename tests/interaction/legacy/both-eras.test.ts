@@ -1,6 +1,6 @@
 /** Modern clients on the path that legacy clients use as well: neither changes what the other gets. */
 import { describe, expect, it, vi } from 'vitest';
-import { failures } from '../../../src/errors.ts';
+import { failures } from '../../../src/errors/failure.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import {
   behindLegacy,

@@ -1,7 +1,7 @@
 /** What happens on a line while its `initialize` is still being answered. */
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { serveStdio } from '../../../src/ingress/stdio.ts';
+import { serveStdio } from '../../../src/downstream/stdio.ts';
 import { revisions } from '../../../src/wire/revisions.ts';
 import { RecordingNotes } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';

@@ -1,7 +1,7 @@
 /** How a client reaches the gateway: what it says, and everything that it has heard, over HTTP, stdio and HTTP+SSE. */
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { serveStdio } from '../../../src/ingress/stdio.ts';
+import { serveStdio } from '../../../src/downstream/stdio.ts';
 import type { Log } from '../../../src/observe/log.ts';
 import { ingressNotes } from '../../../src/observe/notes.ts';
 import { begin, type Headers, type Json, type OpenAnswer, open } from '../harness/client.ts';

@@ -1,6 +1,6 @@
 /** Every revision of client with every revision of backend: what crosses, what is degraded, and what is refused. */
 import { describe, expect, it } from 'vitest';
-import { olderRows } from '../../../src/exchange/bridge/older.ts';
+import { olderRows } from '../../../src/bridge/revision-compat.ts';
 import { type Revision, revisions } from '../../../src/wire/revisions.ts';
 import type { RequirementId } from '../../requirements/catalogue.ts';
 import { verifies } from '../../requirements/verifies.ts';

@@ -1,5 +1,5 @@
 /** One row for each thing that revisions have, or do not have: what comes of it for clients that are older than it. */
-import { type OlderRow, olderRows } from '../../../src/exchange/bridge/older.ts';
+import { type OlderRow, olderRows } from '../../../src/bridge/revision-compat.ts';
 import type { Revision } from '../../../src/wire/revisions.ts';
 import { text } from '../harness/behind.ts';
 import { type Deeds, type Question, refused } from './actors.ts';

@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { digest } from '../../../src/app/digest.ts';
 import { createNames } from '../../../src/catalog/names.ts';
-import { digest } from '../../../src/digest.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, send } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';

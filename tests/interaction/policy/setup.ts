@@ -1,7 +1,7 @@
 /** A house with two endpoints, one for both backends and one for the first alone, and every way into it. */
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { serveStdio } from '../../../src/ingress/stdio.ts';
+import { serveStdio } from '../../../src/downstream/stdio.ts';
 import type { Audit, AuditRecord } from '../../../src/observe/audit.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { RecordingNotes } from '../../ingress/harness.ts';

@@ -1,7 +1,7 @@
 /** The process has few file descriptors, and clients want all of them. */
 import { describe, expect, it } from 'vitest';
-import { outOfDescriptors } from '../../../src/backend/descriptors.ts';
-import { failureOfError } from '../../../src/backend/http/verdict.ts';
+import { outOfDescriptors } from '../../../src/upstream/descriptors.ts';
+import { failureOfError } from '../../../src/upstream/http/verdict.ts';
 import { head, RawClient } from '../../ingress/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Call, send } from '../harness/client.ts';

@@ -1,0 +1,281 @@
+/** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
+import { randomBytes } from 'node:crypto';
+import { Parking } from '../bridge/pending-calls.ts';
+import type { Warn } from '../bridge/responder.ts';
+import { createCursors } from '../catalog/cursors.ts';
+import { Shelf } from '../catalog/list-cache.ts';
+import { Lists, type ListsOptions } from '../catalog/lists.ts';
+import { Targets } from '../catalog/name-resolver.ts';
+import { outdating } from '../catalog/readers.ts';
+import type { BackendConfig, Config, ServiceConfig } from '../config/config.ts';
+import { type Caller, Callers } from '../downstream/callers.ts';
+import type { Pages } from '../downstream/pages.ts';
+import type { Clock } from '../exchange/clock.ts';
+import { ToolHeaders } from '../exchange/tool-headers.ts';
+import type { Backend, BackendState } from '../exchange/upstream-session.ts';
+import { Door } from '../identity/authenticator.ts';
+import { createIdentity, type IdentityRoom } from '../identity/create.ts';
+import type { Fetch } from '../identity/ports.ts';
+import type { RpcService } from '../jsonrpc/ports.ts';
+import { HttpRpcService } from '../jsonrpc/service.ts';
+import type { OutwardFetch } from '../oauth/fetch/fetch.ts';
+import type { Audit } from '../observe/audit.ts';
+import { logBackendState } from '../observe/backend-states.ts';
+import { CoalescedLog } from '../observe/coalesced.ts';
+import type { Counters } from '../observe/counters.ts';
+import { watchDescriptors } from '../observe/descriptors.ts';
+import { createFault } from '../observe/fault.ts';
+import type { Log } from '../observe/log.ts';
+import { backendNotes } from '../observe/notes.ts';
+import { RefusalLog } from '../observe/refusals.ts';
+import { Occupied } from '../pipeline/backend-in-flight.ts';
+import { Tenure } from '../pipeline/credential-expiry.ts';
+import { InForce } from '../pipeline/generation.ts';
+import { Work } from '../pipeline/in-flight.ts';
+import { Spine } from '../pipeline/pipeline.ts';
+import { shownTo } from '../policy/shown-lists.ts';
+import { Sessions } from '../session/sessions.ts';
+import { MemoryBus, MemoryEventLog, MemoryLease } from '../store/memory.ts';
+import type { EventLog, Records } from '../store/ports.ts';
+import { createSeal } from '../store/seal.ts';
+import { Hub } from '../subscriptions/list-change-notifier.ts';
+import { Backends } from '../upstream/backends.ts';
+import { createBackend } from '../upstream/create.ts';
+import { ProbeSlots } from '../upstream/probe-slots.ts';
+import { Lanes } from '../upstream/upstream-pool.ts';
+import { about } from '../wire/about.ts';
+import { keyHashes } from '../wire/keyed-hash.ts';
+import { Authority } from './auth-server-host.ts';
+import { AUDIT_CLOSE_MS, Leaves, shownPrincipal } from './authorizer-factory.ts';
+import { systemClock } from './clock.ts';
+import { digest } from './digest.ts';
+import { keyFileAt } from './key-files.ts';
+import { lineageOf } from './lineage.ts';
+import { entrancesOf, generationOf, Renewing } from './reload/config-applier.ts';
+import { State } from './storage.ts';
+import { Connections } from './upstream-oauth.ts';
+
+export interface Assembled {
+  readonly gateway: Spine;
+  readonly door: Door;
+  /** In force at the moment. */
+  readonly config: Config;
+  /** Puts another config in force, all of it at once. What cannot change while the program runs is as it was in it. */
+  renew(next: Config): void;
+  readonly backends: Backends;
+  readonly services: ReadonlyMap<string, RpcService>;
+  /** What is served besides the endpoints. */
+  readonly pages: readonly Pages[];
+  /**
+   * Lets people in, once it is known where we listen; nobody comes in before. Rejects with a StoreError where something
+   * must be kept and cannot be. `pagesAt`: where people find our pages, if not there.
+   */
+  open(url: string, pagesAt?: () => Promise<string>): Promise<void>;
+  /** Lets work finish for so long, then ends everything, processes included. */
+  close(drainMs: number): Promise<void>;
+}
+
+export interface AssembleOptions {
+  readonly log: Log;
+  readonly counters: Counters;
+  onBackendState?: (name: string, state: BackendState) => void;
+  /** The machine's own unless another is handed in. */
+  readonly clock?: Clock;
+  /** In this process's memory unless another is handed in. */
+  readonly events?: EventLog;
+  /** Milliseconds since 1970. */
+  readonly timeOfDay?: () => number;
+  readonly fetch?: Fetch;
+  /** The client reads our standard output: records never go there. */
+  readonly stdoutIsProtocol?: boolean;
+  /** Where the config says unless another is handed in. */
+  readonly audit?: Audit;
+  /** In files, as the config says, unless others are handed in. Closed together with the gateway. */
+  readonly records?: Records;
+  readonly outwardFetch?: OutwardFetch;
+  /** Whoever comes over stdio started us: there is nobody to sign in. */
+  readonly overHttp?: boolean;
+}
+
+/** 192 bits, in characters that may stand in a header. */
+const newId = () => randomBytes(24).toString('base64url');
+
+/** A person who does not answer must not keep everybody else from the backend. */
+function parkingRoom({ backends, limits }: Config, name: string): number {
+  const backend = backends.find((candidate) => candidate.name === name);
+  const hasProcesses = backend?.kind === 'stdio' && !backend.share;
+  return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
+}
+
+/** The client's address, as the config of the moment says whom to believe about it. */
+function addresses(trustedProxies: () => readonly string[]): (caller: Caller) => string {
+  let trusted: readonly string[] | undefined;
+  let callers = new Callers([]);
+  return (caller) => {
+    const current = trustedProxies();
+    if (current !== trusted) {
+      trusted = current;
+      callers = new Callers(current);
+    }
+    return callers.of(caller);
+  };
+}
+
+const signInRefusals = {
+  wrong: 'sign-in refused: wrong name or password',
+  wait: 'sign-in refused: too many wrong passwords, by address or name; it is open again after a while',
+} as const;
+
+export function assemble(config: Config, options: AssembleOptions): Assembled {
+  keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
+  const { limits } = config;
+  const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
+  const now = options.timeOfDay ?? Date.now;
+  const onBackendState = options.onBackendState ?? ((name, state) => logBackendState(log, name, state));
+  // Expiry is about the time of day, which the gateway's own clock need not know.
+  const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
+  const makeService = (settings: ServiceConfig): RpcService =>
+    new HttpRpcService(settings, {
+      limits,
+      clock,
+      turned: (down) =>
+        log.info(
+          { service: settings.name, ...(down && { reason: down.reason }) },
+          down ? 'a service is down' : 'a service is back',
+        ),
+    });
+  const services = new Map(config.services.map((settings) => [settings.name, makeService(settings)]));
+  const makeRoom = (identity: Config['identity']): IdentityRoom =>
+    createIdentity(identity, {
+      time,
+      fetch: options.fetch ?? fetch,
+      keyFileAt,
+      warn: (text, facts) => log.warn(facts, text),
+    });
+  const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
+  const refusals = new RefusalLog(coalesced);
+  const addressOf = addresses(() => renewing.config.listen.trustedProxies);
+  const door = new Door(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
+    const address = credentials === 'local' ? undefined : addressOf(credentials);
+    const who = principal && shownPrincipal(principal);
+    refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
+    inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, address });
+  });
+  const seal = createSeal(config.seal.key);
+  const warn: Warn = (text, facts) => log.warn(facts, text);
+  const authority = new Authority();
+  const connections = new Connections(config, {
+    door,
+    authority,
+    time,
+    warn,
+    consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
+  });
+  const instance = newId();
+  const lineage = lineageOf(process.env, config.source);
+  const descent = { via: { own: instance, outer: lineage.ids }, environment: lineage.environment(instance) };
+  const slots = new ProbeSlots(limits.probesAtOnce, clock);
+  const makeBackend = (settings: BackendConfig, since: number): Backend => {
+    const notes = backendNotes(settings.name, log, counters);
+    const presented = connections.presentedTo(settings);
+    const backend = createBackend(settings, {
+      ...{ limits, clock, version: about.version, notes, slots, since, ...descent },
+      ...(presented && { presented }),
+    });
+    backend.onChange((state) => onBackendState(backend.name, state));
+    return backend;
+  };
+  const backends: Backends = new Backends(config.backends.map((settings) => makeBackend(settings, config.generation)));
+  const { stdoutIsProtocol = false } = options;
+  const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay: now, stdoutIsProtocol, refusals });
+  const inForce = new InForce(generationOf(config, leaves.adopt(leaves.make(config))));
+  const occupied = new Occupied();
+  const shelf = new Shelf(limits, () => clock.now());
+  const hub = new Hub(backends, shelf, clock);
+  const watch = (backend: string) => hub.watch(backend);
+  const late: ListsOptions['late'] = (backend, row, principal) => hub.late(backend, row, principal);
+  const shown: ListsOptions['shown'] = (endpoint, row, principal) =>
+    shownTo(inForce.now.leave, endpoint, row, principal);
+  const read: ListsOptions['read'] = (endpoint, list, view) => leaves.read(endpoint, list, view);
+  const cursors = createCursors(seal);
+  const lists = new Lists({ backends, shelf, watch, late, cursors, clock, limits, digest, warn, shown, read });
+  const gateway: Spine = new Spine({
+    limits,
+    backends,
+    services,
+    door,
+    tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
+    inForce,
+    occupied,
+    shelf,
+    lists,
+    targets: new Targets(backends, lists, ({ endpoint: { path }, row: { action }, name, principal, failure }) => {
+      refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
+      inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, action, name });
+    }),
+    hub,
+    lanes: new Lanes(backends, limits, clock, outdating(shelf)),
+    sessions: new Sessions(limits, clock, new MemoryBus()),
+    parking: new Parking(limits, {
+      clock,
+      seal,
+      lease: new MemoryLease(() => clock.now()),
+      newId,
+      roomAt: (name) => parkingRoom(renewing.config, name),
+    }),
+    toolHeaders: new ToolHeaders(clock),
+    get consenting() {
+      return connections.consenting;
+    },
+    events,
+    work: new Work(),
+    clock,
+    newId,
+    instance,
+    fault: createFault(log, newId),
+    warn,
+    count: (name) => counters.count(name),
+  });
+  const stopWatching = watchDescriptors(log, counters, (ms, action) => clock.after(ms, action));
+  const state = new State(config, { now, warn, ...options });
+  const renewing: Renewing = new Renewing(config, {
+    ...{ gateway, door, backends, occupied, inForce, leaves, clock },
+    ...{ services, connections, makeBackend, makeService, makeRoom },
+  });
+  return {
+    gateway,
+    door,
+    pages: [authority.pages, connections.pages],
+    open: async (url, pagesAt = async () => url) => {
+      const isAuthority = config.authServer !== undefined && options.overHttp !== false;
+      const own = isAuthority
+        ? await authority.open(config, entrancesOf(config), url, {
+            ...(await state.open()),
+            time,
+            warn,
+            userFileAt: keyFileAt,
+            refused: (why, address) => coalesced.tell('warn', `${why} ${address}`, { address }, signInRefusals[why]),
+          })
+        : undefined;
+      await connections.open(pagesAt, state);
+      await leaves.probed();
+      renewing.open(url, own);
+    },
+    renew: (next) => renewing.renew(next),
+    get config() {
+      return renewing.config;
+    },
+    backends,
+    services,
+    close: async (drainMs) => {
+      await gateway.drain(drainMs);
+      door.close();
+      authority.close();
+      connections.close();
+      await Promise.all([renewing.close(), ...[...backends, ...services.values()].map((backend) => backend.close())]);
+      await leaves.close(AUDIT_CLOSE_MS);
+      await state.close();
+      stopWatching();
+    },
+  };
+}

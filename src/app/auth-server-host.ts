@@ -1,0 +1,85 @@
+/** The bundled authorization server, joined to the gateway: what it serves, and why its tokens are believed. */
+
+import type { Config } from '../config/config.ts';
+import type { Pages } from '../downstream/pages.ts';
+import { basesOf } from '../identity/auth-metadata.ts';
+import type { Entrance } from '../identity/authenticator.ts';
+import type { IssuerSettings } from '../identity/settings.ts';
+import { type AuthServer, createAuthServer } from '../oauth/server/create.ts';
+import { paths, routeOf } from '../oauth/server/paths.ts';
+import type { AuthServerOutside } from '../oauth/server/ports.ts';
+import { basicScope, type Resource } from '../oauth/server/settings.ts';
+
+export class Authority {
+  #server: AuthServer | undefined;
+
+  /** Nothing is served before it is open. */
+  readonly pages: Pages = {
+    owns: (path) => this.#server !== undefined && routeOf(path) !== undefined,
+    forScripts: (path) => routeOf(path)?.navigated === false,
+    handle: async (req, res, path) => this.#server?.handle(req, res, path),
+  };
+
+  /** Once it is known where we listen. Comes back with what the door has to trust. */
+  async open(
+    { authServer, identity, listen }: Config,
+    entrances: readonly Entrance[],
+    url: string,
+    outside: AuthServerOutside,
+  ): Promise<IssuerSettings | undefined> {
+    if (authServer === undefined) return undefined;
+    const bases = basesOf(identity, url);
+    const server = await createAuthServer(
+      {
+        issuer: bases[0] ?? url,
+        settings: authServer,
+        resources: resourcesOf(entrances, bases, identity.implies),
+        trustedProxies: listen.trustedProxies,
+      },
+      outside,
+    );
+    this.#server = server;
+    return {
+      issuer: server.issuer,
+      keys: () => server.jwks(),
+      algorithms: ['ES256'],
+      // The same clock made them.
+      clockToleranceMs: 0,
+      audienceCheckedByVerifier: false,
+    };
+  }
+
+  /** The user whom a browser with these cookies is signed in as. */
+  async signedIn(cookies: string | undefined): Promise<string | undefined> {
+    return this.#server?.signedIn(cookies);
+  }
+
+  /** Where a person signs in, and comes back to that path afterwards. */
+  signInUrl(returnTo: string): string {
+    return `${paths.signIn}?return=${encodeURIComponent(returnTo)}`;
+  }
+
+  close(): void {
+    this.#server?.close();
+  }
+}
+
+function resourcesOf(
+  entrances: readonly Entrance[],
+  bases: readonly string[],
+  implies: Readonly<Record<string, readonly string[]>>,
+): Resource[] {
+  return entrances.flatMap(({ paths, identity }): Resource[] => {
+    if (identity.kind === 'open' || !identity.tokens) return [];
+    const { required, methods, tools } = identity.scopes;
+    const needed = [...required, ...Object.values(methods).flat(), ...Object.values(tools).flat()];
+    const broader = Object.entries(implies).flatMap(([scope, narrower]) => [scope, ...narrower]);
+    return [
+      {
+        addresses: bases.flatMap((base) => paths.map((path) => (path === '/' ? base : `${base}${path}`))),
+        required: required.length === 0 ? [basicScope] : required,
+        scopes: [...new Set([...needed, ...broader])],
+      },
+    ];
+  });
+}

@@ -1,0 +1,195 @@
+/** Policy, rates and the audit trail that a config describes. */
+
+import { createNames } from '../catalog/names.ts';
+import type { View } from '../catalog/view.ts';
+import type { Config } from '../config/config.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Audit, AuditTarget } from '../observe/audit.ts';
+import { auditSink } from '../observe/audit-sinks.ts';
+import { AuditWriter } from '../observe/audit-writer.ts';
+import { CoalescedLog } from '../observe/coalesced.ts';
+import type { Counters } from '../observe/counters.ts';
+import type { Log } from '../observe/log.ts';
+import type { RefusalLog } from '../observe/refusals.ts';
+import { Records } from '../policy/audit-trail.ts';
+import { Leave } from '../policy/authorizer.ts';
+import { compilePolicy } from '../policy/compile.ts';
+import type { World } from '../policy/match.ts';
+import { Rates } from '../policy/rates.ts';
+import { UnmatchedNames } from '../policy/unmatched-names.ts';
+import { digest } from './digest.ts';
+import { isSame } from './reload/is-same.ts';
+
+export interface LeaveOptions {
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly timeOfDay: () => number;
+  /** The client reads our standard output: nothing else may be written there. */
+  readonly stdoutIsProtocol: boolean;
+  readonly refusals: RefusalLog;
+  /** Where records go, in the place of what the config says. */
+  readonly audit?: Audit | undefined;
+}
+
+/** How the log names a principal. */
+export function shownPrincipal({ kind, subject, keyName }: Principal): string {
+  return subject ?? keyName ?? kind;
+}
+
+/** For the last records to reach their place: a disk that takes longer has failed. */
+export const AUDIT_CLOSE_MS = 2_000;
+
+/** What rules can speak of. */
+export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'services'>): World {
+  const { endpoints, backends, services } = config;
+  const names = createNames(
+    backends.map(({ name }) => name),
+    digest,
+  );
+  return {
+    endpoints: endpoints.map(({ path }) => path),
+    backends: [...backends, ...services].map(({ name }) => name),
+    encode: names.encode,
+    digest,
+  };
+}
+
+/** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */
+export interface MadeLeave {
+  readonly leave: Leave;
+  readonly rates: Rates | undefined;
+  readonly names: UnmatchedNames | undefined;
+  /** Undefined where records go on to the place that there is. */
+  readonly moved: Moved | undefined;
+}
+
+interface Moved {
+  readonly writer: AuditWriter;
+  readonly place: AuditTarget;
+  /** Whether requests wait for the proof that records can be written. */
+  readonly isDemanded: boolean;
+}
+
+/** One `Leave` after the other, and what they have in common: the measures of rates, and the place of the records. */
+export class Leaves {
+  readonly #options: LeaveOptions;
+  #rates: Rates | undefined;
+  #writer: Audit | undefined;
+  #place: AuditTarget | undefined;
+  readonly #closing = new Set<Promise<void>>();
+  #names: UnmatchedNames | undefined;
+  #probing = Promise.resolve();
+
+  constructor(options: LeaveOptions) {
+    this.#options = options;
+    this.#writer = options.audit;
+  }
+
+  /** Changes nothing. */
+  make(config: Config): MadeLeave {
+    const { policy, generation, backends } = config;
+    const options = this.#options;
+    const world = worldOf(config);
+    const now = () => options.clock.now();
+    const rates =
+      config.rates.length === 0 ? undefined : new Rates(config.rates, world, now, policy?.groupsClaim, this.#rates);
+    const hasTrail = options.audit !== undefined || config.audit !== undefined;
+    const warn = (text: string, facts: Readonly<Record<string, unknown>>) => options.log.warn(facts, text);
+    const names = policy && new UnmatchedNames(policy, config.endpoints, warn);
+    const leave = new Leave({
+      policy: policy && compilePolicy(policy, world, generation),
+      rates,
+      records: hasTrail
+        ? new Records({
+            ...options,
+            audit: this.#trail,
+            isDemanded: config.audit?.onFailure === 'deny',
+            arguments: config.audit?.arguments,
+          })
+        : undefined,
+      generation,
+      profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
+      unmatched: names,
+      onDenied: (wish, failure) =>
+        options.refusals.tell({
+          failure,
+          endpoint: wish.endpoint.path,
+          principal: shownPrincipal(wish.principal),
+          action: wish.row.action,
+          backend: wish.backend === '' ? undefined : wish.backend,
+          name: wish.thing?.name,
+        }),
+    });
+    return { leave, rates, names, moved: this.#moved(config) };
+  }
+
+  /** From now on it is in force. Cannot fail. */
+  adopt({ leave, rates, names, moved }: MadeLeave): Leave {
+    this.#rates = rates;
+    this.#names = names;
+    if (moved !== undefined) {
+      this.#retire(this.#writer);
+      this.#writer = moved.writer;
+      this.#place = moved.place;
+      if (moved.isDemanded) this.#probing = moved.writer.probe();
+    }
+    return leave;
+  }
+
+  /** Resolves when it is known whether records can be written, where requests depend on that. */
+  probed(): Promise<void> {
+    return this.#probing;
+  }
+
+  /** A list was read of every backend behind the endpoint: rules may name what is not in it. */
+  read(endpoint: Endpoint, list: string | undefined, view: View): void {
+    this.#names?.read(endpoint, list, view);
+  }
+
+  /** Also of places that were left for others, and are still being written to. */
+  async close(withinMs: number): Promise<void> {
+    await Promise.all([...this.#closing, this.#writer?.close(withinMs)]);
+  }
+
+  /** What was allowed under an earlier config is recorded when it is over, in the place that there is by then. */
+  readonly #trail: Audit = {
+    write: (record, reserved) => this.#writer?.write(record, reserved),
+    reserve: () => this.#writer?.reserve?.() ?? true,
+    close: (withinMs) => this.close(withinMs),
+  };
+
+  #moved({ audit }: Config): Moved | undefined {
+    if (this.#options.audit !== undefined || audit === undefined || isSame(this.#place, audit.to)) return undefined;
+    return { writer: writerFor(audit.to, this.#options), place: audit.to, isDemanded: audit.onFailure === 'deny' };
+  }
+
+  #retire(writer: Audit | undefined): void {
+    if (writer === undefined) return;
+    const closing = writer.close(AUDIT_CLOSE_MS).finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+}
+
+const causes = {
+  full: 'the place where they go does not keep up',
+  failed: 'they could not be written',
+} as const;
+
+function writerFor(place: AuditTarget, options: LeaveOptions): AuditWriter {
+  const { log, counters, clock, timeOfDay, stdoutIsProtocol } = options;
+  const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
+  return new AuditWriter({
+    sink: auditSink(place, process, stdoutIsProtocol),
+    now: timeOfDay,
+    after: (ms, action) => clock.after(ms, action),
+    lost: (count, why, cause) => {
+      counters.count('audit.lost', count);
+      const facts = { why, ...(cause instanceof Error && { cause: cause.message }) };
+      coalesced.tell('warn', why, facts, `audit records were lost: ${causes[why]}`, count);
+    },
+  });
+}

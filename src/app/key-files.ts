@@ -1,0 +1,45 @@
+/** Key files on disk. A change replaces the file in one step, and only its owner can read it. */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { KeyFileError } from '../identity/key-file.ts';
+import type { KeyFilePort } from '../identity/ports.ts';
+import { readTrustedFile } from './trusted-file.ts';
+
+const OWNER_ONLY = 0o600;
+
+export function keyFileAt(path: string): KeyFilePort {
+  return {
+    stamp: () => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      // The inode too: two changes within one tick of the file system's clock can have the same size.
+      return stat === undefined ? undefined : [stat.ino, stat.mtimeMs, stat.size].join('-');
+    },
+    read: () => readTrustedFile(path) ?? '',
+  };
+}
+
+/**
+ * Reads, changes and replaces. The new file is made beside the old one under a name that only one process can have, so
+ * that of two changes at once none is lost: the second one is refused.
+ */
+export function replaceFile(path: string, change: (text: string | undefined) => string): void {
+  const beside = `${path}.new`;
+  let handle: number;
+  try {
+    handle = openSync(beside, 'wx', OWNER_ONLY);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    throw new KeyFileError(`somebody else is changing it; if nobody is, delete ${beside}`);
+  }
+  let isOpen = true;
+  try {
+    writeSync(handle, change(readTrustedFile(path)));
+    fsyncSync(handle);
+    closeSync(handle);
+    isOpen = false;
+    renameSync(beside, path);
+  } catch (error) {
+    if (isOpen) closeSync(handle);
+    rmSync(beside, { force: true });
+    throw error;
+  }
+}

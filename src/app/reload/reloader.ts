@@ -1,0 +1,101 @@
+/**
+ * Reads the config again, when it is asked to or when the files change, and puts it in force if it is right. A broken one
+ * changes nothing, and people are told what is wrong with it.
+ */
+import type { Config } from '../../config/config.ts';
+import { exposure } from '../../config/listen.ts';
+import { ConfigError } from '../../config/problems.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import type { Counters } from '../../observe/counters.ts';
+import type { Log } from '../../observe/log.ts';
+import type { ConfigSource } from './config-source.ts';
+import { differences, withoutRestart } from './differences.ts';
+
+export interface ReloaderOptions {
+  readonly source: Pick<ConfigSource, 'load' | 'hasChanged' | 'stamp'>;
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly clock: Clock;
+  /** In force at the moment. */
+  readonly current: () => Config;
+  readonly renew: (next: Config) => void;
+  /** Why this one cannot be put in force here. */
+  readonly refuses?: (next: Config) => string | undefined;
+}
+
+/**
+ * How often the files are looked at. They are read when they looked the same twice: an editor, or a copy, that is still
+ * writing has the beginning of a file there, and that may be a config without its policy.
+ */
+const LOOK_MS = 500;
+
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #seen: string | undefined;
+  #stop: (() => void) | undefined;
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at the files from now on, until `close`. */
+  watch(): void {
+    this.#stop = this.#options.clock.after(LOOK_MS, () => {
+      if (this.#options.current().watch) this.#look();
+      this.watch();
+    });
+  }
+
+  close(): void {
+    this.#stop?.();
+  }
+
+  /** Never throws. */
+  reload(): void {
+    const { source, log, counters, current, renew } = this.#options;
+    const before = current();
+    this.#seen = undefined;
+    try {
+      const { config, notices } = source.load(before.generation + 1);
+      const { told, needRestart } = differences(before, config);
+      const next = withoutRestart(before, config);
+      const why = refusal(next) ?? this.#options.refuses?.(next);
+      if (why !== undefined) throw new Refused(why);
+      if (needRestart.length > 0)
+        log.warn({ settings: needRestart }, `these settings need a restart: ${needRestart.join(', ')}`);
+      if (told.length === 0) {
+        log.info({ generation: before.generation }, 'config read again: nothing to be done');
+        return;
+      }
+      renew(next);
+      counters.count('config.reloaded');
+      for (const notice of notices) log.info({}, notice);
+      log.info({ generation: next.generation }, `config reloaded, generation ${next.generation}: ${told.join('; ')}`);
+    } catch (error) {
+      counters.count('config.refused');
+      const isOurs = error instanceof ConfigError || error instanceof Refused;
+      const text = isOurs ? error.message : String(error instanceof Error ? error.stack : error);
+      log.error({ generation: before.generation }, `config not reloaded, the old one stays in force: ${text}`);
+    }
+  }
+
+  #look(): void {
+    const { source } = this.#options;
+    if (!source.hasChanged) {
+      this.#seen = undefined;
+      return;
+    }
+    const { stamp } = source;
+    if (stamp === this.#seen) this.reload();
+    else this.#seen = stamp;
+  }
+}
+
+class Refused extends Error {}
+
+/** The address stays the old one until a restart, and what is right for the new one may not be right there. */
+function refusal({ listen, endpoints }: Config): string | undefined {
+  if (endpoints.every(({ identity }) => identity.kind !== 'open')) return undefined;
+  const exposed = exposure(listen, false);
+  return exposed && `it listens on ${listen.host} until it is started again: ${exposed.message}`;
+}

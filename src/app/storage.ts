@@ -1,0 +1,77 @@
+/** What outlives the process, and the way to addresses that others named: opened when something needs it, and once. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { createOutwardFetch, type Outward, type OutwardFetch } from '../oauth/fetch/fetch.ts';
+import { openFileStore } from '../store/file/open.ts';
+import type { Records, Seal } from '../store/ports.ts';
+import { createSeal } from '../store/seal.ts';
+import { sealedRecords } from '../store/sealed.ts';
+import { loadSecret } from '../store/secret.ts';
+
+export interface StateOptions {
+  readonly now: () => number;
+  readonly warn: (text: string, facts: Readonly<Record<string, unknown>>) => void;
+  readonly records?: Records;
+  readonly outwardFetch?: OutwardFetch;
+}
+
+export interface OpenState {
+  readonly records: Records;
+  /** With the key of what is kept: what it seals for a browser is good after a restart, too. */
+  readonly seal: Seal;
+  readonly outwardFetch: OutwardFetch;
+}
+
+export class State {
+  readonly #config: Config;
+  readonly #options: StateOptions;
+  #open: Promise<OpenState> | undefined;
+  #outward: Outward | undefined;
+
+  constructor(config: Config, options: StateOptions) {
+    this.#config = config;
+    this.#options = options;
+  }
+
+  /** Whether something was kept before. */
+  get isThere(): boolean {
+    return this.#options.records !== undefined || existsSync(join(this.#config.store.dir, 'records.mdb'));
+  }
+
+  /** Rejects with a StoreError; the next one tries anew. */
+  open(): Promise<OpenState> {
+    this.#open ??= this.#load().catch((error: unknown) => {
+      this.#open = undefined;
+      throw error;
+    });
+    return this.#open;
+  }
+
+  async close(): Promise<void> {
+    const open = await this.#open?.catch(() => undefined);
+    await open?.records.close();
+    await this.#outward?.close();
+  }
+
+  async #load(): Promise<OpenState> {
+    const { seal, store } = this.#config;
+    const { records: given } = this.#options;
+    const secret = given === undefined ? loadSecret({ configured: seal.key, dir: store.dir }) : seal.key;
+    const own = createSeal(secret);
+    const records = given ?? (await this.#files(own));
+    return { records, seal: own, outwardFetch: this.#options.outwardFetch ?? this.#guarded() };
+  }
+
+  /** Tokens and keys are among what is kept: whoever finds the file alone finds nothing. */
+  async #files(seal: Seal): Promise<Records> {
+    const { now, warn } = this.#options;
+    const { records } = await openFileStore({ dir: this.#config.store.dir, now, warn });
+    return sealedRecords(records, seal, warn);
+  }
+
+  #guarded(): OutwardFetch {
+    this.#outward = createOutwardFetch({ allow: this.#config.authServer?.allowAddresses ?? [] });
+    return this.#outward.fetch;
+  }
+}

@@ -1,0 +1,215 @@
+/** What backends are presented on behalf of people, joined to the gateway: presenters, the pages for consent, who waits for it. */
+import { randomBytes } from 'node:crypto';
+import type { BackendConfig, Config } from '../config/config.ts';
+import type { Pages } from '../downstream/pages.ts';
+import { Failure } from '../errors/failure.ts';
+import { basesOf } from '../identity/auth-metadata.ts';
+import type { Door } from '../identity/authenticator.ts';
+import type { Time, Warn } from '../identity/ports.ts';
+import { localPrincipal, type Principal } from '../identity/principal.ts';
+import { clientDocument } from '../oauth/client/client-document.ts';
+import { type Credentials, createCredentials } from '../oauth/client/create.ts';
+import type { HeaderRecord, Presenter } from '../oauth/client/credential-provider.ts';
+import { Reach } from '../oauth/client/guarded-fetch.ts';
+import { mountConnectPages } from '../oauth/client/pages/create.ts';
+import { openIdSignIn } from '../oauth/client/pages/openid.ts';
+import type { OwnSignIn } from '../oauth/client/pages/ports.ts';
+import type { Fetch } from '../oauth/client/ports.ts';
+import { type BackendAuth, clientDocumentPath } from '../oauth/client/settings.ts';
+import type { Consenting } from '../pipeline/interceptors/consent.ts';
+import { MemoryBus } from '../store/memory.ts';
+import { RecordLease } from '../store/record-lease.ts';
+import type { Presented } from '../upstream/create.ts';
+import type { Mounted } from '../web/mount.ts';
+import type { Authority } from './auth-server-host.ts';
+import type { OpenState, State } from './storage.ts';
+
+export interface ConnectionsOutside {
+  readonly door: Door;
+  readonly authority: Authority;
+  readonly time: Time;
+  readonly warn: Warn;
+  /** Somebody has agreed: what was refused to them may be given now. */
+  consented(backend: string, principalKey: string): void;
+}
+
+export class Connections {
+  #config: Config;
+  readonly #outside: ConnectionsOutside;
+  #credentials: Credentials | undefined;
+  #ready: () => Promise<void> = async () => undefined;
+  #mounted: Mounted | undefined;
+  #document: string | undefined;
+
+  #consenting: Consenting | undefined;
+  /** Once there is something to begin again with. */
+  #again: (() => void) | undefined;
+  readonly #closing = new AbortController();
+  readonly #waiting: Consenting = {
+    waitFor: async (id, ms, signal) => {
+      const until = AbortSignal.any([signal, this.#closing.signal]);
+      const waited = await this.#credentials?.consents.waitFor(id, ms, until);
+      return waited === undefined || this.#closing.signal.aborted ? new Failure('shutting_down') : waited;
+    },
+  };
+
+  constructor(config: Config, outside: ConnectionsOutside) {
+    this.#config = config;
+    this.#outside = outside;
+    this.#consenting = this.isNeeded ? this.#waiting : undefined;
+  }
+
+  /** Whether any backend is presented anything but headers of the config. */
+  get isNeeded(): boolean {
+    return this.#config.backends.some((backend) => authOf(backend) !== undefined);
+  }
+
+  /** Asked for every call. */
+  get consenting(): Consenting | undefined {
+    return this.#consenting;
+  }
+
+  /** Another config is in force, and with it perhaps other backends. */
+  renew(config: Config): void {
+    this.#config = config;
+    this.#consenting = this.isNeeded ? this.#waiting : undefined;
+    this.#again?.();
+  }
+
+  /** Nothing is served before it is open. */
+  readonly pages: Pages = {
+    owns: (path) => this.#mounted?.owns(path) === true || (path === clientDocumentPath && this.#document !== undefined),
+    handle: async (req, res, path) => {
+      if (path !== clientDocumentPath) this.#mounted?.handle(req, res);
+      else {
+        res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=300' });
+        res.end(req.method === 'HEAD' ? undefined : this.#document);
+      }
+    },
+  };
+
+  presentedTo(backend: BackendConfig): Presented | undefined {
+    const auth = authOf(backend);
+    if (auth === undefined) return undefined;
+    const { name } = backend;
+    if (auth.shared) return { kind: 'shared', presenter: this.#presenter(name, () => whoeverRunsUs) };
+    return { kind: 'personal', presenterFor: (current) => this.#presenter(name, current) };
+  }
+
+  /** Once it is known where we listen, and before any backend is asked anything. Rejects with a StoreError. */
+  async open(url: () => Promise<string>, state: State): Promise<void> {
+    const begin = async () => {
+      const [address, opened] = [await url(), await state.open()];
+      this.#again = () => this.#begin(address, opened);
+      this.#again();
+    };
+    let opening: Promise<void> | undefined;
+    this.#ready = () => {
+      // What hindered it may be over when the next one asks.
+      opening ??= begin().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    };
+    const auths = this.#config.backends.flatMap((backend) => authOf(backend) ?? []);
+    if (auths.some(({ implied }) => implied !== true) || (auths.length > 0 && state.isThere)) await this.#ready();
+  }
+
+  #begin(url: string, { records, seal, outwardFetch }: OpenState): void {
+    const { time, warn, door, consented } = this.#outside;
+    const [publicUrl = url] = basesOf(this.#config.identity, url);
+    const backends = this.#config.backends.flatMap((backend) => {
+      const auth = authOf(backend);
+      return auth === undefined || backend.kind !== 'http' ? [] : [[backend.name, { url: backend.url, auth }] as const];
+    });
+    const trusted: Fetch = (address, init) => fetch(address, init);
+    const outside = { time, outward: outwardFetch, trusted };
+    const credentials = createCredentials(
+      { publicUrl, backends: Object.fromEntries(backends) },
+      {
+        records,
+        lease: new RecordLease(records, () => time.now()),
+        bus: new MemoryBus(),
+        ...outside,
+        warn,
+      },
+    );
+    this.#credentials?.close();
+    this.#credentials = credentials;
+    const { consents } = credentials;
+    const ownSignIn = this.#ownSignIn(publicUrl);
+    const clients = this.#config.identity.issuers.flatMap(({ issuer, signIn }) =>
+      signIn === undefined ? [] : [{ issuer, ...signIn }],
+    );
+    this.#mounted = mountConnectPages({
+      publicUrl,
+      consents: {
+        find: (id) => consents.find(id),
+        authorizationUrl: (id) => consents.authorizationUrl(id),
+        complete: async (id, parameters) => {
+          const { backend, principal } = await consents.complete(id, parameters);
+          consented(backend, principal.key);
+        },
+      },
+      seal,
+      keyOf: (secret) => door.keyOf(secret),
+      ...(ownSignIn && { ownSignIn }),
+      ...(clients.length > 0 && {
+        foreignSignIn: openIdSignIn(clients, {
+          fetchFor: (issuer) => new Reach({ url: issuer }, outside).fetch,
+          now: () => time.now(),
+        }),
+      }),
+      now: () => time.now(),
+      random: () => randomBytes(32).toString('base64url'),
+      warn,
+    });
+    const document = clientDocument(publicUrl);
+    this.#document = document && JSON.stringify(document);
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#credentials?.close();
+  }
+
+  #ownSignIn(issuer: string): OwnSignIn | undefined {
+    if (this.#config.authServer === undefined) return undefined;
+    const { authority } = this.#outside;
+    return {
+      issuer,
+      signedIn: async (cookies) => {
+        const subject = await authority.signedIn(cookies);
+        return subject === undefined ? undefined : JSON.stringify(['token', issuer, subject]);
+      },
+      signInUrl: (returnTo) => authority.signInUrl(returnTo),
+    };
+  }
+
+  /** For whoever `of` gives, with what that one has in hand at the moment. */
+  #presenter(backend: string, of: () => Principal): Presenter {
+    const presenter = (): Presenter | undefined => {
+      const principal = of();
+      return this.#credentials?.presenterFor(backend, principal, this.#outside.door.tokenOf(principal));
+    };
+    return {
+      headers: () => presenter()?.headers() ?? nothing,
+      refused: async (refusal) => {
+        await this.#ready();
+        const found = presenter();
+        if (found === undefined) throw new Failure('backend_unauthorized');
+        return found.refused(refusal);
+      },
+    };
+  }
+}
+
+/** Until somebody demands something, nobody looks whether there is anything. */
+const nothing: HeaderRecord = {};
+/** What is the same for all is agreed to by whoever sits at the machine. */
+const whoeverRunsUs = localPrincipal();
+
+function authOf(backend: BackendConfig): BackendAuth | undefined {
+  return backend.kind === 'http' ? backend.auth : undefined;
+}

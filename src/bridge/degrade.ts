@@ -1,0 +1,127 @@
+/**
+ * Results as older revisions know them, by the tables of older.ts. What does not have to change stays byte for byte: numbers
+ * keep their spelling, in the same list as an entry that lost a member too.
+ */
+import { elementsAt } from '../wire/array.ts';
+import { concat, type Raw, rewrite } from '../wire/compose.ts';
+import type { ObjectSpan } from '../wire/message.ts';
+import type { Revision } from '../wire/revisions.ts';
+import { membersAt } from '../wire/skim.ts';
+import { member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
+import { contentRows, lists, type Thing, unknownMembers } from './revision-compat.ts';
+
+/** An object where it stands. */
+export interface Place {
+  readonly bytes: Uint8Array;
+  readonly object: ObjectSpan;
+}
+
+/** Undefined where there is something else than an object. */
+export function placeOf(raw: Uint8Array): Place | undefined {
+  const object = membersAt(raw, { start: 0, end: raw.byteLength });
+  return object && { bytes: raw, object };
+}
+
+/** The result as the revision knows it, or undefined where it may stay as it is. */
+export function degrade(method: string, result: Place, revision: Revision): Buffer | undefined {
+  const list = lists[method];
+  if (list !== undefined) return changed(result, list.list, (entry) => degradeEntry(entry, list.thing, revision));
+  if (method === 'tools/call') return degradeCall(result, revision);
+  if (method === 'prompts/get') return changed(result, 'messages', (message) => degradeMessage(message, revision));
+  return undefined;
+}
+
+/**
+ * Legacy revisions know structured output as objects alone; the modern one has any value, and any schema for it. What is no
+ * object becomes the member `result` of one, in the tool's schema and in its results alike.
+ */
+export function withObjectSchemas(result: Place): Buffer | undefined {
+  return changed(result, 'tools', ({ bytes, object }) => {
+    const schema = member(object, 'outputSchema');
+    const members = schema && membersAt(bytes, schema);
+    if (schema === undefined || members === undefined) return undefined;
+    const type = textOf({ bytes, object: members }, 'type');
+    if (type === 'object') return undefined;
+    // A schema that names no type admits objects and others: which of its results are wrapped, it could not say.
+    if (type === undefined) return rewrite(bytes, object, { drop: (key) => key === 'outputSchema' });
+    const wrapped = ['{"type":"object","properties":{"result":', slice(bytes, schema), '},"required":["result"]}'];
+    return rewrite(bytes, object, { set: { outputSchema: concat(wrapped) } });
+  });
+}
+
+function degradeEntry(entry: Place, thing: Thing, revision: Revision): Buffer | undefined {
+  const kept = without(thing, entry, revision);
+  if (thing !== 'prompt') return kept;
+  return changed(after(kept, entry), 'arguments', (argument) => without('argument', argument, revision)) ?? kept;
+}
+
+function degradeCall(result: Place, revision: Revision): Buffer | undefined {
+  const content = changed(result, 'content', (block) => replaced(block, revision));
+  const kept = without('call', after(content, result), revision);
+  if (kept === undefined) return content;
+  const left = after(kept, result);
+  const blocks = elements(left, 'content') ?? [];
+  const structured = member(result.object, 'structuredContent');
+  if (structured === undefined || blocks.some((block) => isText(block))) return kept;
+  const text = `{"type":"text","text":${JSON.stringify(textAt(result.bytes, structured))}}`;
+  return rewrite(left.bytes, left.object, { set: { content: array([...blocks, text]) } });
+}
+
+function degradeMessage({ bytes, object }: Place, revision: Revision): Buffer | undefined {
+  const content = member(object, 'content');
+  const block = content && placeOf(slice(bytes, content));
+  const instead = block && replaced(block, revision);
+  return instead && rewrite(bytes, object, { set: { content: instead } });
+}
+
+function replaced(block: Place, revision: Revision): Buffer | undefined {
+  const own = textOf(block, 'type');
+  const row = contentRows.find(({ type, since }) => own === type && revision < since);
+  if (row === undefined) return undefined;
+  const value = valueAt(block.bytes, block.object) as Record<string, unknown>;
+  return Buffer.from(JSON.stringify(row.replace(value)));
+}
+
+function without(thing: Thing, { bytes, object }: Place, revision: Revision): Buffer | undefined {
+  const unknown = unknownMembers(thing, revision);
+  if (!object.members.some(({ key }) => unknown.has(key))) return undefined;
+  return rewrite(bytes, object, { drop: (key) => unknown.has(key) });
+}
+
+/** The object with some elements of one of its arrays changed; undefined where none was. */
+function changed(holder: Place, key: string, change: (element: Place) => Buffer | undefined): Buffer | undefined {
+  let any = false;
+  const result = elements(holder, key)?.map((element) => {
+    const place = placeOf(element);
+    const other = place && change(place);
+    any ||= other !== undefined;
+    return other ?? element;
+  });
+  if (result === undefined || !any) return undefined;
+  return rewrite(holder.bytes, holder.object, { set: { [key]: array(result) } });
+}
+
+function elements({ bytes, object }: Place, key: string): readonly Uint8Array[] | undefined {
+  const found = member(object, key);
+  const spans = found && elementsAt(bytes, found);
+  return spans?.map((span) => slice(bytes, span));
+}
+
+function array(elements: readonly Raw[]): Buffer {
+  return concat(['[', ...elements.flatMap((element, index) => (index === 0 ? [element] : [',', element])), ']']);
+}
+
+/** What a change made of a place, or the place itself where it made nothing. */
+function after(change: Buffer | undefined, before: Place): Place {
+  return (change && placeOf(change)) ?? before;
+}
+
+function textOf({ bytes, object }: Place, key: string): string | undefined {
+  const found = member(object, key);
+  return found && stringAt(bytes, found);
+}
+
+function isText(block: Uint8Array): boolean {
+  const place = placeOf(block);
+  return place !== undefined && textOf(place, 'type') === 'text';
+}

@@ -1,0 +1,82 @@
+/** The pieces of a modern multi-round result. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
+import { Failure } from '../errors/failure.ts';
+import type { Ask } from '../exchange/call.ts';
+import { concat, type Raw, rewrite, splice } from '../wire/compose.ts';
+import type { Request, ResultResponse, Span } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { membersAt, skimMessage } from '../wire/skim.ts';
+import { member, slice } from '../wire/values.ts';
+
+/** One question of a modern backend, in the form in which a legacy client could be asked it. */
+export interface InputRequest {
+  readonly key: string;
+  readonly row: MethodRow;
+  readonly message: Request;
+}
+
+export interface InputRequired {
+  readonly requests: readonly InputRequest[];
+  /** The exact token of the state, to be echoed; none where none was given. */
+  readonly state: Raw | undefined;
+}
+
+export function readInputRequired(message: ResultResponse): InputRequired {
+  const requests = member(message.result, 'inputRequests');
+  const state = member(message.result, 'requestState');
+  const map = requests && membersAt(message.bytes, requests);
+  if (requests !== undefined && map === undefined) throw new Failure('backend_invalid');
+  return {
+    requests: map?.members.map((entry) => readRequest(entry.key, message.bytes, entry)) ?? [],
+    state: state && slice(message.bytes, state),
+  };
+}
+
+/** It lacks only the envelope: with one around it, the reader finds the same spans as anywhere else. */
+function readRequest(key: string, bytes: Uint8Array, span: Span): InputRequest {
+  const object = slice(bytes, span);
+  const message = skimMessage(splice(object, [{ span: { start: 1, end: 1 }, with: '"jsonrpc":"2.0","id":1,' }]));
+  const row = message.kind === 'request' ? methodRow(message.method) : undefined;
+  if (message.kind !== 'request' || row?.action !== 'ask') {
+    throw new Failure('backend_invalid', { message: 'The backend asked for input that no client could give' });
+  }
+  return { key, row, message };
+}
+
+/** A question to a modern client. */
+export interface Question {
+  readonly key: string;
+  readonly method: string;
+  readonly params: Raw | undefined;
+}
+
+/** Members of a question that the modern era does not have. */
+export function isLegacyAskMember(key: string): boolean {
+  return key === 'elicitationId' || key === 'task';
+}
+
+export function questionOf(key: string, { row, message: { bytes, params } }: Ask): Question {
+  return { key, method: row.method, params: params && rewrite(bytes, params, { drop: isLegacyAskMember }) };
+}
+
+export function inputRequired(questions: readonly Question[], state: string): Raw {
+  // `roots/list` needs no parameters; there are clients that cannot read a question without them.
+  const requests = questions.flatMap(({ key, method, params = '{}' }) => [
+    `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":`,
+    params,
+    '}',
+  ]);
+  const [first = '', ...rest] = requests;
+  const members = [typeof first === 'string' ? first.slice(1) : first, ...rest];
+  return concat([
+    '{"resultType":"input_required","inputRequests":{',
+    ...members,
+    `},"requestState":${JSON.stringify(state)}}`,
+  ]);
+}
+
+/** The answers of a retry, each as it was sent. */
+export function inputResponses(request: Request): readonly { readonly key: string; readonly result: Raw }[] {
+  const responses = member(request.params, 'inputResponses');
+  const answers = responses && membersAt(request.bytes, responses);
+  return answers?.members.map((answer) => ({ key: answer.key, result: slice(request.bytes, answer) })) ?? [];
+}

@@ -1,0 +1,268 @@
+/**
+ * Serves one exchange of a legacy client. A question in the middle of the call, whichever way the backend has of asking it,
+ * becomes a JSON-RPC request on the exchange's own stream, and the exchange waits.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Ask, AskReply, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { urgencyOf } from '../exchange/urgency.ts';
+import type { Named } from '../session/open-server-requests.ts';
+import type { Session } from '../session/session.ts';
+import { concat, forwarded, notificationBytes, type Raw } from '../wire/compose.ts';
+import type { ErrorResponse, Notification, ResultResponse } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import type { Era, Revision } from '../wire/revisions.ts';
+import { member, slice, stringAt } from '../wire/values.ts';
+import { degrade, type Place, placeOf, withObjectSchemas } from './degrade.ts';
+import { errorCode, errorFor, legacyResult, resultType } from './era-translation.ts';
+import { type InputRequest, readInputRequired } from './input-required.ts';
+import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './responder.ts';
+import { isOlder, olderError } from './revision-compat.ts';
+
+const HEADER_MISMATCH = -32020;
+
+export interface LegacyContext {
+  readonly session: Session;
+  readonly limits: DriveLimits;
+  readonly fault: Fault;
+  readonly warn: Warn;
+  /** The `Mcp-Param-*` headers of the call, where the backend needs them. `again`: those given before were refused. */
+  paramHeaders?(again: boolean): Promise<Record<string, string>>;
+}
+
+export class LegacyDrive implements CallSink {
+  readonly #session: Session;
+  readonly #exchange: Exchange;
+  readonly #request: CallRequest;
+  readonly #start: StartCall;
+  readonly #context: LegacyContext;
+  #rounds = 0;
+  #paramHeaders: Record<string, string> | undefined;
+  #refused = false;
+  /** Visits that were agreed to, under the ids that they were given here. */
+  #visits: string[] = [];
+  /** The round that is under way. */
+  #latest: CallRequest;
+
+  constructor(context: LegacyContext, exchange: Exchange, request: CallRequest, start: StartCall) {
+    this.#session = context.session;
+    this.#exchange = exchange;
+    this.#request = request;
+    this.#latest = request;
+    this.#start = start;
+    this.#context = context;
+  }
+
+  begin(): void {
+    if (this.#context.paramHeaders === undefined) this.#call(this.#request);
+    else this.#callWithHeaders(this.#request, false);
+  }
+
+  notify(notification: Notification): void {
+    if (notification.method === 'notifications/progress') this.#exchange.sendProgress(notification);
+    else if (this.#session.hears(notification)) {
+      this.#exchange.send(forwarded(notification), urgencyOf(notification));
+    }
+  }
+
+  ask(ask: Ask, named?: Named): void {
+    const { carries, settled } = this.#exchange;
+    // A client that reads this answer as JSON may still listen, or read others as streams. If not, a question would wait in vain.
+    const hasWay = carries || this.#session.isReachable;
+    if (settled || !hasWay) ask.answer({ failure: new Failure('ask_not_supported') });
+    else this.#session.asks.relay(ask, (message) => this.#put(message), named);
+  }
+
+  /** A question, or that it is taken back: that may be after the call. */
+  #put(message: Uint8Array): void {
+    const { carries, settled } = this.#exchange;
+    if (carries && !settled) this.#exchange.send(message, 'keep');
+    else this.#session.put(message);
+  }
+
+  pause(retryMs: number | undefined): void {
+    this.#exchange.pause(retryMs);
+  }
+
+  settle(outcome: Outcome): void {
+    const { fault, warn } = this.#context;
+    attempt(this.#exchange, fault, () => {
+      if (!this.#triesAgain(outcome)) this.#respond(screened(outcome, this.#request.row, warn));
+    });
+  }
+
+  #respond(outcome: Outcome): void {
+    switch (outcome.kind) {
+      case 'failure':
+        // The session upstream was this session's other half: the client knows how to start again.
+        this.#exchange.fail(
+          outcome.failure.reason === 'backend_session_lost' ? new Failure('session_not_found') : outcome.failure,
+        );
+        return;
+      case 'error':
+        this.#respondError(outcome);
+        return;
+      case 'result':
+        if (outcome.vocabulary === 'modern' && resultType(outcome.message) === 'input_required') {
+          this.#nextRound(outcome.message);
+        } else this.#complete(outcome.message, outcome.vocabulary);
+    }
+  }
+
+  #respondError(outcome: { readonly message: ErrorResponse; readonly vocabulary: Era }): void {
+    const { message, vocabulary } = outcome;
+    if (vocabulary === 'modern') {
+      this.#exchange.respond(errorFor('legacy', outcome, this.#request.row, this.#uri()));
+      return;
+    }
+    const unknown = olderError(this.#session.client.revision, errorCode(message));
+    if (unknown === undefined) this.#exchange.respond(message);
+    else this.#exchange.fail(unknown);
+  }
+
+  #complete(message: ResultResponse, vocabulary: Era): void {
+    // The backend is content, so the pages were visited. It has no word for that; clients that were given an id may wait for it.
+    for (const elicitationId of this.#visits.splice(0)) {
+      const params = JSON.stringify({ elicitationId });
+      this.#exchange.send(notificationBytes('notifications/elicitation/complete', params), 'keep');
+    }
+    const result = resultFor(this.#session.client.revision, this.#request.row, message, vocabulary);
+    if (result === undefined) this.#exchange.respond(message);
+    else this.#exchange.respondResult(result);
+  }
+
+  /** The backend's questions, one by one, then the same request again with the answers and the exact state. */
+  #nextRound(message: ResultResponse): void {
+    if (++this.#rounds > this.#context.limits.rounds) {
+      this.#exchange.fail(new Failure('too_many_rounds'));
+      return;
+    }
+    const { roundBytes } = this.#context.limits;
+    const { requests, state } = readInputRequired(message);
+    if (message.bytes.byteLength > roundBytes) {
+      this.#exchange.fail(new Failure('round_too_large'));
+      return;
+    }
+    const answers = new Map<string, Raw>();
+    let answered = 0;
+    const again = () =>
+      this.#call({
+        ...this.#request,
+        round: { inputResponses: requests.length === 0 ? undefined : join(answers), requestState: state },
+      });
+    if (requests.length === 0) {
+      again();
+      return;
+    }
+    // While they are out, a cancellation takes them back: their call is over, and nobody else would.
+    const withdrawals: (() => void)[] = [];
+    const takeBack = () => {
+      for (const withdraw of withdrawals) withdraw();
+    };
+    this.#exchange.drivenBy({ cancel: takeBack });
+    const giveUp = (failure: Failure) => {
+      this.#exchange.fail(failure);
+      takeBack();
+    };
+    for (const request of requests) {
+      let visit: string | undefined;
+      const ask = askOf(request, withdrawals, (reply) => {
+        if (this.#exchange.settled) return;
+        const answer = inputResponse(request, reply);
+        if (answer instanceof Failure) {
+          giveUp(answer);
+          return;
+        }
+        answered += answer.length;
+        if (answered > roundBytes) {
+          giveUp(new Failure('round_too_large'));
+          return;
+        }
+        if (visit !== undefined && isAccepted(answer)) this.#visits.push(visit);
+        answers.set(request.key, answer);
+        if (answers.size === requests.length) again();
+      });
+      this.ask(ask, (elicitationId) => {
+        visit = elicitationId;
+      });
+    }
+  }
+
+  #call(request: CallRequest): void {
+    this.#latest = request;
+    const paramHeaders = this.#paramHeaders;
+    this.#exchange.drivenBy(this.#start(paramHeaders === undefined ? request : { ...request, paramHeaders }, this));
+  }
+
+  #callWithHeaders(request: CallRequest, again: boolean): void {
+    const { fault, paramHeaders } = this.#context;
+    paramHeaders?.(again).then(
+      (headers) => {
+        this.#paramHeaders = headers;
+        if (!this.#exchange.settled) this.#call(request);
+      },
+      (error: unknown) => this.#exchange.fail(fault(error)),
+    );
+  }
+
+  /**
+   * The backend's schema has changed since it was read: looked up again, once.
+   * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior
+   */
+  #triesAgain(outcome: Outcome): boolean {
+    const stale =
+      outcome.kind === 'error' && outcome.vocabulary === 'modern' && errorCode(outcome.message) === HEADER_MISMATCH;
+    if (!stale || this.#refused || this.#context.paramHeaders === undefined) return false;
+    this.#refused = true;
+    this.#callWithHeaders(this.#latest, true);
+    return true;
+  }
+
+  #uri(): string | undefined {
+    const uri = member(this.#request.message.params, 'uri');
+    return uri && stringAt(this.#request.message.bytes, uri);
+  }
+}
+
+/** The result in the client's words and with what its revision knows; undefined where it may stay as it is. */
+function resultFor(revision: Revision, row: MethodRow, message: ResultResponse, vocabulary: Era): Raw | undefined {
+  const translated = vocabulary === 'modern' ? legacyResult(message) : undefined;
+  const schemas = vocabulary === 'modern' && row.list === 'tools';
+  if (!schemas && !isOlder(revision, row.method)) return translated;
+  const bytes = concat([translated ?? slice(message.bytes, message.result)]);
+  const wrapped = schemas ? changedBy(withObjectSchemas, bytes) : undefined;
+  return changedBy((result) => degrade(row.method, result, revision), wrapped ?? bytes) ?? wrapped ?? translated;
+}
+
+function changedBy(change: (result: Place) => Buffer | undefined, bytes: Uint8Array): Buffer | undefined {
+  const place = placeOf(bytes);
+  return place && change(place);
+}
+
+function join(answers: ReadonlyMap<string, Raw>): Raw {
+  const members = [...answers].flatMap(([key, answer]) => [',', JSON.stringify(key), ':', answer]);
+  return concat(['{', ...members.slice(1), '}']);
+}
+
+/** An input request as a question that can be relayed, and taken back. */
+function askOf(input: InputRequest, withdrawals: (() => void)[], answer: (reply: AskReply) => void): Ask {
+  return { row: input.row, message: input.message, answer, onWithdrawn: (listener) => void withdrawals.push(listener) };
+}
+
+function isAccepted(answer: Raw): boolean {
+  const place = placeOf(concat([answer]));
+  const action = place && member(place.object, 'action');
+  return place !== undefined && action !== undefined && stringAt(place.bytes, action) === 'accept';
+}
+
+/**
+ * There is no error form in `inputResponses`: an elicitation that failed was cancelled; without a sampled message or the roots
+ * the request cannot go on.
+ */
+function inputResponse(request: InputRequest, reply: AskReply): Raw | Failure {
+  if ('result' in reply) return reply.result;
+  // Nobody cancelled anything: there is no such question in the client's revision, and the client is told so.
+  if ('failure' in reply && reply.failure.reason === 'revision_too_old') return reply.failure;
+  if (request.row.method === 'elicitation/create') return '{"action":"cancel"}';
+  return 'failure' in reply ? reply.failure : new Failure('ask_failed');
+}

@@ -1,0 +1,325 @@
+/**
+ * Serves a modern client. A backend that settles with `input_required` is passed on untouched, and nothing is held. A backend
+ * that asks in the middle of its call has the call parked: the exchange settles with `input_required`, the call goes on
+ * waiting, and the client's retry, which is a new exchange, attaches to it. A backend that ended its call because a page has to
+ * be visited first is asked again, with a new call, by the retry.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Ask, Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { urgencyOf } from '../exchange/urgency.ts';
+import type { Principal } from '../identity/principal.ts';
+import { missingFor } from '../wire/capabilities.ts';
+import { forwarded, spliceMessage } from '../wire/compose.ts';
+import { isWanted } from '../wire/log-level.ts';
+import type { ErrorResponse, Notification, ResultResponse } from '../wire/message.ts';
+import { methodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { admitsKind, nothingWanted, readFilter, type Wanted } from '../wire/subscription-filter.ts';
+import { member, textAt, valueAt } from '../wire/values.ts';
+import { completed, errorCode, errorFor, modernResult, resultType } from './era-translation.ts';
+import { inputRequired, inputResponses, type Question, questionOf } from './input-required.ts';
+import type { Claim, Parking } from './pending-calls.ts';
+import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './responder.ts';
+import { declinedVisit, requiredVisits } from './url-elicitation.ts';
+
+/** Whom a drive serves, and by whom. */
+export interface Parties {
+  readonly principal: Principal;
+  /** The path of the address that was called. */
+  readonly endpoint: string;
+  readonly backend: string;
+  /** Who answers, for backends that do not say it in every result. */
+  readonly serverInfo: unknown;
+}
+
+export interface ModernContext {
+  readonly parking: Parking;
+  readonly limits: DriveLimits & { readonly eventsPerStream: number; readonly eventBytesPerStream: number };
+  readonly clock: Clock;
+  readonly fault: Fault;
+  readonly warn: Warn;
+  /** What was survived is counted. */
+  readonly count: (name: string) => void;
+}
+
+export class ModernDrive implements CallSink {
+  readonly #context: ModernContext;
+  readonly #parties: Parties;
+  readonly #request: CallRequest;
+  /** What the client said last: a retry may want other log messages, and be able to answer less. */
+  #latest: CallRequest;
+  /** Undefined while the call is parked. */
+  #exchange: Exchange | undefined;
+  #call: Call | undefined;
+  /** What the backend said while nobody listened. */
+  #buffered: Notification[] | undefined;
+  #bufferedBytes = 0;
+  #outcome: Outcome | undefined;
+  /** Made for the first of them: nearly every call has none. */
+  #asks: Map<string, Ask> | undefined;
+  #asked = 0;
+  #rounds: number;
+  /** Of a subscription alone. */
+  #acknowledged = false;
+  #wanted: Wanted | undefined;
+
+  /** `rounds`: those that the request has had before this call. */
+  constructor(context: ModernContext, parties: Parties, exchange: Exchange, request: CallRequest, rounds = 0) {
+    this.#context = context;
+    this.#parties = parties;
+    this.#exchange = exchange;
+    this.#request = request;
+    this.#latest = request;
+    this.#rounds = rounds;
+  }
+
+  begin(start: StartCall): void {
+    const exchange = this.#exchange;
+    this.#call = start(this.#request, this);
+    exchange?.drivenBy(this.#call);
+  }
+
+  notify(notification: Notification): void {
+    if (this.#exchange !== undefined) this.#send(this.#exchange, notification);
+    else this.#keep(notification);
+  }
+
+  #keep(notification: Notification): void {
+    const { eventsPerStream, eventBytesPerStream } = this.#context.limits;
+    const size = notification.bytes.byteLength;
+    this.#buffered ??= [];
+    if (this.#buffered.length >= eventsPerStream || this.#bufferedBytes + size > eventBytesPerStream) {
+      this.#context.count('exchange.parked_notification_dropped');
+      return;
+    }
+    this.#buffered.push(notification);
+    this.#bufferedBytes += size;
+  }
+
+  pause(): void {
+    // Streams of this era are not resumed: the connection stays open.
+  }
+
+  ask(ask: Ask): void {
+    const missing = this.#missingFor(ask);
+    if (missing !== undefined || this.#request.row.mayAsk !== true) {
+      ask.answer({ failure: new Failure('ask_not_supported') });
+      // It was told what the client can do, and asks for more: the request cannot be processed without it.
+      // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
+      if (missing !== undefined) this.#exchange?.abort(lacking(missing));
+      return;
+    }
+    // They are held until the client comes back: not more than can be asked in one round.
+    if (this.#askedBytes() + ask.message.bytes.byteLength > this.#context.limits.roundBytes) {
+      const failure = new Failure('round_too_large');
+      ask.answer({ failure });
+      this.#exchange?.abort(failure);
+      return;
+    }
+    const key = `ask-${++this.#asked}`;
+    this.#asks ??= new Map();
+    this.#asks.set(key, ask);
+    ask.onWithdrawn(() => this.#asks?.delete(key));
+    // Questions that arrived together are put together.
+    this.#context.clock.soon(() => this.#requireInput());
+  }
+
+  settle(outcome: Outcome): void {
+    this.#outcome = outcome;
+    this.#call = undefined;
+    this.#asks = undefined;
+    const exchange = this.#exchange;
+    if (exchange === undefined) return;
+    const { fault, warn } = this.#context;
+    attempt(exchange, fault, () => this.#respond(exchange, screened(outcome, this.#request.row, warn)));
+  }
+
+  /** The client came back. What it left unanswered is asked again. */
+  resume(exchange: Exchange, request: CallRequest): void {
+    if (exchange.settled) {
+      this.abandon('The client is gone');
+      return;
+    }
+    this.#exchange = exchange;
+    this.#latest = request;
+    this.#call?.hear?.(request.logLevel);
+    exchange.drivenBy(this.#call);
+    this.#bufferedBytes = 0;
+    const buffered = this.#buffered ?? [];
+    this.#buffered = undefined;
+    for (const notification of buffered) this.#send(exchange, notification);
+    if (this.#outcome !== undefined) {
+      this.settle(this.#outcome);
+      return;
+    }
+    for (const { key, result } of inputResponses(exchange.request)) {
+      const ask = this.#asks?.get(key);
+      this.#asks?.delete(key);
+      ask?.answer({ result });
+    }
+    if (this.#asks !== undefined && this.#asks.size > 0) this.#context.clock.soon(() => this.#requireInput());
+  }
+
+  /** Nobody comes back any more. */
+  abandon(reason: string): void {
+    this.#asks = undefined;
+    this.#call?.cancel(reason);
+    this.#call = undefined;
+  }
+
+  #requireInput(): void {
+    const exchange = this.#exchange;
+    if (exchange === undefined || exchange.settled) return;
+    if (this.#asks === undefined || this.#asks.size === 0) return;
+    const questions = [...this.#asks].map(([key, ask]) => questionOf(key, ask));
+    const state = this.#unanswerable() ?? this.#nextRound(questions) ?? this.#park(exchange);
+    if (state instanceof Failure) {
+      exchange.abort(state);
+      return;
+    }
+    this.#exchange = undefined;
+    exchange.respondResult(inputRequired(questions, state), 'asked');
+  }
+
+  /** The same for pages that have to be visited before a new call: there is nothing to park. */
+  #requireVisits(exchange: Exchange, questions: readonly Question[]): void {
+    const missing = missingFor(visit, this.#latest.client.capabilities);
+    const failure =
+      (missing && lacking(missing)) ??
+      // Asked once more, the person would say the same.
+      (declinedVisit(exchange.request) ? new Failure('ask_declined') : this.#nextRound(questions));
+    if (failure !== undefined) exchange.fail(failure);
+    else {
+      const state = this.#context.parking.anew(this.#claim(exchange), this.#rounds);
+      exchange.respondResult(inputRequired(questions, state), 'asked');
+    }
+  }
+
+  /** Why there can be no round with these questions. */
+  #nextRound(questions: readonly Question[]): Failure | undefined {
+    const { rounds, roundBytes } = this.#context.limits;
+    if (++this.#rounds > rounds) return new Failure('too_many_rounds');
+    const size = questions.reduce((sum, { params }) => sum + (params?.length ?? 0), 0);
+    return size > roundBytes ? new Failure('round_too_large') : undefined;
+  }
+
+  /** A retry may declare less than the request did whose call it takes up. */
+  #unanswerable(): Failure | undefined {
+    for (const ask of this.#asks?.values() ?? []) {
+      const missing = this.#missingFor(ask);
+      if (missing !== undefined) return lacking(missing);
+    }
+    return undefined;
+  }
+
+  #askedBytes(): number {
+    let sum = 0;
+    for (const { message } of this.#asks?.values() ?? []) sum += message.bytes.byteLength;
+    return sum;
+  }
+
+  #missingFor({ row, message: { bytes, params } }: Ask): Record<string, unknown> | undefined {
+    const question = { method: row.method, params: params && valueAt(bytes, params) };
+    return missingFor(question, this.#latest.client.capabilities);
+  }
+
+  #park(exchange: Exchange): string | Failure {
+    return this.#context.parking.park(this, this.#claim(exchange), this.#parties.backend);
+  }
+
+  #claim({ request }: Exchange): Claim {
+    const { principal, endpoint } = this.#parties;
+    return { principal, endpoint, request };
+  }
+
+  #send(exchange: Exchange, notification: Notification): void {
+    if (this.#request.row.longLived) this.#sendSubscribed(exchange, notification);
+    else if (notification.method === 'notifications/progress') exchange.sendProgress(notification);
+    else if (notification.method === 'notifications/message') this.#sendLog(exchange, notification);
+    // What nobody here knows is the backend's own affair. All the others are told to who subscribed to them.
+    else if (methodRow(notification.method) === undefined)
+      exchange.send(forwarded(notification), urgencyOf(notification));
+    else this.#context.count('exchange.foreign_notification');
+  }
+
+  /** Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging */
+  #sendLog(exchange: Exchange, notification: Notification): void {
+    const { logLevel } = this.#latest;
+    if (logLevel !== undefined && isWanted(notification, logLevel)) exchange.send(forwarded(notification), 'log');
+  }
+
+  /**
+   * Nothing before the acknowledgement, and nothing that was not asked for, whatever the backend says.
+   * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment
+   */
+  #sendSubscribed(exchange: Exchange, notification: Notification): void {
+    if (notification.method === 'notifications/subscriptions/acknowledged') this.#acknowledged = true;
+    else {
+      this.#wanted ??= readFilter(this.#request.message) ?? nothingWanted;
+      if (!this.#acknowledged || !admitsKind(this.#wanted, notification.method)) {
+        this.#context.count('exchange.foreign_notification');
+        return;
+      }
+    }
+    exchange.sendSubscribed(notification);
+  }
+
+  #respond(exchange: Exchange, outcome: Outcome): void {
+    switch (outcome.kind) {
+      case 'failure':
+        exchange.fail(outcome.failure);
+        return;
+      case 'error':
+        this.#refused(exchange, outcome);
+        return;
+      case 'result':
+        if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
+        else if (outcome.vocabulary === 'modern')
+          exchange.respond(this.#sealed(exchange, completed(outcome.message, this.#request.row)));
+        else this.#translate(exchange, outcome.message);
+    }
+  }
+
+  /**
+   * Where several principals stand behind one credential, the backend cannot tell whose state comes back to it: it is sealed
+   * for the one that it was given to. Nothing is held.
+   */
+  #sealed(exchange: Exchange, message: ResultResponse): ResultResponse {
+    if (this.#parties.principal.kind === 'local' || resultType(message) !== 'input_required') return message;
+    const span = member(message.result, 'requestState');
+    if (span === undefined) return message;
+    const sealed = this.#context.parking.seal(textAt(message.bytes, span), this.#claim(exchange));
+    return skimMessage(spliceMessage(message, [{ span, with: JSON.stringify(sealed) }])) as ResultResponse;
+  }
+
+  #refused(exchange: Exchange, outcome: { readonly message: ErrorResponse; readonly vocabulary: Era }): void {
+    const { row } = this.#request;
+    const visits = outcome.vocabulary === 'legacy' && row.mayAsk === true ? requiredVisits(outcome.message) : undefined;
+    if (visits !== undefined) {
+      this.#requireVisits(exchange, visits);
+      return;
+    }
+    const error = errorFor('modern', outcome, row, undefined);
+    exchange.respond(error, modernStatus(errorCode(error)));
+  }
+
+  #translate(exchange: Exchange, message: ResultResponse): void {
+    exchange.respondResult(modernResult(message, this.#request.row, this.#parties.serverInfo));
+  }
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#protocol-version-header */
+function modernStatus(code: number): number | undefined {
+  if (code === -32601) return 404;
+  return code === -32020 || code === -32021 || code === -32022 ? 400 : undefined;
+}
+
+/** What a visit needs of a client. */
+const visit = { method: 'elicitation/create', params: { mode: 'url' } };
+
+function lacking(requiredCapabilities: Record<string, unknown>): Failure {
+  return new Failure('missing_capability', { data: { requiredCapabilities } });
+}

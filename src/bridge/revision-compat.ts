@@ -1,0 +1,326 @@
+/**
+ * What is younger than some revisions, and what clients of those get instead. One table, read by everybody who serves an older
+ * client: degrade.ts for results, asks.ts for questions, the drive of legacy clients for errors and notifications.
+ */
+import { Failure } from '../errors/failure.ts';
+import { has, methodRow } from '../wire/methods.ts';
+import type { Revision } from '../wire/revisions.ts';
+import { isObject } from '../wire/values.ts';
+
+type Value = Record<string, unknown>;
+
+interface Row {
+  /** For people: what it is. */
+  readonly what: string;
+  readonly since: Revision;
+  /** For people: what a client of an older revision gets instead. */
+  readonly instead: string;
+}
+
+/** A member: left out for older clients, after its substitute was made. */
+export interface MemberRow extends Row {
+  readonly kind: 'member';
+  readonly of: Thing;
+  readonly member: string;
+}
+
+/** Things that results are made of. */
+export type Thing = 'tool' | 'prompt' | 'argument' | 'resource' | 'template' | 'server' | 'call';
+
+/** A kind of content. */
+export interface ContentRow extends Row {
+  readonly kind: 'content';
+  readonly type: string;
+  replace(content: Value): Value;
+}
+
+/** A question, or something in it. */
+export interface AskRow extends Row {
+  readonly kind: 'ask';
+  readonly method: string;
+  applies(params: Value): boolean;
+  /** The same question without it. Absent where there is none: the question is refused. */
+  replace?(params: Value): Value;
+}
+
+/** An error with a meaning of its own. */
+export interface ErrorRow extends Row {
+  readonly kind: 'error';
+  readonly code: number;
+}
+
+/** Something that a client declares, and a member of that. */
+export interface CapabilityRow extends Row {
+  readonly kind: 'capability';
+  readonly capability: 'elicitation' | 'sampling';
+  readonly member?: string;
+}
+
+export type OlderRow = MemberRow | ContentRow | AskRow | ErrorRow | CapabilityRow;
+
+const things: Readonly<Record<Thing, string>> = {
+  tool: 'a tool',
+  prompt: 'a prompt',
+  argument: 'an argument of a prompt',
+  resource: 'a resource',
+  template: 'a resource template',
+  server: 'a server',
+  call: 'the result of a tool',
+};
+
+const omitted = 'It is left out.';
+const named = 'It is left out; the name is there.';
+const asText = 'The same JSON comes as text, where the result has no text of its own.';
+const refused = 'The question is refused with `revision_too_old`, and the client hears nothing of it.';
+
+const member = (of: Thing, name: string, since: Revision, instead: string): MemberRow => ({
+  kind: 'member',
+  what: `\`${name}\` of ${things[of]}`,
+  of,
+  member: name,
+  since,
+  instead,
+});
+
+const capability = (name: CapabilityRow['capability'], since: Revision, sub?: string): CapabilityRow => ({
+  kind: 'capability',
+  what: `the capability \`${name}${sub === undefined ? '' : `.${sub}`}\` of a client`,
+  capability: name,
+  ...(sub === undefined ? {} : { member: sub }),
+  since,
+  instead: 'Backends are not told of it.',
+});
+
+export const olderRows: readonly OlderRow[] = [
+  member('tool', 'annotations', '2025-03-26', omitted),
+  member('tool', 'title', '2025-06-18', named),
+  member('tool', 'outputSchema', '2025-06-18', 'It is left out; what it describes comes as text.'),
+  member('tool', 'icons', '2025-11-25', omitted),
+  member('prompt', 'title', '2025-06-18', named),
+  member('prompt', 'icons', '2025-11-25', omitted),
+  member('argument', 'title', '2025-06-18', named),
+  member('resource', 'title', '2025-06-18', named),
+  member('resource', 'icons', '2025-11-25', omitted),
+  member('template', 'title', '2025-06-18', named),
+  member('template', 'icons', '2025-11-25', omitted),
+  member('server', 'title', '2025-06-18', named),
+  member('server', 'icons', '2025-11-25', omitted),
+  member('server', 'description', '2025-11-25', omitted),
+  member('server', 'websiteUrl', '2025-11-25', omitted),
+  member('call', 'structuredContent', '2025-06-18', asText),
+  {
+    kind: 'content',
+    what: 'audio content',
+    type: 'audio',
+    since: '2025-03-26',
+    instead: 'It comes as an embedded resource with the same bytes and media type.',
+    replace: ({ data, mimeType, annotations }) => ({
+      type: 'resource',
+      resource: { uri: 'bascule:audio', mimeType, blob: data },
+      ...(annotations === undefined ? {} : { annotations }),
+    }),
+  },
+  {
+    kind: 'content',
+    what: 'a resource link',
+    type: 'resource_link',
+    since: '2025-06-18',
+    instead: 'It comes as text: name, address and description.',
+    replace: ({ uri, name, title, description }) => ({
+      type: 'text',
+      text: [`${String(title ?? name)}: ${String(uri)}`, description]
+        .filter((line) => typeof line === 'string')
+        .join('\n'),
+    }),
+  },
+  {
+    kind: 'ask',
+    what: 'elicitation',
+    method: 'elicitation/create',
+    since: '2025-06-18',
+    instead: refused,
+    applies: () => true,
+  },
+  {
+    kind: 'ask',
+    what: 'elicitation of a visit to a page (`mode: url`)',
+    method: 'elicitation/create',
+    since: '2025-11-25',
+    instead: refused,
+    applies: ({ mode }) => mode === 'url',
+  },
+  {
+    kind: 'ask',
+    what: 'a form with a choice of several values',
+    method: 'elicitation/create',
+    since: '2025-11-25',
+    instead: refused,
+    applies: (params) => fieldsOf(params).some(({ field }) => field.type === 'array'),
+  },
+  {
+    kind: 'ask',
+    what: 'a form with titled choices (`oneOf`)',
+    method: 'elicitation/create',
+    since: '2025-11-25',
+    instead: 'The choices come as `enum` and `enumNames`.',
+    applies: (params) => fieldsOf(params).some(({ field }) => Array.isArray(field.oneOf)),
+    replace: withNamedChoices,
+  },
+  {
+    kind: 'ask',
+    what: '`mode` of a form',
+    method: 'elicitation/create',
+    since: '2025-11-25',
+    instead: 'It is left out; without it a question is a form.',
+    applies: ({ mode }) => mode === 'form',
+    replace: ({ mode: _mode, ...rest }) => rest,
+  },
+  {
+    kind: 'ask',
+    what: 'sampling with tools',
+    method: 'sampling/createMessage',
+    since: '2025-11-25',
+    instead: refused,
+    applies: ({ tools, toolChoice }) => tools !== undefined || toolChoice !== undefined,
+  },
+  {
+    kind: 'ask',
+    what: 'several blocks of content in one message of a sampling request',
+    method: 'sampling/createMessage',
+    since: '2025-11-25',
+    instead: refused,
+    applies: (params) => contentsOf(params).some(Array.isArray),
+  },
+  {
+    kind: 'ask',
+    what: 'audio in a sampling request',
+    method: 'sampling/createMessage',
+    since: '2025-03-26',
+    instead: refused,
+    applies: (params) => contentsOf(params).some((content) => isObject(content) && content.type === 'audio'),
+  },
+  {
+    kind: 'error',
+    what: 'the error -32042, a page has to be visited first',
+    code: -32042,
+    since: '2025-11-25',
+    instead: 'The request fails with `revision_too_old`.',
+  },
+  capability('elicitation', '2025-06-18'),
+  capability('elicitation', '2025-11-25', 'form'),
+  capability('elicitation', '2025-11-25', 'url'),
+  capability('sampling', '2025-11-25', 'tools'),
+  capability('sampling', '2025-11-25', 'context'),
+];
+
+const memberRows = olderRows.filter((row) => row.kind === 'member');
+export const contentRows = olderRows.filter((row) => row.kind === 'content');
+const askRows = olderRows.filter((row) => row.kind === 'ask');
+const errorRows = olderRows.filter((row) => row.kind === 'error');
+const capabilityRows = olderRows.filter((row) => row.kind === 'capability');
+
+/** Where the things are in the result of a method. */
+export const lists: Readonly<Record<string, { readonly list: string; readonly thing: Thing }>> = {
+  'tools/list': { list: 'tools', thing: 'tool' },
+  'prompts/list': { list: 'prompts', thing: 'prompt' },
+  'resources/list': { list: 'resources', thing: 'resource' },
+  'resources/templates/list': { list: 'resourceTemplates', thing: 'template' },
+};
+
+/** Whether any row could concern the result of that method: only then is it read at all. */
+export function isOlder(revision: Revision, method: string): boolean {
+  const contents = method === 'tools/call' || method === 'prompts/get' ? contentRows : [];
+  const members = memberRows.filter(({ of }) => thingsOf(method).includes(of));
+  return [...contents, ...members].some(({ since }) => revision < since);
+}
+
+function thingsOf(method: string): readonly Thing[] {
+  if (method === 'tools/call') return ['call'];
+  const list = lists[method];
+  if (list === undefined) return [];
+  return list.thing === 'prompt' ? ['prompt', 'argument'] : [list.thing];
+}
+
+/** Members of a thing that a revision does not know. */
+export function unknownMembers(thing: Thing, revision: Revision): ReadonlySet<string> {
+  return new Set(memberRows.filter(({ of, since }) => of === thing && revision < since).map((row) => row.member));
+}
+
+/** What a server says of itself, as the revision knows it. */
+export function degradeServer(info: Value, revision: Revision): Value {
+  return without(info, unknownMembers('server', revision));
+}
+
+/**
+ * A question as the revision knows it: other parameters, or a failure that says why it cannot be put. Undefined where it may
+ * stay as it is.
+ */
+export function olderAsk(revision: Revision, method: string, params: unknown): Value | Failure | undefined {
+  let value: Value = isObject(params) ? params : {};
+  let changed = false;
+  for (const row of askRows) {
+    if (row.method !== method || revision >= row.since || !row.applies(value)) continue;
+    if (row.replace === undefined) return tooOld(row, revision);
+    value = row.replace(value);
+    changed = true;
+  }
+  return changed ? value : undefined;
+}
+
+/** Why a client of that revision cannot be told this error; undefined where it can. */
+export function olderError(revision: Revision, code: number): Failure | undefined {
+  const row = errorRows.find((one) => one.code === code && revision < one.since);
+  return row && tooOld(row, revision);
+}
+
+/** What a client of that revision can have declared. Clients that know newer ones say more, and would be asked in vain. */
+export function olderCapabilities(revision: Revision, declared: unknown): unknown {
+  const unknown = capabilityRows.filter(({ since }) => revision < since);
+  if (!isObject(declared) || unknown.length === 0) return declared;
+  return Object.fromEntries(
+    Object.entries(declared).flatMap(([key, value]) => {
+      const rows = unknown.filter((row) => row.capability === key);
+      // Without a mode it would mean forms, of which this client has none.
+      const pagesAlone = key === 'elicitation' && isObject(value) && 'url' in value && !('form' in value);
+      if (rows.some((row) => row.member === undefined) || (rows.length > 0 && pagesAlone)) return [];
+      return [[key, isObject(value) ? without(value, new Set(rows.map((row) => row.member))) : value]];
+    }),
+  );
+}
+
+function without(value: Value, keys: ReadonlySet<string | undefined>): Value {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.has(key)));
+}
+
+/** Whether the revision has the notification, or nobody knows it: then it is the two ends' own affair. */
+export function knowsNotification(revision: Revision, method: string): boolean {
+  const row = methodRow(method);
+  return row === undefined || has(revision, row);
+}
+
+function tooOld({ what, since }: OlderRow, revision: Revision): Failure {
+  const message = `The backend needs ${what}: there is none before ${since}, and the client speaks ${revision}`;
+  return new Failure('revision_too_old', { message, data: { needs: what, since, revision } });
+}
+
+function fieldsOf({ requestedSchema }: Value): readonly { readonly name: string; readonly field: Value }[] {
+  const properties = isObject(requestedSchema) ? requestedSchema.properties : undefined;
+  if (!isObject(properties)) return [];
+  return Object.entries(properties).flatMap(([name, field]) => (isObject(field) ? [{ name, field }] : []));
+}
+
+function withNamedChoices(params: Value): Value {
+  const changed = fieldsOf(params).flatMap(({ name, field: { oneOf, ...field } }) => {
+    if (!Array.isArray(oneOf)) return [];
+    const choices = oneOf.filter(isObject);
+    const named = { enum: choices.map((choice) => choice.const), enumNames: choices.map(({ title }) => title) };
+    return [{ [name]: { ...field, ...named } }];
+  });
+  const schema = params.requestedSchema as Value;
+  const properties = Object.assign({}, schema.properties, ...changed) as Value;
+  return { ...params, requestedSchema: { ...schema, properties } };
+}
+
+function contentsOf({ messages }: Value): readonly unknown[] {
+  return Array.isArray(messages) ? messages.filter(isObject).map(({ content }) => content) : [];
+}

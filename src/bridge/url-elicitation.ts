@@ -1,0 +1,56 @@
+/**
+ * -32042 of 2025-11-25: the call is over, and may be made again once some pages were visited. The modern era asks for the same
+ * thing with `input_required`.
+ * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
+ */
+import { elementsAt } from '../wire/array.ts';
+import { rewrite } from '../wire/compose.ts';
+import type { ErrorResponse, Request } from '../wire/message.ts';
+import { membersAt } from '../wire/skim.ts';
+import { member, stringAt, textMember } from '../wire/values.ts';
+import { errorCode, URL_ELICITATION_REQUIRED } from './era-translation.ts';
+import { isLegacyAskMember, type Question } from './input-required.ts';
+
+/** Under which a modern client is asked for a visit, and answers. */
+const visitKey = /^visit-\d+$/;
+
+/** Undefined where the error means something else, or does not say which pages. */
+export function requiredVisits(message: ErrorResponse): readonly Question[] | undefined {
+  const elicitations = errorCode(message) === URL_ELICITATION_REQUIRED ? elicitationsOf(message) : undefined;
+  if (elicitations === undefined || elicitations.length === 0) return undefined;
+  const { bytes } = message;
+  const questions = elicitations.flatMap((span, index): Question[] => {
+    const object = membersAt(bytes, span);
+    const text = (key: string) => textMember(bytes, object, key);
+    if (object === undefined || text('mode') !== 'url' || text('url') === undefined || text('message') === undefined)
+      return [];
+    const params = rewrite(bytes, object, { drop: isLegacyAskMember });
+    return [{ key: `visit-${index + 1}`, method: 'elicitation/create', params }];
+  });
+  return questions.length === elicitations.length ? questions : undefined;
+}
+
+/** Ids of the pages that the error names. */
+export function visitIds(message: ErrorResponse): readonly string[] {
+  if (errorCode(message) !== URL_ELICITATION_REQUIRED) return [];
+  return (elicitationsOf(message) ?? []).flatMap((span) => {
+    const id = member(membersAt(message.bytes, span), 'elicitationId');
+    return (id && stringAt(message.bytes, id)) ?? [];
+  });
+}
+
+/** Whether the person said no to one of the pages. */
+export function declinedVisit({ bytes, params }: Request): boolean {
+  const responses = member(params, 'inputResponses');
+  const answers = (responses && membersAt(bytes, responses)?.members) ?? [];
+  return answers.some((answer) => {
+    const action = visitKey.test(answer.key) ? member(membersAt(bytes, answer), 'action') : undefined;
+    return action !== undefined && stringAt(bytes, action) !== 'accept';
+  });
+}
+
+function elicitationsOf({ bytes, error }: ErrorResponse) {
+  const data = member(error, 'data');
+  const elicitations = data && member(membersAt(bytes, data), 'elicitations');
+  return elicitations && elementsAt(bytes, elicitations);
+}

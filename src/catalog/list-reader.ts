@@ -1,0 +1,201 @@
+/**
+ * What each backend has, as one client sees it: read in full on the client's own lane, and kept while it is good. A backend that
+ * is down or slow costs its own entries and no others.
+ */
+
+import type { Warn } from '../bridge/responder.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Clock } from '../exchange/clock.ts';
+import { withoutInvalidTools } from '../exchange/tool-headers.ts';
+import type { Backend } from '../exchange/upstream-session.ts';
+import { within } from '../exchange/within.ts';
+import type { Principal } from '../identity/principal.ts';
+import { type Permit, systemPermit } from '../policy/permit.ts';
+import type { Backends } from '../upstream/backends.ts';
+import type { HeldLane } from '../upstream/upstream-pool.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import { type Entry, readPage } from './entries.ts';
+import type { KeptList, Read, Shelf } from './list-cache.ts';
+import type { Missing } from './merged-list.ts';
+import { offers } from './offers.ts';
+import { listPages } from './read-whole-list.ts';
+
+/** Through whose eyes lists are read. */
+export interface Reader {
+  readonly principal: Principal;
+  /** The era in which a backend that has both is spoken to. */
+  readonly prefers: Era;
+  /** Equal for those who are shown the same by this backend, spoken to in that era. */
+  owner(era: Era, backend: string): string;
+  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane>;
+}
+
+export interface ReadingOptions {
+  readonly backends: Backends;
+  readonly shelf: Shelf;
+  /** Somebody wants to know what this backend has, and when that changes. */
+  readonly watch: (backend: string) => void;
+  /** A list that somebody did without, because it took too long, is there now. */
+  readonly late: (backend: string, row: MethodRow, principal: Principal) => void;
+  readonly clock: Clock;
+  readonly limits: ReadingLimits;
+  readonly warn: Warn;
+}
+
+export interface ReadingLimits {
+  readonly listWaitMs: number;
+  readonly listGoodMs: number;
+  readonly listUnsureMs: number;
+  readonly listCacheBytes: number;
+}
+
+/** A list of one backend, or why there is none. Undefined: it has no such things. */
+export type Part = KeptList | Missing | undefined;
+
+/** A backend that calls its list good for longer than this is asked again all the same. */
+const LONGEST_GOOD_MS = 60 * 60 * 1000;
+
+export class ListReading {
+  readonly #options: ReadingOptions;
+  /** Readings that took longer than anybody waited: who is told when they are done. */
+  readonly #late = new Set<string>();
+
+  constructor(options: ReadingOptions) {
+    this.#options = options;
+  }
+
+  /** What was known last, good or not; backends that were never asked are not in it. */
+  known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
+    const { shelf } = this.#options;
+    return endpoint.backends.flatMap((backend) => {
+      const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
+      return shelf.last({ backend, method: row.method, owner }) ?? [];
+    });
+  }
+
+  /** Whether every backend that has such things has told of them, at some time. */
+  isKnown(endpoint: Endpoint, row: MethodRow, reader: Reader): boolean {
+    const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
+    return endpoint.backends.every((name) => {
+      const discovery = this.#options.backends.of(name, reader.principal)?.lastDiscovery;
+      return known.has(name) || (discovery !== undefined && !offers(discovery, row));
+    });
+  }
+
+  /** The tools of one backend, as it told last; read where it was never asked. */
+  async entriesOf(backend: string, reader: Reader): Promise<readonly Entry[]> {
+    const row = methodRow('tools/list') as MethodRow;
+    const part = await this.part(backend, row, reader);
+    return part === undefined ? [] : 'entries' in part ? part.entries : (part.last?.entries ?? []);
+  }
+
+  #eraOf(name: string, { prefers, principal }: Reader): Era | undefined {
+    const eras = this.#options.backends.of(name, principal)?.lastDiscovery?.eras;
+    return eras === undefined || eras.includes(prefers) ? eras && prefers : eras[0];
+  }
+
+  #missing(backend: string, row: MethodRow, reader: Reader, error: unknown): Missing {
+    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
+    const last = this.#options.shelf.last({ backend, method: row.method, owner });
+    return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
+  }
+
+  part(name: string, row: MethodRow, reader: Reader): Part | Promise<Part> {
+    const backend = this.#options.backends.of(name, reader.principal);
+    if (backend === undefined) return undefined;
+    const { shelf, clock, limits } = this.#options;
+    const discovery = backend.lastDiscovery;
+    const era = this.#eraOf(name, reader);
+    if (backend.state.state === 'down') return this.#missing(name, row, reader, backend.state.failure);
+    let waitMs = limits.listWaitMs;
+    if (discovery !== undefined && era !== undefined) {
+      if (!offers(discovery, row)) return undefined;
+      const key = { backend: name, method: row.method, owner: reader.owner(era, name) };
+      const fresh = shelf.fresh(key);
+      if (fresh !== undefined) return fresh;
+      // Of a reading that others wait for already only the rest is waited for; of one that is overdue, nothing.
+      const now = clock.now();
+      waitMs = Math.max(0, waitMs - (now - (shelf.readingSince(key) ?? now)));
+    }
+    return this.#readWithin(waitMs, backend, row, reader).catch((error: unknown) =>
+      this.#missing(name, row, reader, error),
+    );
+  }
+
+  async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
+    const { clock, shelf } = this.#options;
+    const list = async (): Promise<Part> => {
+      const discovery = await backend.discover(reader.prefers);
+      const { eras } = discovery;
+      if (!offers(discovery, row)) return undefined;
+      const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
+      const key = { backend: backend.name, method: row.method, owner: reader.owner(era, backend.name) };
+      return shelf.take(key, () => this.#read(backend.name, row, reader));
+    };
+    // What it gives later is there for the next one, who is told.
+    const reading = list();
+    return within(clock, waitMs, reading, () => {
+      this.#tellWhenRead(reading, backend.name, row, reader);
+      throw new Failure('backend_timeout');
+    });
+  }
+
+  #tellWhenRead(reading: Promise<Part>, backend: string, row: MethodRow, { principal }: Reader): void {
+    const key = JSON.stringify([backend, row.method, principal.key]);
+    if (this.#late.has(key)) return;
+    this.#late.add(key);
+    const over = () => void this.#late.delete(key);
+    reading.then((part) => {
+      over();
+      if (part !== undefined) this.#options.late(backend, row, principal);
+    }, over);
+  }
+
+  /** A session upstream that was lost is opened anew, once: reading may be repeated. */
+  async #read(name: string, row: MethodRow, reader: Reader): Promise<Read> {
+    const permit = systemPermit('list');
+    this.#options.watch(name);
+    const read = async () => {
+      const lane = await reader.hold(permit, name, row);
+      try {
+        return await this.#readOn(lane, permit, name, row);
+      } finally {
+        lane.release?.();
+      }
+    };
+    return read().catch((error: unknown) => {
+      if (error instanceof Failure && error.reason === 'backend_session_lost') return read();
+      throw error;
+    });
+  }
+
+  async #readOn(lane: HeldLane, permit: Permit, name: string, row: MethodRow): Promise<Read> {
+    const { limits, warn, backends } = this.#options;
+    const pages = await listPages(permit, row, lane, limits.listCacheBytes, (answer) => {
+      const valid = withoutInvalidTools(answer, (tool, why) =>
+        warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
+      );
+      return readPage(valid, row, (why) =>
+        warn('an entry of a list was left out', { backend: name, list: row.list, why }),
+      );
+    });
+    const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
+    const isTold = (lane.hearing ?? 'heard') === 'heard' && tellsOfChanges(lane.discovery.capabilities, row);
+    const tells = isTold ? limits.listGoodMs : limits.listUnsureMs;
+    // Whoever presents something of their own may be shown something of their own, whatever the backend says of it.
+    const isShared = lane.era === 'modern' && backends.get(name)?.ownOf === undefined;
+    return {
+      entries: pages.flatMap(({ entries }) => entries),
+      ttlMs,
+      goodMs: lane.era === 'modern' ? ttlMs : tells,
+      scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
+    };
+  }
+}
+
+function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {
+  const area = capability === undefined ? undefined : capabilities[capability];
+  return typeof area === 'object' && area !== null && 'listChanged' in area && area.listChanged === true;
+}

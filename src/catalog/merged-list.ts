@@ -1,0 +1,158 @@
+/** One merged list: the entries of all backends in one order, cut into pages when somebody asks for them. */
+
+import { Failure } from '../errors/failure.ts';
+import type { Shown } from '../policy/shown-lists.ts';
+import { resultBytes } from '../wire/compose.ts';
+import type { ResultResponse } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { skimMessage } from '../wire/skim.ts';
+import type { KeptList } from './list-cache.ts';
+import { cutPages, listResult } from './pages.ts';
+import { Recent } from './recent.ts';
+import type { View } from './view.ts';
+
+/** A backend whose entries are not in the list. */
+export interface Missing {
+  readonly backend: string;
+  readonly reason: string;
+  /** What it had when it was last asked. */
+  readonly last: KeptList | undefined;
+}
+
+/** A hash that nobody can aim at, in hexadecimal. */
+export type Digest = (...parts: readonly (string | Uint8Array)[]) => string;
+
+export interface MergedParts {
+  /** The path of the address that it is a list of. */
+  readonly endpoint: string;
+  readonly row: MethodRow;
+  readonly view: View;
+  readonly lists: readonly KeptList[];
+  readonly missing: readonly Missing[];
+  readonly limits: { readonly listPageEntries: number; readonly listPageBytes: number };
+  readonly digest: Digest;
+  /** Made for one audience: nobody else is given it. */
+  readonly isShaped?: boolean;
+}
+
+/** What is told of a list's freshness changes in so many steps until it is no longer fresh: each is a page to be written anew. */
+const STEPS = 10;
+/** Audiences whose part of one list is kept. */
+const AUDIENCES = 64;
+
+export class Merged {
+  readonly #parts: MergedParts;
+  readonly #pages: ReturnType<typeof cutPages>;
+  readonly #written = new Map<number, { readonly ttlMs: number; readonly message: ResultResponse }>();
+  readonly scope: 'public' | 'private';
+  /** Principals. A private list is made for one of them. */
+  readonly #readers = new Set<string>();
+  readonly #shown = new Recent<Merged>(AUDIENCES);
+  #version: string | undefined;
+  #told: Told = { ttlMs: 0, from: 0, until: Number.NEGATIVE_INFINITY };
+
+  constructor(parts: MergedParts) {
+    this.#parts = parts;
+    const { listPageEntries: entries, listPageBytes: bytes } = parts.limits;
+    this.#pages = cutPages(parts.view, { entries, bytes });
+    this.scope = parts.isShaped !== true && parts.lists.every(({ scope }) => scope === 'public') ? 'public' : 'private';
+  }
+
+  get view(): View {
+    return this.#parts.view;
+  }
+
+  get lists(): readonly KeptList[] {
+    return this.#parts.lists;
+  }
+
+  /** No backend has such things at all, or may have. */
+  get isNothing(): boolean {
+    return this.#parts.lists.length === 0 && this.#parts.missing.length === 0;
+  }
+
+  /** Equal for equal lists: another process that merges the same gives the same. */
+  get version(): string {
+    const { view, digest } = this.#parts;
+    this.#version ??= digest(...view.places.flatMap(({ bytes }) => [bytes, '\n']));
+    return this.#version;
+  }
+
+  /** Whether somebody who reads that list there, or the part of it that their audience is shown, was given a cursor of this version. */
+  isKnownTo(reader: string, at: Pick<MergedParts, 'endpoint' | 'row'>, version: string, audience?: string): boolean {
+    if (audience !== undefined) return this.#shown.get(audience)?.isKnownTo(reader, at, version) === true;
+    if (this.#version !== version || this.#parts.endpoint !== at.endpoint || this.#parts.row !== at.row) return false;
+    return this.scope === 'public' || this.#readers.has(reader);
+  }
+
+  /** The part of it that an audience may see. */
+  shownTo(shown: Shown): Merged {
+    const existing = this.#shown.get(shown.audience);
+    if (existing !== undefined) return existing;
+    const { view, missing } = this.#parts;
+    const merged = new Merged({
+      ...this.#parts,
+      // What collides is told with names and backends that are none of theirs.
+      view: { ...view, places: shown.places(view), collisions: [] },
+      missing: missing.filter(({ backend }) => shown.knows(backend)),
+      isShaped: true,
+    });
+    this.#shown.set(shown.audience, merged);
+    return merged;
+  }
+
+  /** The page that begins there. */
+  page(offset: number, now: number, reader: string, cursorFor: (offset: number) => string): ResultResponse {
+    if (this.scope === 'private') this.#readers.add(reader);
+    const { row, view, missing } = this.#parts;
+    const index = this.#pages.findIndex(({ start }) => start === offset);
+    const page = this.#pages[index];
+    if (page === undefined) throw new Failure('invalid_cursor');
+    const ttlMs = this.#ttlMs(now);
+    const written = this.#written.get(offset);
+    if (written?.ttlMs === ttlMs) return written.message;
+    const isLast = index === this.#pages.length - 1;
+    const result = listResult(row, view.places.slice(page.start, page.end), {
+      ttlMs,
+      scope: this.scope,
+      partial: missing.map(({ backend, reason }) => ({ backend, reason })),
+      collisions: view.collisions,
+      ...(isLast ? {} : { next: cursorFor(page.end) }),
+    });
+    const message = skimMessage(resultBytes('0', result)) as ResultResponse;
+    this.#written.set(offset, { ttlMs, message });
+    return message;
+  }
+
+  /** Whether all backends gave what they have. */
+  get isWhole(): boolean {
+    return this.#parts.missing.length === 0;
+  }
+
+  /** The smallest of what is left, rounded down. A list that lacks something is good for nothing but the moment. */
+  #ttlMs(now: number): number {
+    const { lists, missing } = this.#parts;
+    if (missing.length > 0 || lists.length === 0) return 0;
+    if (now < this.#told.from || now > this.#told.until) this.#told = tellAt(now, lists);
+    return this.#told.ttlMs;
+  }
+}
+
+/** What is told of a list's freshness, and the time for which that is so. */
+interface Told {
+  readonly ttlMs: number;
+  readonly from: number;
+  readonly until: number;
+}
+
+function tellAt(now: number, lists: readonly KeptList[]): Told {
+  let least = Number.POSITIVE_INFINITY;
+  let until = Number.POSITIVE_INFINITY;
+  for (const { ttlMs, readAt } of lists) {
+    const step = Math.max(1, Math.floor(ttlMs / STEPS));
+    const left = Math.max(0, Math.floor((ttlMs - (now - readAt)) / step) * step);
+    least = Math.min(least, left);
+    if (left > 0) until = Math.min(until, readAt + ttlMs - left);
+  }
+  return { ttlMs: least, from: now, until };
+}

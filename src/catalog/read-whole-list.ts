@@ -1,0 +1,59 @@
+/** Reads a whole list of a backend, page by page, on the gateway's own account. */
+import { Failure } from '../errors/failure.ts';
+import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { ResultResponse } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { member, textMember, valueAt } from '../wire/values.ts';
+
+/** Pages of one list: beyond that a backend pages in circles. */
+const PAGES = 1_000;
+
+/** A page, as far as the one behind it can be asked for. The empty string is a cursor. */
+interface Page {
+  readonly next: string | undefined;
+}
+
+/** Every page as `read` makes it, up to so many bytes of all. Rejects with a Failure. */
+export async function listPages<P extends Page>(
+  permit: Permit,
+  row: MethodRow,
+  lane: HeldLane,
+  mostBytes: number,
+  read: (answer: ResultResponse) => P,
+): Promise<readonly P[]> {
+  const call = lane.aside ?? lane.call.bind(lane);
+  const pages: P[] = [];
+  let cursor: string | undefined;
+  let size = 0;
+  while (pages.length < PAGES) {
+    const request = ownRequest(row.method, cursor === undefined ? {} : { cursor });
+    const answer = await callOnce((sink) => call(permit, request, sink));
+    size += answer.bytes.byteLength;
+    if (size > mostBytes) throw new Failure('backend_too_large', { message: `${row.method} is too large` });
+    const page = read(answer);
+    pages.push(page);
+    if (page.next === undefined) return pages;
+    if (page.next === cursor) break;
+    cursor = page.next;
+  }
+  throw new Failure('backend_invalid', { message: `${row.method} has no end` });
+}
+
+/** The entries of all pages, parsed. */
+export async function listAll(
+  permit: Permit,
+  method: 'tools/list',
+  lane: HeldLane,
+  mostBytes: number,
+): Promise<readonly unknown[]> {
+  const row = methodRow(method) as MethodRow;
+  const pages = await listPages(permit, row, lane, mostBytes, ({ bytes, result }) => {
+    const list = row.list === undefined ? undefined : member(result, row.list);
+    const values = list && valueAt(bytes, list);
+    if (!Array.isArray(values)) throw new Failure('backend_invalid', { message: `${method} gave no list` });
+    return { values: values as readonly unknown[], next: textMember(bytes, result, 'nextCursor') };
+  });
+  return pages.flatMap(({ values }) => values);
+}

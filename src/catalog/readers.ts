@@ -1,0 +1,98 @@
+/** Through whose eyes the lists of many backends are read, and how a modern backend is called on behalf of somebody. */
+
+import { Failure } from '../errors/failure.ts';
+import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
+import type { Lane } from '../exchange/upstream-session.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Permit } from '../policy/permit.ts';
+import { nowhere } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
+import type { HearPooled, HeldLane, Lanes } from '../upstream/upstream-pool.ts';
+import { canonical } from '../wire/canonical.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import { changedList, everyList } from '../wire/subscription-filter.ts';
+import type { Shelf } from './list-cache.ts';
+import type { Reader } from './list-reader.ts';
+
+/** A client without a session sees what its principal sees; at legacy backends also what it declares counts. */
+export function readerFor(lanes: Lanes, principal: Principal, client: ClientFacts): Reader {
+  return new ModernReader(lanes, principal, client);
+}
+
+/** One is made for every request at a merged endpoint, and few ever look at a list: nothing is worked out before it is asked for. */
+class ModernReader implements Reader {
+  readonly prefers = 'modern';
+  readonly principal: Principal;
+  readonly #lanes: Lanes;
+  readonly #client: ClientFacts;
+  #pool: string | undefined;
+
+  constructor(lanes: Lanes, principal: Principal, client: ClientFacts) {
+    this.principal = principal;
+    this.#lanes = lanes;
+    this.#client = client;
+  }
+
+  owner(era: Era): string {
+    if (era === 'modern') return principalOwner(this.principal);
+    this.#pool ??= poolOwner(this.principal, this.#client);
+    return this.#pool;
+  }
+
+  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane> {
+    return this.#lanes.forModern(permit, backend, this.principal, this.#client, row);
+  }
+}
+
+/** What a legacy backend shows belongs to the session that it is shown in. A client of one message has none of its own. */
+export function readerForSession(
+  session: Session,
+  lanes: Lanes,
+  hold: (permit: Permit, backend: string, row: MethodRow) => Promise<HeldLane>,
+  principal: Principal = session.principal,
+): Reader {
+  const own = session.downstream === nowhere ? poolOwner(session.principal, session.client) : sessionOwner(session);
+  return {
+    principal,
+    prefers: 'legacy',
+    owner: (era, backend) => {
+      if (era === 'modern') return principalOwner(session.principal);
+      const lists = session.downstream === nowhere ? undefined : lanes.listsFor(session, backend);
+      return lists === undefined ? own : listsOwner(lists.keyOf(session.client));
+    },
+    hold,
+  };
+}
+
+/** Whoever shares a process that serves lists. */
+export function listsOwner(key: string): string {
+  return `lists ${key}`;
+}
+
+export function sessionOwner({ id }: Session): string {
+  return JSON.stringify(['session', id]);
+}
+
+function poolOwner({ key }: Principal, { revision, capabilities }: ClientFacts): string {
+  return JSON.stringify(['pool', key, revision, canonical(capabilities.raw)]);
+}
+
+/** What was read in a pooled session is good until that tells of a change, whether or not anybody listens, or is lost. */
+export function outdating(shelf: Shelf): HearPooled {
+  return (backend, principal, client, said) => {
+    const methods = said === undefined ? everyList : changedList(said.method)?.lists;
+    if (methods !== undefined) shelf.changed(backend, methods, poolOwner(principal, client));
+  };
+}
+
+function principalOwner({ key }: Principal): string {
+  return `principal ${key}`;
+}
+
+/** A call on everybody's lane to a modern backend, where there is one at the moment. */
+export function callStateless(lane: Lane | undefined, permit: Permit, request: CallRequest, sink: CallSink): Call {
+  if (lane !== undefined) return lane.call(permit, request, sink);
+  sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable') });
+  return { cancel: () => undefined };
+}

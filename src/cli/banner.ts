@@ -1,0 +1,81 @@
+/** What a person sees when the gateway starts. */
+
+import type { Config, EndpointConfig } from '../config/config.ts';
+import type { Failure } from '../errors/failure.ts';
+import type { BackendState } from '../exchange/upstream-session.ts';
+import { explained } from '../observe/cause.ts';
+import { about } from '../wire/about.ts';
+
+/** `listening` is where connections are accepted; clients may know another address. */
+export function greeting(config: Config, listening: string, notices: readonly string[]): string {
+  const { publicUrl } = config.identity;
+  const url = publicUrl ?? listening;
+  const main = mainEndpoint(config);
+  const address = `${url}${main?.path ?? ''}`;
+  const lines = [
+    `Bascule ${about.version}  ${address}${publicUrl === undefined ? '' : `  (listening on ${listening})`}`,
+    '',
+    ...notices.map((notice) => `  note: ${notice}`),
+    ...config.endpoints.flatMap((endpoint) => endpoint.deviations.map((text) => `  note: ${endpoint.path}: ${text}`)),
+    ...(config.backends.length > 1 ? severalBackends(config, url) : []),
+    ...services(config, url),
+    ...(main === undefined ? [] : clients(address, main)),
+    'Backends:',
+  ];
+  return lines.join('\n');
+}
+
+function clients(address: string, { identity }: EndpointConfig): string[] {
+  const isGuarded = identity.kind === 'guarded';
+  const withKey = isGuarded && identity.keys;
+  const headers = withKey ? ',"headers":{"Authorization":"Bearer <key>"}' : '';
+  const header = withKey ? " -H 'Authorization: Bearer <key>'" : '';
+  return [
+    'Connect a client:',
+    ...(withKey ? ['  A key is needed in the place of <key>; `bascule key new <name>` makes one.'] : []),
+    ...(isGuarded && identity.tokens ? ['  Clients that know OAuth need none: they lead you to the sign-in.'] : []),
+    `  Claude Code   claude mcp add --transport http bascule ${address}${withKey ? ' --header "Authorization: Bearer <key>"' : ''}`,
+    `  VS Code       code --add-mcp '{"name":"bascule","type":"http","url":"${address}"${headers}}'`,
+    `  Cursor        ~/.cursor/mcp.json: {"mcpServers":{"bascule":{"url":"${address}"${headers}}}}`,
+    `  curl          curl -s ${address}${header} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}'`,
+    '',
+  ];
+}
+
+/** They speak JSON-RPC, and no MCP client has any use for them. */
+function services({ endpoints }: Config, url: string): string[] {
+  const own = endpoints.filter(({ protocol }) => protocol === 'json-rpc');
+  if (own.length === 0) return [];
+  return ['JSON-RPC services:', ...own.map(({ path, backends }) => `  ${backends.join()}  ${url}${path}`), ''];
+}
+
+export function backendLine(name: string, state: BackendState): string {
+  if (state.state === 'starting') return `  ${name}  starting`;
+  if (state.state === 'personal') return `  ${name}  each of its users connects with an account of their own`;
+  if (state.state === 'refused') return `  ${name}  ${refusal(state.failure)}`;
+  if (state.state === 'down') return `  ${name}  down: ${explained(state.failure)}`;
+  const { eras, revision, serverInfo } = state.discovery;
+  const who =
+    typeof serverInfo?.name === 'string' ? ` ${serverInfo.name} ${String(serverInfo.version ?? '')}`.trimEnd() : '';
+  return `  ${name}  ready: ${eras.join(' and ')}, ${revision},${who}`.replace(/,$/, '');
+}
+
+function refusal(failure: Failure): string {
+  if (failure.reason === 'consent_needed') return `needs your consent: open ${String(failure.data?.url)}`;
+  return `refuses us: ${explained(failure)}`;
+}
+
+/** Where clients are sent: the first endpoint of MCP, which is the one with everything unless the config says otherwise. */
+function mainEndpoint(config: Config): EndpointConfig | undefined {
+  return config.endpoints.find(({ protocol }) => protocol === undefined);
+}
+
+function severalBackends(config: Config, url: string): string[] {
+  const own = config.endpoints.filter(({ backends, protocol }) => backends.length === 1 && protocol === undefined);
+  if (own.length === 0) return [];
+  return [
+    'Everything is there under one address; each backend also has one of its own:',
+    ...own.map(({ path, backends }) => `  ${backends[0]}  ${url}${path}`),
+    '',
+  ];
+}

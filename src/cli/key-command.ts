@@ -1,0 +1,69 @@
+/** `bascule key new|list|revoke`. A running gateway sees the change by itself. */
+import { randomBytes } from 'node:crypto';
+import { replaceFile } from '../app/key-files.ts';
+import { readTrustedFile } from '../app/trusted-file.ts';
+import { readQuantity } from '../config/quantity.ts';
+import { addKey, describeKeys, removeKeys } from '../identity/key-book.ts';
+import { KeyFileError, KeyRequestError, readKeyFile, writeKeyFile } from '../identity/key-file.ts';
+
+export interface KeyCommand {
+  /** Absolute. */
+  readonly file: string;
+  /** Results: for people and for scripts. */
+  readonly say: (text: string) => void;
+  /** Everything else. */
+  readonly remark: (text: string) => void;
+  readonly now?: () => number;
+}
+
+export interface NewKeyFlags {
+  readonly scopes?: readonly string[] | undefined;
+  /** A time from now (`90d`), or a date. */
+  readonly expires?: string | undefined;
+}
+
+/** The key is the only thing on stdout, so that it can be piped to where it belongs. */
+export function newKey(name: string, flags: NewKeyFlags, { file, say, remark, now = Date.now }: KeyCommand): void {
+  const expiresAt = flags.expires === undefined ? undefined : momentOf(flags.expires, now());
+  let key = '';
+  replaceFile(file, (text) => {
+    const before = text === undefined ? undefined : readKeyFile(text);
+    const added = addKey(before, { name, scopes: flags.scopes ?? [], expiresAt }, { bytes: randomBytes, now });
+    key = added.key;
+    remark(`key ${added.entry.id} for ${name}, in ${file}. It is shown this once:`);
+    return writeKeyFile(added.file);
+  });
+  say(key);
+}
+
+export function listKeys({ file, say, remark, now = Date.now }: KeyCommand): void {
+  const text = readTrustedFile(file);
+  const lines = text === undefined ? [] : describeKeys(readKeyFile(text), now());
+  if (lines.length === 0) remark(`there are no keys in ${file}`);
+  for (const line of lines) say(line);
+}
+
+export function revokeKey(idOrName: string, { file, say, now = Date.now }: KeyCommand): void {
+  let gone: string[] = [];
+  replaceFile(file, (text) => {
+    if (text === undefined) throw new KeyFileError('there is no such file');
+    const before = readKeyFile(text);
+    const { file: after, removed } = removeKeys(before, idOrName);
+    if (removed.length === 0) throw new KeyFileError(`no key has the id or name ${idOrName}`);
+    gone = describeKeys({ ...before, keys: removed }, now());
+    return writeKeyFile(after);
+  });
+  for (const line of gone) say(`revoked ${line}`);
+}
+
+const DAY = 86_400_000;
+/** A hundred years: what is meant to last for ever needs no expiry. */
+const within = { unit: 'ms', min: 1, max: 36_525 * DAY } as const;
+
+function momentOf(text: string, now: number): number {
+  // A bare number would be milliseconds, which nobody means.
+  const span = /[a-z]$/.test(text) ? readQuantity(text, within) : undefined;
+  const moment = span === undefined ? (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN) : now + span;
+  if (Number.isNaN(moment)) throw new KeyRequestError('--expires is a time such as 90d, or a date such as 2027-01-31');
+  return moment;
+}

@@ -1,0 +1,248 @@
+/** The command line: read the config, start, stop. */
+import './heap.ts';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { lineageOf } from '../app/lineage.ts';
+import { ConfigSource } from '../app/reload/config-source.ts';
+import { readTrustedFile } from '../app/trusted-file.ts';
+import type { Config } from '../config/config.ts';
+import { describeConfig } from '../config/describe.ts';
+import { callersOf } from '../config/identity.ts';
+import type { Loaded } from '../config/load.ts';
+import { ConfigError, printable } from '../config/problems.ts';
+import { KeyFileError, KeyRequestError } from '../identity/key-file.ts';
+import { UserFileError } from '../oauth/server/user-file.ts';
+import { review } from '../policy/review.ts';
+import { about } from '../wire/about.ts';
+import { askTwice, fromPipe } from './ask-password.ts';
+import { type KeyCommand, listKeys, newKey, revokeKey } from './key-command.ts';
+import { checkPolicy, type PolicyCommand, testPolicy } from './policy-command.ts';
+import { missingHere } from './preflight.ts';
+import { serve } from './serve.ts';
+import { serveOverStdio } from './stdio.ts';
+import { dropUser, listUsers, newPassword, newUser, type UserCommand } from './user-command.ts';
+
+interface Flags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly openToNetwork?: boolean;
+  readonly logLevel?: string;
+}
+
+interface KeyFlags {
+  readonly file?: string;
+  readonly config?: string;
+  readonly scope?: string[];
+  readonly expires?: string;
+}
+
+interface UserFlags {
+  readonly file?: string;
+  readonly config?: string;
+  readonly passwordStdin?: boolean;
+}
+
+const configOption = ['--config <path>', 'bascule.yaml; without it the working directory is searched'] as const;
+
+const program = new Command(about.name)
+  .description('An MCP gateway: any client revision in, any server revision out.')
+  .version(about.version);
+
+const configHelp =
+  'bascule.yaml or an mcpServers JSON; without it the working directory is searched, then the demo is served';
+
+withFlags(program.command('serve [config]').description('serve over HTTP'))
+  .option('--host <address>', 'address to listen on')
+  .option('--port <port>', 'port to listen on; 0 chooses one')
+  .option('--open-to-network', 'listen on an address that others can reach, although nobody is asked who they are')
+  .action((path: string | undefined, flags: Flags) => withConfig(path, flags, unlessStartedByItself(serve)));
+
+withFlags(program.command('stdio [config]').description('serve the client that started this process')).action(
+  (path: string | undefined, flags: Flags) => withConfig(path, flags, unlessStartedByItself(serveOverStdio)),
+);
+
+const configCommand = program.command('config').description('look at a config without serving it');
+configCommand
+  .command('check [config]')
+  .description('say what is wrong with it, or what it was understood to mean')
+  .action((path: string | undefined) =>
+    withConfig(path, {}, async ({ config, notices }) => {
+      for (const notice of notices) process.stdout.write(`note: ${notice}\n`);
+      const { policy } = config;
+      const { places, callers } = reviewed(config);
+      const remarks = policy === undefined ? [] : review(policy, places, callers);
+      for (const problem of [...missingHere(config), ...remarks.map(({ rule, text }) => `rule \`${rule}\` ${text}`)])
+        process.stdout.write(`warning: ${printable(problem)}\n`);
+      process.stdout.write(`${describeConfig(config)}\n`);
+    }),
+  );
+
+const policyCommand = program.command('policy').description('look at a policy before it is in force');
+policyCommand
+  .command('check [config]')
+  .description('say what its rules mean, and which of them can never match')
+  .action((path: string | undefined) => withPolicy(path, checkPolicy));
+policyCommand
+  .command('test <cases>')
+  .description('decide the cases of a file, and say which come out otherwise than they should')
+  .option(...configOption)
+  .action((cases: string, flags: { readonly config?: string }) =>
+    withPolicy(flags.config, (command) => {
+      const text = readTrustedFile(resolve(cases));
+      if (text !== undefined) return testPolicy(command, { name: cases, text });
+      process.stderr.write(`${cases}: there is no such file\n`);
+      return 1;
+    }),
+  );
+
+const keyCommand = program.command('key').description('make, list and revoke the keys that callers present');
+const keyFile = ['--file <path>', 'the key file; without it the one that the config names'] as const;
+keyCommand
+  .command('new <name>')
+  .description('make a key and show it once; several keys may have one name')
+  .option('--scope <scope...>', 'what it may be used for')
+  .option('--expires <when>', 'a time from now, such as 90d, or a date')
+  .option(...keyFile)
+  .option(...configOption)
+  .action((name: string, flags: KeyFlags) =>
+    withKeyFile(flags, (at) => newKey(name, { scopes: flags.scope, expires: flags.expires }, at)),
+  );
+keyCommand
+  .command('list')
+  .description('show names, scopes and expiry, never the keys')
+  .option(...keyFile)
+  .option(...configOption)
+  .action((flags: KeyFlags) => withKeyFile(flags, listKeys));
+keyCommand
+  .command('revoke <idOrName>')
+  .description('take a key, or all keys of a name, out of the file; a running gateway sees it by itself')
+  .option(...keyFile)
+  .option(...configOption)
+  .action((idOrName: string, flags: KeyFlags) => withKeyFile(flags, (at) => revokeKey(idOrName, at)));
+
+const userCommand = program.command('user').description('add, list and remove the users who sign in here');
+const userFile = ['--file <path>', 'the file of users; without it the one that the config names'] as const;
+const passwordStdin = ['--password-stdin', 'take the password from the first line of stdin'] as const;
+for (const { use, description, run, asks } of [
+  { use: 'add <name>', description: 'add a user; the password is asked for', run: newUser, asks: true },
+  {
+    use: 'passwd <name>',
+    description: 'set another password; connected clients ask again',
+    run: newPassword,
+    asks: true,
+  },
+  { use: 'remove <name>', description: 'take a user out of the file', run: dropUser, asks: false },
+]) {
+  const command = userCommand.command(use).description(description);
+  if (asks) command.option(...passwordStdin);
+  command
+    .option(...userFile)
+    .option(...configOption)
+    .action((name: string, flags: UserFlags) => withUserFile(flags, (at) => run(name, at)));
+}
+userCommand
+  .command('list')
+  .description('show the names, never the passwords')
+  .option(...userFile)
+  .option(...configOption)
+  .action((flags: UserFlags) => withUserFile(flags, listUsers));
+
+await program.parseAsync();
+
+/** The file that is named, else that of the config, else `users.json` here. */
+async function withUserFile(flags: UserFlags, action: (at: UserCommand) => Promise<void>): Promise<void> {
+  const remark = (text: string) => process.stderr.write(`${text}\n`);
+  const run = async (file: string) => {
+    try {
+      await action({
+        file,
+        say: (text) => process.stdout.write(`${text}\n`),
+        remark,
+        askPassword: () =>
+          flags.passwordStdin === true
+            ? fromPipe(process.stdin)
+            : askTwice(process.stdin, (text) => process.stderr.write(text)),
+      });
+    } catch (error) {
+      if (!(error instanceof UserFileError)) throw error;
+      remark(`${file}: ${error.message}`);
+      process.exitCode = 1;
+    }
+  };
+  if (flags.file !== undefined) await run(resolve(flags.file));
+  else
+    await withConfig(flags.config, {}, async ({ config }) => run(config.authServer?.userFile ?? resolve('users.json')));
+}
+
+/** The file that is named, else that of the config, else `keys.json` here. */
+async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): Promise<void> {
+  const run = (file: string) => {
+    try {
+      action({
+        file,
+        say: (text) => process.stdout.write(`${text}\n`),
+        remark: (text) => process.stderr.write(`${text}\n`),
+      });
+    } catch (error) {
+      if (!(error instanceof KeyFileError)) throw error;
+      process.stderr.write(error instanceof KeyRequestError ? `${error.message}\n` : `${file}: ${error.message}\n`);
+      process.exitCode = 1;
+    }
+  };
+  if (flags.file !== undefined) run(resolve(flags.file));
+  else await withConfig(flags.config, {}, async ({ config }) => run(config.identity.keyFile ?? resolve('keys.json')));
+}
+
+/** What rules are reviewed against. */
+function reviewed(config: Config) {
+  return {
+    places: Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends])),
+    callers: callersOf(config.identity, config.authServer),
+  };
+}
+
+async function withPolicy(path: string | undefined, run: (command: PolicyCommand) => number): Promise<void> {
+  await withConfig(path, {}, async ({ config }) => {
+    const say = (text: string) => void process.stdout.write(`${text}\n`);
+    process.exitCode = run({ policy: config.policy, ...reviewed(config), say });
+  });
+}
+
+function withFlags(command: Command): Command {
+  return command
+    .addHelpText('after', `\nconfig: ${configHelp}`)
+    .option('--log-level <level>', 'debug, info, warn or error');
+}
+
+type Action = (loaded: Loaded, source: ConfigSource) => Promise<void>;
+
+function unlessStartedByItself(action: Action): Action {
+  return async (loaded, source) => {
+    const { refusal } = lineageOf(process.env, loaded.config.source);
+    if (refusal === undefined) return action(loaded, source);
+    process.stderr.write(`${printable(refusal)}\n`);
+    process.exitCode = 1;
+  };
+}
+
+async function withConfig(path: string | undefined, flags: Flags, action: Action): Promise<void> {
+  const source = new ConfigSource({
+    path,
+    cwd: process.cwd(),
+    env: process.env,
+    readFile: readTrustedFile,
+    overrides: flags,
+    demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
+  });
+  let loaded: Loaded;
+  try {
+    loaded = source.load();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.format()}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  await action(loaded, source);
+}

@@ -1,0 +1,99 @@
+/** `bascule policy check` and `bascule policy test`: what a policy means, before it is in force. */
+
+import { digest } from '../app/digest.ts';
+import { createNames, type Origin } from '../catalog/names.ts';
+import { readDistinguished } from '../catalog/uris.ts';
+import { ConfigDocument } from '../config/document.ts';
+import { type PolicyCase, readCases } from '../config/policy-cases.ts';
+import { ConfigError } from '../config/problems.ts';
+import type { ThingKind } from '../policy/actions.ts';
+import { compilePolicy } from '../policy/compile.ts';
+import { explain } from '../policy/explain.ts';
+import type { Callers } from '../policy/match.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { Question } from '../policy/question.ts';
+import { type Places, review } from '../policy/review.ts';
+import type { PolicySettings } from '../policy/rules.ts';
+import { Denial } from '../policy/ruling.ts';
+
+export interface PolicyCommand {
+  /** Of the config, which was loaded and found sound. */
+  readonly policy: PolicySettings | undefined;
+  readonly places: Places;
+  /** Absent: not known. */
+  readonly callers?: Callers | undefined;
+  readonly say: (text: string) => void;
+}
+
+const nothing = 'There is no policy: everything is allowed.';
+
+/** The exit code: remarks are no failure. */
+export function checkPolicy({ policy, places, callers, say }: PolicyCommand): number {
+  if (policy === undefined) {
+    say(nothing);
+    return 0;
+  }
+  for (const sentence of explain(policy)) say(sentence);
+  for (const { rule, text } of review(policy, places, callers)) say(`warning: ${rule} ${text}`);
+  return 0;
+}
+
+export interface CasesFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The exit code: 1 where a case came out otherwise, or where the file cannot be used. */
+export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFile): number {
+  if (policy === undefined) {
+    say(nothing);
+    return 1;
+  }
+  const backends = [...new Set(Object.values(places).flat())];
+  const { encode } = createNames(backends, digest);
+  const world = { endpoints: Object.keys(places), backends, encode };
+  let cases: readonly PolicyCase[];
+  try {
+    const document = new ConfigDocument(file.name, file.text, 'yaml');
+    cases = readCases(document, world);
+    if (document.problems.length > 0) throw new ConfigError(document.problems);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    say(error.format());
+    return 1;
+  }
+  const compiled = compilePolicy(policy, world, 0);
+  const failed = cases.flatMap((one) => unexpected(compiled, { ...one, question: located(one.question, places) }));
+  for (const line of failed) say(line);
+  say(`${cases.length - failed.length} of ${cases.length} cases as expected`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+/** A name that tells its backend stands for what that backend has, as it does where clients use it. */
+function located(question: Question, places: Places): Question {
+  const { thing, endpoint, backend } = question;
+  const behind = places[endpoint] ?? [];
+  if (thing?.name === undefined || behind.length < 2) return question;
+  const origin = originOf(thing.kind, thing.name, behind);
+  if (origin === undefined || (backend !== '' && backend !== origin.backend)) return question;
+  return { ...question, backend: origin.backend, thing: { ...thing, own: origin.name } };
+}
+
+function originOf(kind: ThingKind, name: string, behind: readonly string[]): Origin | undefined {
+  if (kind === 'tool' || kind === 'prompt') return createNames(behind, digest).decode(name);
+  const owned = kind === 'resource' ? readDistinguished(name, behind) : undefined;
+  return owned && { backend: owned.backend, name: owned.uri };
+}
+
+function unexpected(policy: Policy, { name, question, expect, rule }: PolicyCase): string[] {
+  const verdict = policy.decide(question);
+  const { rules = [], wouldDeny } = verdict.ruling ?? {};
+  // Cases are about what the rules say, also while they are only being watched.
+  const denied = verdict instanceof Denial || (policy.mode === 'audit' && wouldDeny !== undefined);
+  const decided = denied && wouldDeny !== undefined ? wouldDeny : rules;
+  const came = denied ? 'deny' : 'allow';
+  const byRule = rule === undefined || (rule === null ? decided.length === 0 : decided.includes(rule));
+  if (came === expect && byRule) return [];
+  const wanted = rule === undefined ? expect : `${expect} by ${rule ?? 'no rule'}`;
+  return [`${name}: expected ${wanted}, got ${came} by ${decided.join(', ') || 'no rule'}`];
+}

@@ -1,0 +1,146 @@
+/**
+ * What a config needs of this machine: commands, directories, users, key files. `bascule config check` warns of what is
+ * missing, because the same config may be right on another machine. Nothing is started and nothing is written.
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { readTrustedFile, UnsafeFileError } from '../app/trusted-file.ts';
+import type { Config, StdioBackendConfig } from '../config/config.ts';
+import { KeyFileError, readKeyFile } from '../identity/key-file.ts';
+import { readUserFile, UserFileError } from '../oauth/server/user-file.ts';
+import { findAccount } from '../upstream/stdio/account.ts';
+import { childEnvironment } from '../upstream/stdio/environment.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One sentence each: what is wrong, and what to do. */
+export function missingHere(config: Config, env: Environment = process.env): string[] {
+  const { audit, authServer, backends, identity, store } = config;
+  const processes = backends.filter((backend): backend is StdioBackendConfig => backend.kind === 'stdio');
+  const keeps = authServer !== undefined || backends.some((it) => it.kind === 'http' && it.auth?.implied === false);
+  return [
+    ...(identity.keyFile === undefined ? [] : keyFileProblems(identity.keyFile)),
+    ...(authServer === undefined ? [] : userFileProblems(authServer.userFile)),
+    ...processes.flatMap((backend) => commandProblems(backend, env)),
+    ...(keeps ? directoryProblems(store.dir) : []),
+    ...(audit?.to.kind === 'file' ? auditProblems(audit.to.path) : []),
+  ];
+}
+
+function keyFileProblems(file: string): string[] {
+  const cure = 'until then no key is accepted';
+  return fileProblems(file, {
+    absent: `there is no key file ${file} yet: make the first key with \`bascule key new <name>\``,
+    broken: (why) => `key file ${file}: ${why}; ${cure}`,
+    read: readKeyFile,
+  });
+}
+
+function userFileProblems(file: string): string[] {
+  return fileProblems(file, {
+    absent: `there is no user file ${file} yet: add the first user with \`bascule user add <name>\``,
+    broken: (why) => `user file ${file}: ${why}; until then no user can sign in`,
+    read: readUserFile,
+  });
+}
+
+interface Expected {
+  readonly absent: string;
+  readonly broken: (why: string) => string;
+  readonly read: (text: string) => unknown;
+}
+
+function fileProblems(file: string, { absent, broken, read }: Expected): string[] {
+  try {
+    const text = readTrustedFile(file);
+    if (text === undefined) return [absent];
+    read(text);
+    return [];
+  } catch (error) {
+    if (error instanceof KeyFileError || error instanceof UserFileError) return [broken(error.message)];
+    return [broken(error instanceof UnsafeFileError ? `it is ${error.code}` : `it cannot be read (${codeOf(error)})`)];
+  }
+}
+
+function commandProblems({ name, command, cwd, env: own, user }: StdioBackendConfig, env: Environment): string[] {
+  const problems: string[] = [];
+  const say = (text: string) => problems.push(`backend \`${name}\`: ${text}`);
+  const account = user === undefined ? undefined : findAccount(user);
+  if (user !== undefined && account === undefined) say(`this machine has no user ${user}`);
+  if (account !== undefined && process.getuid?.() !== 0 && account.uid !== process.getuid?.())
+    say(`only root can start processes as another user; start the gateway as root, or remove \`user: ${user}\``);
+  if (cwd !== undefined && !isDirectory(cwd)) say(`\`cwd\` ${cwd} is not a directory`);
+  const path = childEnvironment(env, own, process.platform)['PATH'] ?? '';
+  const problem = findCommand(command, path, cwd ?? process.cwd());
+  if (problem !== undefined) say(problem);
+  return problems;
+}
+
+/** Undefined where the command can be run. */
+function findCommand(command: string, path: string, cwd: string): string | undefined {
+  const hasPath = isAbsolute(command) || command.includes('/') || command.includes(sep);
+  const places = hasPath ? [resolve(cwd, command)] : path.split(delimiter).map((dir) => join(dir, command));
+  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat', '.com'] : [''];
+  const files = places.flatMap((place) => endings.map((ending) => `${place}${ending}`)).filter(isFile);
+  if (files.some(isExecutable)) return undefined;
+  if (files.length > 0) return `${files[0]} is not executable: give it the right with chmod +x`;
+  const [first = '', ...rest] = command.trim().split(/\s+/);
+  if (rest.length > 0)
+    return `there is no program named "${command}": if it is a command line, write \`command: ${first}\` and put the rest into \`args\``;
+  return hasPath
+    ? `there is no program ${command}`
+    : `the command ${command} is not on the PATH: install it, or name its file with the full path`;
+}
+
+/** The nearest directory that exists decides: the rest is made at start. */
+function nearestOf(path: string): string {
+  let nearest = path;
+  while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest);
+  return nearest;
+}
+
+/** The file is made where it is missing, its directory is not. */
+function auditProblems(file: string): string[] {
+  const cure = 'records would be lost; name a file that this user may write';
+  const place = existsSync(file) ? file : dirname(file);
+  if (isDirectory(file)) return [`\`audit.to\` ${file} is a directory: ${cure}`];
+  if (!existsSync(place)) return [`\`audit.to\` ${file}: there is no directory ${place}; ${cure}`];
+  return isWritable(place) ? [] : [`\`audit.to\` ${file}: ${place} cannot be written; ${cure}`];
+}
+
+function directoryProblems(dir: string): string[] {
+  const nearest = nearestOf(dir);
+  const wrong = isDirectory(nearest) ? (isWritable(nearest) ? undefined : 'cannot be written') : 'is not a directory';
+  return wrong === undefined
+    ? []
+    : [`\`store.dir\` ${dir}: ${nearest} ${wrong}; name a directory that this user may write`];
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function isExecutable(path: string): boolean {
+  return hasAccess(path, constants.X_OK);
+}
+
+function isWritable(path: string): boolean {
+  return hasAccess(path, constants.W_OK);
+}
+
+function hasAccess(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}

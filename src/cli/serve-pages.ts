@@ -1,0 +1,35 @@
+/**
+ * A person's consent is given in a browser, also where the client that started us speaks to us over stdio: pages, and nothing
+ * else, on this machine alone.
+ */
+import type { Assembled } from '../app/assemble.ts';
+import { systemClock } from '../app/clock.ts';
+import type { Config } from '../config/config.ts';
+import { type HttpServer, startHttp } from '../downstream/listener.ts';
+import type { Counters } from '../observe/counters.ts';
+import type { Log } from '../observe/log.ts';
+import { ingressNotes } from '../observe/notes.ts';
+
+const LOOPBACK = '127.0.0.1';
+
+/** At the port of the config, since authorization servers may know that one; at any other where it is taken. */
+export async function servePages(
+  { listen, limits }: Config,
+  { gateway, door, pages }: Assembled,
+  { log, counters }: { readonly log: Log; readonly counters: Counters },
+): Promise<HttpServer> {
+  const at = (port: number) =>
+    startHttp({
+      listen: { ...listen, host: LOOPBACK, port },
+      ...{ endpoints: [], gateway, door, limits, pages },
+      ready: () => ({ ready: true, backends: {} }),
+      notes: ingressNotes(log, counters),
+      clock: systemClock,
+    });
+  try {
+    return await at(listen.port);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    return at(0);
+  }
+}

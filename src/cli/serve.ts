@@ -1,0 +1,116 @@
+/** `bascule serve`: HTTP until a signal says stop. */
+import { type Assembled, assemble } from '../app/assemble.ts';
+import { systemClock } from '../app/clock.ts';
+import { connectionsWithin, openFilesLimit } from '../app/descriptor-limit.ts';
+import { readinessOf } from '../app/readiness.ts';
+import type { ConfigSource } from '../app/reload/config-source.ts';
+import { Reloader } from '../app/reload/reloader.ts';
+import { reloadOnSignal } from '../app/reload/signal.ts';
+import type { Config } from '../config/config.ts';
+import type { Loaded } from '../config/load.ts';
+import { type HttpServer, startHttp } from '../downstream/listener.ts';
+import { logBackendState } from '../observe/backend-states.ts';
+import { Counters } from '../observe/counters.ts';
+import { LineWriter } from '../observe/line-writer.ts';
+import { createLog } from '../observe/log.ts';
+import { ingressNotes } from '../observe/notes.ts';
+import { StoreError } from '../store/errors.ts';
+import { backendLine, greeting } from './banner.ts';
+import { stopOnSignal } from './shutdown.ts';
+
+/** For answers that were settled last to reach their clients. */
+const FLUSH_MS = 1_000;
+
+export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
+  const counters = new Counters();
+  const queueBytes = config.limits.logQueueBytes;
+  const log = createLog({ ...config.log, queueBytes, counters });
+  // A reader of stdout that stalls or goes away is no reason to stop serving, either.
+  const stdout = new LineWriter({
+    stream: process.stdout,
+    queueBytes,
+    droppedLine: (count) => `(${count} lines were dropped: the reader did not keep up)\n`,
+  });
+  const say = (text: string) => stdout.write(`${text}\n`);
+  let greeted = false;
+  const early: string[] = [];
+  const assembled = assemble(config, {
+    log,
+    counters,
+    onBackendState: (name, state) => {
+      // A person who sees both streams is told once.
+      if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
+      const line = backendLine(name, state);
+      if (greeted) say(line);
+      else early.push(line);
+    },
+  });
+  const connectionsTotal = connectionsWithin(openFilesLimit(), config.limits.connectionsTotal);
+  if (connectionsTotal < config.limits.connectionsTotal)
+    log.debug({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
+  let isOpen = false;
+  let server: HttpServer;
+  try {
+    server = await startHttp({
+      listen: config.listen,
+      endpoints: config.endpoints,
+      gateway: assembled.gateway,
+      door: assembled.door,
+      limits: { ...config.limits, connectionsTotal },
+      ready: () => readinessOf(assembled, isOpen),
+      notes: ingressNotes(log, counters),
+      clock: systemClock,
+      pages: assembled.pages,
+    });
+  } catch (error) {
+    await assembled.close(0);
+    log.error({}, cannotListen(config, error));
+    process.exitCode = 1;
+    return;
+  }
+  const reloader = new Reloader({
+    ...{ source, log, counters, clock: systemClock },
+    current: () => assembled.config,
+    renew: (next) => {
+      assembled.renew(next);
+      server.renew(next);
+    },
+  });
+  reloader.watch();
+  reloadOnSignal(() => reloader.reload());
+  try {
+    await assembled.open(server.url);
+    isOpen = true;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    await assembled.close(0);
+    await server.close({ drainMs: 0 });
+    log.error({}, error.message);
+    process.exitCode = 1;
+    return;
+  }
+  say(greeting(config, server.url, notices));
+  greeted = true;
+  for (const line of early) say(line);
+  for (const { name } of assembled.backends) logBackendState(log, name, { state: 'starting' });
+  probeAll(assembled);
+  stopOnSignal(config.limits, async () => {
+    log.info({}, 'stopping');
+    reloader.close();
+    await assembled.close(config.limits.drainMs);
+    await server.close({ drainMs: FLUSH_MS });
+    log.info({ counts: counters.snapshot() }, 'stopped');
+    await log.flush();
+  });
+}
+
+/** Finds out what each backend is, so that people see it and the first client does not wait for it. Failures are states, told by onBackendState. */
+function probeAll({ backends }: Assembled): void {
+  for (const backend of backends) backend.discover().catch(() => undefined);
+}
+
+function cannotListen({ listen }: Config, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const why = code === 'EADDRINUSE' ? 'something else listens there already; choose another with --port' : code;
+  return `cannot listen on ${listen.host}:${listen.port}: ${why}`;
+}

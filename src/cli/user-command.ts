@@ -1,0 +1,71 @@
+/** `bascule user add|list|remove|passwd`. A running gateway sees the change by itself. */
+
+import { replaceFile } from '../app/key-files.ts';
+import { readTrustedFile } from '../app/trusted-file.ts';
+import { KeyFileError } from '../identity/key-file.ts';
+import { hashPassword } from '../oauth/server/passwords.ts';
+import { addUser, changePassword, checkPassword, describeUsers, removeUser } from '../oauth/server/user-book.ts';
+import { readUserFile, type UserFile, UserFileError, writeUserFile } from '../oauth/server/user-file.ts';
+
+export interface UserCommand {
+  /** Absolute. */
+  readonly file: string;
+  /** Results: for people and for scripts. */
+  readonly say: (text: string) => void;
+  /** Everything else. */
+  readonly remark: (text: string) => void;
+  /** Never from the command line, which everybody on the machine can see. */
+  readonly askPassword: () => Promise<string>;
+  readonly now?: () => number;
+}
+
+export async function newUser(name: string, command: UserCommand): Promise<void> {
+  const { file, remark, now = Date.now } = command;
+  // Before anybody is asked for a password: whether the name can be had.
+  addUser(fileAt(file), name, nothing, now());
+  const password = await hashed(command);
+  change(file, (before) => addUser(before, name, password, now()));
+  remark(`user ${name} is in ${file}`);
+}
+
+export async function newPassword(name: string, command: UserCommand): Promise<void> {
+  const { file, remark, now = Date.now } = command;
+  changePassword(fileAt(file), name, nothing, now());
+  const password = await hashed(command);
+  change(file, (before) => changePassword(before, name, password, now()));
+  remark(`${name} has a new password; clients that were connected before ask again`);
+}
+
+export async function dropUser(name: string, { file, remark }: UserCommand): Promise<void> {
+  change(file, (before) => removeUser(before, name));
+  remark(`user ${name} is no longer in ${file}`);
+}
+
+export async function listUsers({ file, say, remark }: UserCommand): Promise<void> {
+  const users = fileAt(file);
+  const lines = users === undefined ? [] : describeUsers(users);
+  if (lines.length === 0) remark(`there are no users in ${file}`);
+  for (const line of lines) say(line);
+}
+
+/** Stands for the hash that is not there yet. */
+const nothing = { algorithm: 'scrypt', n: 0, r: 0, p: 0, salt: '', hash: '' } as const;
+
+async function hashed({ askPassword }: UserCommand) {
+  const password = await askPassword();
+  checkPassword(password);
+  return hashPassword(password);
+}
+
+function fileAt(path: string): UserFile | undefined {
+  const text = readTrustedFile(path);
+  return text === undefined ? undefined : readUserFile(text);
+}
+
+function change(path: string, step: (before: UserFile | undefined) => UserFile): void {
+  try {
+    replaceFile(path, (text) => writeUserFile(step(text === undefined ? undefined : readUserFile(text))));
+  } catch (error) {
+    throw error instanceof KeyFileError ? new UserFileError(error.message) : error;
+  }
+}

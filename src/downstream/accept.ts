@@ -1,0 +1,95 @@
+/** What a client can read, by its `Accept` header (RFC 9110, 12.5.1). */
+import { Failure } from '../errors/failure.ts';
+import type { Profile } from '../wire/revisions.ts';
+
+export interface Accepted {
+  readonly json: boolean;
+  readonly sse: boolean;
+  /** Named as such, rather than through a wildcard. */
+  readonly namesJson: boolean;
+  readonly namesSse: boolean;
+}
+
+const JSON_TYPE = 'application/json';
+const SSE_TYPE = 'text/event-stream';
+
+const named: Accepted = { json: true, sse: true, namesJson: true, namesSse: true };
+const anything: Accepted = { json: true, sse: true, namesJson: false, namesSse: false };
+
+/** The spellings that nearly every client uses; the rest is parsed. */
+const usual: ReadonlyMap<string, Accepted> = new Map([
+  ['application/json, text/event-stream', named],
+  ['application/json,text/event-stream', named],
+  ['text/event-stream, application/json', named],
+  ['*/*', anything],
+]);
+
+/** Without the header, everything is acceptable. */
+export function readAccept(header: string | undefined): Accepted {
+  if (header === undefined || header === '') return anything;
+  return usual.get(header) ?? parseAccept(header);
+}
+
+/** How well a media range fits a type, and what it says about it. The best fit decides, whatever its weight. */
+interface Fit {
+  readonly specificity: number;
+  readonly weight: number;
+}
+
+function parseAccept(header: string): Accepted {
+  const ranges = header.toLowerCase().split(',').map(parseRange);
+  const json = best(ranges, JSON_TYPE);
+  const sse = best(ranges, SSE_TYPE);
+  return {
+    json: json.weight > 0,
+    sse: sse.weight > 0,
+    namesJson: json.weight > 0 && json.specificity === 2,
+    namesSse: sse.weight > 0 && sse.specificity === 2,
+  };
+}
+
+interface MediaRange {
+  readonly type: string;
+  readonly weight: number;
+}
+
+function parseRange(text: string): MediaRange {
+  const [type = '', ...parameters] = text.split(';').map((part) => part.trim());
+  const quality = parameters.find((parameter) => parameter.startsWith('q='));
+  const weight = quality === undefined ? 1 : Number(quality.slice(2));
+  // A weight that is no number is as good as none: the client did name the type.
+  return { type, weight: Number.isNaN(weight) ? 1 : weight };
+}
+
+function best(ranges: readonly MediaRange[], type: string): Fit {
+  let found: Fit = { specificity: -1, weight: 0 };
+  for (const range of ranges) {
+    const specificity = specificityOf(range.type, type);
+    if (specificity > found.specificity || (specificity === found.specificity && range.weight > found.weight)) {
+      found = { specificity, weight: specificity === -1 ? 0 : range.weight };
+    }
+  }
+  return found;
+}
+
+function specificityOf(range: string, type: string): number {
+  if (range === type) return 2;
+  if (range === `${type.slice(0, type.indexOf('/'))}/*`) return 1;
+  return range === '*/*' ? 0 : -1;
+}
+
+/** A POST is answered in what the client accepts; a strict profile wants both named, as the specification tells clients. */
+export function checkPost(accepted: Accepted, profile: Profile): Failure | undefined {
+  const enough = profile.accept === 'strict' ? accepted.namesJson && accepted.namesSse : accepted.json || accepted.sse;
+  return enough ? undefined : notAcceptable('application/json and text/event-stream');
+}
+
+/** What opens a stream is answered with one, or not at all. */
+export function checkStream(accepted: Accepted, profile: Profile): Failure | undefined {
+  const enough = profile.accept === 'strict' ? accepted.namesSse : accepted.sse;
+  return enough ? undefined : notAcceptable(SSE_TYPE);
+}
+
+function notAcceptable(wanted: string): Failure {
+  return new Failure('not_acceptable', { message: `Not acceptable: the client must accept ${wanted}` });
+}

@@ -1,0 +1,147 @@
+/**
+ * Who sends a request to an endpoint, decided on its headers, and the way from there to whoever serves it. Whatever a sender
+ * without good credentials puts into a body costs next to nothing: it is neither kept nor scanned.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Failure } from '../errors/failure.ts';
+import type { Authenticated } from '../exchange/arrival.ts';
+import { askedOf, rpcAsked } from '../exchange/asked.ts';
+import type { Asked, Credentials } from '../identity/principal.ts';
+import { eraOf } from '../pipeline/admit.ts';
+import { readRpc } from '../wire/rpc.ts';
+import { type ReadLimits, readMessage } from '../wire/scan.ts';
+import type { HttpAnswer, Reading } from './answer.ts';
+import { type BodySink, discardRest, readBody } from './body.ts';
+import { respondFailure } from './respond.ts';
+import type { Route } from './routes.ts';
+import { refuseRpc, serveRpc } from './rpc.ts';
+import type { HttpSse } from './sse.ts';
+import { allowedFor, depthLimit, notAllowed, type Shared, serveMcp } from './streamable.ts';
+
+export type EndpointRoute = Extract<Route, { endpoint: unknown }>;
+
+/** What requests to endpoints are served with. */
+export interface Serving {
+  readonly shared: Shared;
+  readonly sse: HttpSse;
+}
+
+export function serveEndpoint(req: IncomingMessage, res: HttpAnswer, route: EndpointRoute, serving: Serving): void {
+  // The modern revision knows neither GET nor DELETE; a client that speaks it is told so even where others may.
+  const allow = allowedFor(req, res, route);
+  if (allow !== undefined) {
+    notAllowed(res, allow);
+    return;
+  }
+  const credentials = credentialsOf(req, route);
+  const found = serving.shared.gateway.authenticate(route.endpoint, credentials);
+  if (found instanceof Promise) void pass(req, res, route, serving, found);
+  else admit(req, res, route, serving, found);
+}
+
+/** An issuer has to be asked. What has come of the body meanwhile waits in the socket. */
+async function pass(
+  req: IncomingMessage,
+  res: HttpAnswer,
+  route: EndpointRoute,
+  serving: Serving,
+  asking: Promise<Authenticated | Failure>,
+): Promise<void> {
+  const waiting: Reading = {
+    fail: (failure) => {
+      res.isLast = true;
+      res.reading = undefined;
+      respondFailure(res, failure, { era: res.era });
+    },
+  };
+  res.reading = waiting;
+  const found = await asking;
+  if (res.reading !== waiting || res.gone) return;
+  res.reading = undefined;
+  admit(req, res, route, serving, found);
+  discardRest(req, res, serving.shared.body);
+}
+
+function admit(
+  req: IncomingMessage,
+  res: HttpAnswer,
+  route: EndpointRoute,
+  { shared, sse }: Serving,
+  sender: Authenticated | Failure,
+): void {
+  if (sender instanceof Failure) refuse(req, res, route, shared, sender);
+  // HEAD is served nowhere; but whoever may not come in is told that, and nothing else.
+  else if (req.method === 'HEAD') notAllowed(res, route.allow);
+  else if (route.kind === 'mcp') serveMcp(req, res, route, sender, shared);
+  else if (route.kind === 'rpc') serveRpc(req, res, route, sender, shared);
+  else if (route.kind === 'sse') void sse.open(req, res, route, sender);
+  else sse.receive(req, res, route, sender);
+}
+
+/** A client of HTTP+SSE knows the address of the stream: a token is for that one, and so is what it is told. */
+function credentialsOf(req: IncomingMessage, route: EndpointRoute): Exclude<Credentials, 'local'> {
+  if (route.kind !== 'messages') return req;
+  const { url = '', rawHeaders } = req;
+  const query = url.indexOf('?');
+  return { rawHeaders, url: query === -1 ? route.stream : `${route.stream}${url.slice(query)}` };
+}
+
+function refuse(req: IncomingMessage, res: HttpAnswer, route: EndpointRoute, shared: Shared, failure: Failure): void {
+  const refused = new Refused(req, res, route, shared, failure);
+  if (req.method === 'POST') readBody(req, res, shared.refusedBody, refused);
+  else refused.tell({ kind: 'other' });
+}
+
+/** A POST is read as far as the limit for strangers goes, only for the id that the answer must echo. */
+class Refused implements BodySink {
+  readonly #req: IncomingMessage;
+  readonly #res: HttpAnswer;
+  readonly #route: EndpointRoute;
+  readonly #shared: Shared;
+  readonly #failure: Failure;
+
+  constructor(req: IncomingMessage, res: HttpAnswer, route: EndpointRoute, shared: Shared, failure: Failure) {
+    this.#req = req;
+    this.#res = res;
+    this.#route = route;
+    this.#shared = shared;
+    this.#failure = failure;
+  }
+
+  body(bytes: Uint8Array): void {
+    try {
+      if (this.#route.kind === 'rpc') this.#rpc(bytes);
+      else this.#mcp(bytes);
+    } catch {
+      // Whatever is wrong with the body is none of the sender's business.
+      this.unreadable();
+    }
+  }
+
+  unreadable(): void {
+    this.tell({ kind: 'unreadable' });
+  }
+
+  tell(asked: Asked, id?: string, era = this.#res.era): void {
+    const { kind, endpoint } = this.#route;
+    const told = this.#shared.gateway.refusal(endpoint, credentialsOf(this.#req, this.#route), this.#failure, asked);
+    if (kind === 'rpc') refuseRpc(this.#res, told, id);
+    else respondFailure(this.#res, told, { era: kind === 'mcp' ? era : 'legacy', id });
+  }
+
+  #limits(): ReadLimits {
+    return { ...depthLimit(this.#shared, this.#route.endpoint), isGlance: true };
+  }
+
+  #mcp(bytes: Uint8Array): void {
+    const message = readMessage(bytes, this.#limits());
+    const version = this.#req.headers['mcp-protocol-version'];
+    const era = eraOf(message, typeof version === 'string' ? version : undefined);
+    this.tell(askedOf(message), message.kind === 'request' ? message.id.raw : undefined, era);
+  }
+
+  #rpc(bytes: Uint8Array): void {
+    const message = readRpc(bytes, this.#limits());
+    this.tell(rpcAsked(message), message.kind === 'request' ? message.id : undefined);
+  }
+}

@@ -1,0 +1,65 @@
+/** Connections on which HTTP itself failed: what is said to them, and for how long they are kept. */
+import type { Duplex } from 'node:stream';
+import { Failure, type Reason } from '../errors/failure.ts';
+import type { HttpAnswer } from './answer.ts';
+import { LINGER_MS } from './linger.ts';
+import { failureOnTheWire, type Headers } from './respond.ts';
+
+/** What may still come in that time, beyond what has come: the rest of an absurd header, not a flood. */
+const LINGER_BYTES = 256 * 1024;
+
+/** By the codes of Node's parser. */
+const reasons: Readonly<Record<string, Reason>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+export class BrokenConnections {
+  /** Answered, and read no further. */
+  readonly #lingering = new Map<Duplex, { readonly taken: number; readonly timer: NodeJS.Timeout }>();
+
+  /** `latest` is the youngest answer on the connection. */
+  break(
+    error: Error & { code?: string },
+    socket: Duplex & { bytesRead?: number },
+    latest: HttpAnswer | undefined,
+  ): void {
+    const lingering = this.#lingering.get(socket);
+    if (lingering !== undefined) {
+      // The parser complains again about each further chunk.
+      if ((socket.bytesRead ?? 0) - lingering.taken > LINGER_BYTES) socket.destroy();
+      return;
+    }
+    const failure = failureOf(error);
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    else if (latest === undefined || latest.gone) this.dismiss(socket, failure);
+    else if (latest.reading !== undefined && latest.socket === socket) latest.reading.fail(failure);
+    // An answer is on its way, and nothing may be written into the middle of it.
+    else socket.destroy();
+  }
+
+  /** Says why, and closes. */
+  dismiss(socket: Duplex & { bytesRead?: number }, failure: Failure, headers?: Headers): void {
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    timer.unref();
+    this.#lingering.set(socket, { taken: socket.bytesRead ?? 0, timer });
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      clearTimeout(timer);
+      this.#lingering.delete(socket);
+    });
+    socket.end(failureOnTheWire(failure, headers));
+    socket.resume();
+  }
+
+  close(): void {
+    for (const socket of this.#lingering.keys()) socket.destroy();
+  }
+}
+
+function failureOf(error: Error & { code?: string }): Failure {
+  const reason = error.code === undefined ? undefined : reasons[error.code];
+  if (reason !== undefined) return new Failure(reason, { cause: error });
+  return new Failure('invalid_request', { message: 'Malformed HTTP request', cause: error });
+}

@@ -1,0 +1,84 @@
+/**
+ * Whether a request may come from where it says it comes from. A page of a foreign origin, and a name that somebody else
+ * points at our loopback address (DNS rebinding), must not reach a server that trusts whoever can connect.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
+ */
+import { Failure } from '../errors/failure.ts';
+
+export interface OriginRules {
+  /** The address that we bind. */
+  readonly host: string;
+  /** Serialised origins, compared without regard to case. */
+  readonly allowedOrigins: readonly string[];
+  /** Host names, with or without a port. */
+  readonly allowedHosts: readonly string[];
+  /** The host under which a proxy in front is reached. It is ours, but does not make us check hosts where nothing else does. */
+  readonly publicHost?: string;
+}
+
+const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
+const loopbackHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
+const loopbackBind = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
+const port = /:\d{1,5}$/;
+
+export class Origins {
+  readonly #loopback: boolean;
+  readonly #origins: ReadonlySet<string>;
+  readonly #checksHost: boolean;
+  readonly #hosts: ReadonlySet<string>;
+  /** The last `Host` that passed: nearly all requests carry the same one. */
+  #passed: string | undefined;
+
+  constructor(rules: OriginRules) {
+    this.#loopback = isLoopbackBind(rules.host);
+    this.#origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
+    this.#checksHost = this.#loopback || rules.allowedHosts.length > 0;
+    const own = [inHeader(rules.host), ...(rules.publicHost === undefined ? [] : [rules.publicHost])];
+    this.#hosts = new Set([...rules.allowedHosts, ...own].map((host) => host.toLowerCase()));
+  }
+
+  /** No `Origin`, no browser page: every other client may leave it out. */
+  checkOrigin(origin: string | undefined): Failure | undefined {
+    if (origin === undefined) return undefined;
+    const lower = origin.toLowerCase();
+    if (this.#origins.has(lower) || (this.#loopback && loopbackOrigin.test(lower))) return undefined;
+    return new Failure('origin_not_allowed');
+  }
+
+  /**
+   * Others than loopback binds are reached under names that we cannot know, so they are checked only where the config says
+   * which names are ours. Loopback names are harmless everywhere: nobody can point them at us from outside.
+   */
+  checkHost(host: string | undefined): Failure | undefined {
+    if (host !== undefined && host === this.#passed) return undefined;
+    if (!this.#checksHost) return undefined;
+    if (host === undefined || !this.#isOurs(host.toLowerCase())) return new Failure('host_not_allowed');
+    this.#passed = host;
+    return undefined;
+  }
+
+  #isOurs(host: string): boolean {
+    return loopbackHost.test(host) || this.#hosts.has(host) || this.#hosts.has(host.replace(port, ''));
+  }
+}
+
+export function isLoopbackBind(host: string): boolean {
+  return loopbackBind.test(host.toLowerCase());
+}
+
+/** RFC 9112, 3.2: two readers would take two hosts for ours. Node's own parser keeps the first and says nothing. */
+export function namesHostTwice(rawHeaders: readonly string[]): boolean {
+  let found = false;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (found) return true;
+    found = true;
+  }
+  return false;
+}
+
+/** An address as `Host` spells it. */
+function inHeader(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}

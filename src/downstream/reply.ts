@@ -1,0 +1,80 @@
+/** How a POST is answered, once somebody knows what to say. */
+import { Failure } from '../errors/failure.ts';
+import type { Outlet, OutletOptions, Reply } from '../exchange/outlet.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import type { Era } from '../wire/revisions.ts';
+import type { Accepted } from './accept.ts';
+import type { HttpAnswer } from './answer.ts';
+import { openOutlets, type Replies, refusedOutlets } from './outlet.ts';
+import { type Headers, respondEmpty, respondFailure, respondJson } from './respond.ts';
+import { SseConnection } from './stream.ts';
+
+export class PostReply implements Reply {
+  readonly #res: HttpAnswer;
+  readonly #accepted: Accepted;
+  readonly #message: Message | Batch;
+  readonly #shared: Replies;
+  #carried: (() => Headers) | undefined;
+  #used = false;
+  #outlets: readonly Outlet[] = [];
+
+  constructor(res: HttpAnswer, accepted: Accepted, message: Message | Batch, shared: Replies) {
+    this.#res = res;
+    this.#accepted = accepted;
+    this.#message = message;
+    this.#shared = shared;
+  }
+
+  /** Echoed where the message is a request. */
+  get id(): string | undefined {
+    return this.#message.kind === 'request' ? this.#message.id.raw : undefined;
+  }
+
+  carry(headers: () => Headers): void {
+    this.#carried = headers;
+  }
+
+  accepted(): void {
+    if (this.#take()) respondEmpty(this.#res, 202);
+  }
+
+  /** Whoever fails after the outlets were opened fails what they wait for: a client must not hang for a fault of ours. */
+  refuse(failure: Failure, era: Era, id?: string): void {
+    if (this.#take()) respondFailure(this.#res, failure, { era, id: id ?? this.id, ...this.#withCarried() });
+    else for (const outlet of this.#outlets) outlet.settle({ kind: 'failure', failure, id: id ?? this.id });
+  }
+
+  respond(bytes: Uint8Array, headers?: Headers): void {
+    if (!this.#take()) return;
+    const all = this.#withCarried(headers);
+    if (this.#accepted.json) {
+      respondJson(this.#res, 200, bytes, all.headers);
+      return;
+    }
+    const connection = new SseConnection(this.#res, this.#shared, all);
+    connection.send({ id: undefined, data: bytes, urgency: 'keep' });
+    connection.end();
+  }
+
+  open(options: OutletOptions): readonly Outlet[] {
+    if (!this.#take()) return refusedOutlets(options.requests);
+    if (options.longLived && !this.#accepted.sse) {
+      const failure = new Failure('not_acceptable', { message: 'Not acceptable: the answer is an event stream' });
+      respondFailure(this.#res, failure, { era: options.era, id: this.id });
+      return refusedOutlets(options.requests);
+    }
+    this.#outlets = openOutlets(this.#res, this.#accepted, options, this.#shared);
+    return this.#outlets;
+  }
+
+  #withCarried(own?: Headers): { readonly headers?: Headers } {
+    if (this.#carried === undefined) return own === undefined ? {} : { headers: own };
+    return { headers: { ...own, ...this.#carried() } };
+  }
+
+  #take(): boolean {
+    if (this.#used) return false;
+    this.#used = true;
+    return true;
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Who comes in, and where. Every way in asks here, by the endpoint that it leads to; an endpoint that nobody knows lets nobody in.
+ */
+import { Failure } from '../errors/failure.ts';
+import { basesOf, type Guard, type Guarded } from './auth-metadata.ts';
+import { refusalOf } from './challenge.ts';
+import type { IdentityRoom } from './create.ts';
+import {
+  type MetadataRoute,
+  metadataDocument,
+  metadataPrefix,
+  metadataRoutes,
+  type ResourceMetadata,
+} from './metadata.ts';
+import type { Asked, Credentials, Operation, Presented, Principal } from './principal.ts';
+import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
+
+export interface Entrance {
+  /** All addresses that it is served at, its own first. */
+  readonly paths: readonly string[];
+  readonly identity: GuardSettings;
+}
+
+/** The addresses of single servers; `/mcp` stands for all its transports. */
+const serverPath = /^\/servers\/[^/]+\/mcp$/;
+
+function pathsAt(path: string): readonly string[] {
+  return ['mcp', 'sse', 'messages'].map((end) => path.replace(/mcp$/, end));
+}
+
+/** Somebody was not let in, for the log and the audit trail. */
+export interface RefusedEntry {
+  /** Of the endpoint. */
+  readonly path: string;
+  readonly failure: Failure;
+  /** Where it is known who it is, and the scopes do not suffice. */
+  readonly principal?: Principal | undefined;
+  /** For the address. */
+  readonly credentials: Credentials;
+}
+
+export class Door {
+  #room: IdentityRoom;
+  readonly #onRefused: (refused: RefusedEntry) => void;
+  #guards: ReadonlyMap<string, Guard> = new Map();
+  #documents: ReadonlyMap<string, MetadataRoute> = new Map();
+  /** What the address of some server asks of its callers. */
+  #server: Guarded | undefined;
+  #isOpened = false;
+
+  constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
+    this.#room = room;
+    this.#onRefused = onRefused;
+  }
+
+  /**
+   * From here on somebody can come in. `listening` is where, without a path: tokens are for an address. `own` is the
+   * issuer in this process, where there is one.
+   */
+  open(settings: IdentitySettings, entrances: readonly Entrance[], listening: string, own?: IssuerSettings): void {
+    if (own !== undefined) this.#room.trust(own);
+    const bases = basesOf(settings, listening);
+    const guarded: Guarded[] = [];
+    const guards = new Map<string, Guard>();
+    for (const { paths, identity } of entrances) {
+      const guard = this.#room.guardFor(identity, bases, paths);
+      guards.set(paths[0] ?? '', guard);
+      if (guard.kind === 'guarded') guarded.push(guard);
+    }
+    this.#guards = guards;
+    this.#server = guarded.find(({ paths: [path = ''] }) => serverPath.test(path));
+    this.#isOpened = true;
+    this.#documents = metadataRoutes(guarded);
+  }
+
+  /** Other keys and issuers than before. To be followed by `open`. */
+  refit(room: IdentityRoom): void {
+    if (room === this.#room) return;
+    this.#room.close();
+    this.#room = room;
+  }
+
+  /** Whoever started us over stdio. */
+  get local(): Principal {
+    return this.#room.local;
+  }
+
+  /**
+   * Whether such as somebody who came in there are still let in. A session outlives the token that opened it, so that whether
+   * that one is still good is no question here: every message is asked for itself, and for streams there is `stillGood`.
+   */
+  admits(path: string, { kind, issuer = '' }: Principal): boolean {
+    const guard = this.#guards.get(path);
+    if (guard === undefined) return false;
+    if (guard.kind === 'open') return kind === 'local';
+    return kind === 'key' ? guard.keys : kind === 'token' && guard.authorizationServers.includes(issuer);
+  }
+
+  /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */
+  identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
+    if (credentials === 'local') return this.#room.local;
+    const guard = this.#guards.get(path);
+    if (guard === undefined) return this.#isOpened ? this.#nowhere(path, credentials) : starting();
+    const found = this.#room.identity.identify(credentials, guard);
+    if (found instanceof Promise) return found.then((late) => this.#noted(late, path, guard, credentials));
+    return this.#noted(found, path, guard, credentials);
+  }
+
+  #noted(found: Principal | Failure, path: string, { kind }: Guard, credentials: Presented): Principal | Failure {
+    if (found instanceof Failure && kind !== 'open') this.#onRefused({ path, failure: found, credentials });
+    return found;
+  }
+
+  /** Where there is no such server: strangers are told what they are told where there is one. */
+  async #nowhere(path: string, credentials: Presented): Promise<Failure> {
+    const guard = this.#guardAt(path);
+    if (guard === undefined) return new Failure('path_not_found');
+    const who = this.#noted(await this.#room.identity.identify(credentials, guard), path, guard, credentials);
+    return who instanceof Failure ? who : new Failure('path_not_found');
+  }
+
+  #guardAt(path: string): Guard | undefined {
+    return (
+      this.#guards.get(path) ??
+      (this.hides(path) && this.#server ? { ...this.#server, paths: pathsAt(path) } : undefined)
+    );
+  }
+
+  /** There is no such server, and strangers are not to know that. */
+  hides(path: string): boolean {
+    return this.#server !== undefined && serverPath.test(path) && !this.#guards.has(path);
+  }
+
+  /**
+   * Whether somebody may know what stands behind the gateway: whoever comes in somewhere with credentials. Undefined where
+   * nobody is asked for any.
+   */
+  async mayKnow(credentials: Credentials): Promise<boolean | undefined> {
+    if (credentials === 'local') return true;
+    let asked: boolean | undefined;
+    for (const guard of this.#guards.values()) {
+      if (guard.kind === 'open') continue;
+      const who = await this.#room.identity.identify(credentials, guard);
+      if (!(who instanceof Failure)) return true;
+      asked = false;
+      // What is good elsewhere is only for another address; what is good nowhere need not be tried again.
+      if (!who.reason.startsWith('audience_') && who.reason !== 'key_unknown') break;
+    }
+    return asked;
+  }
+
+  /** How a failure of `identify` is told to whoever asked for that. */
+  told(path: string, failure: Failure, credentials: Credentials, asked: Asked): Failure {
+    const guard = this.#guardAt(path);
+    if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
+    return refused(failure, guard, credentials, asked);
+  }
+
+  /** Nobody is asked anything there. */
+  isOpen(path: string): boolean {
+    return this.#guards.get(path)?.kind === 'open';
+  }
+
+  /** Whether the credentials cover the operation; the failure names all that it needs. */
+  check(path: string, principal: Principal, credentials: Credentials, operation: Operation): Failure | undefined {
+    const guard = this.#guards.get(path);
+    if (guard === undefined || guard.kind === 'open') return undefined;
+    const failure = guard.scopes.check(principal, operation);
+    if (failure !== undefined) this.#onRefused({ path, failure, principal, credentials });
+    // Over stdio there is no HTTP to tell it in.
+    if (credentials === 'local') return failure;
+    const asked: Asked = { kind: operation.method === undefined ? 'other' : 'request', operation };
+    return failure && refused(failure, guard, credentials, asked);
+  }
+
+  /** For what stays open. */
+  stillGood(principal: Principal): boolean {
+    return this.#room.identity.stillGood(principal);
+  }
+
+  /** The key of the principal whose access key it is, whichever door that opens. */
+  keyOf(secret: string): string | undefined {
+    return this.#room.identity.keyOf(secret);
+  }
+
+  /** The token that the principal presented: it is exchanged for others, and never passed on. */
+  tokenOf(principal: Principal): string | undefined {
+    return this.#room.identity.tokenOf(principal);
+  }
+
+  /** The document at that path, if there is one. */
+  document(path: string, host: string | undefined): ResourceMetadata | undefined {
+    const plain = path.endsWith('/') ? path.slice(0, -1) : path;
+    const route = this.#documents.get(plain);
+    if (route !== undefined) return metadataDocument(route.guard, { path: route.path, host });
+    const hidden = plain.startsWith(metadataPrefix) ? plain.slice(metadataPrefix.length) : '';
+    const guard = this.#guardAt(hidden.replace(/\/(?:sse|messages)$/, '/mcp'));
+    return guard?.kind === 'guarded' ? metadataDocument(guard, { path: hidden, host }) : undefined;
+  }
+
+  /** The header besides `Authorization` that a browser may send to the endpoint. */
+  keyHeader(path: string): string | undefined {
+    const guard = this.#guards.get(path);
+    return guard?.kind === 'guarded' ? guard.keyHeader : undefined;
+  }
+
+  close(): void {
+    this.#room.close();
+  }
+}
+
+/** Clients take 404 for the end of their session, or for a wrong address: while we start, it is neither. */
+function starting(): Failure {
+  return new Failure('starting', { http: { headers: { 'Retry-After': '1' } } });
+}
+
+function refused(
+  failure: Failure,
+  guard: Guarded,
+  { url = '', rawHeaders }: Exclude<Credentials, 'local'>,
+  asked: Asked,
+): Failure {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  const { status, headers, withoutId } = refusalOf(failure, guard, { ...asked, path, host: hostIn(rawHeaders) });
+  return new Failure(failure.reason, {
+    message: failure.message,
+    ...(failure.data && { data: failure.data }),
+    cause: failure.cause,
+    http: { status, headers, nullId: withoutId === 'null' },
+  });
+}
+
+function hostIn(rawHeaders: readonly string[]): string | undefined {
+  const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
+  return at === -1 ? undefined : rawHeaders[at + 1];
+}

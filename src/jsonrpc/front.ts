@@ -1,0 +1,142 @@
+/**
+ * Endpoints of JSON-RPC services that are not MCP. The same gates in the same order, and none of MCP's own rules:
+ *
+ *   ingress -> identity -> profile -> strict reading -> scopes -> policy -> service
+ *
+ * What passes goes on as the bytes that came, a batch as one batch. What fails a gate causes no byte to the service.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import { rpcAsked } from '../exchange/asked.ts';
+import type { Rooms } from '../pipeline/services.ts';
+import type { Leave } from '../policy/authorizer.ts';
+import type { Batch } from '../wire/message.ts';
+import { type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
+import { decideAll } from './authorize-all.ts';
+import type { RpcArrival, RpcGate, RpcOutgoing } from './ports.ts';
+import { Relay, refuseAll } from './relay.ts';
+
+export type RpcRooms = Pick<Rooms, 'limits' | 'services' | 'door' | 'inForce' | 'work' | 'fault'>;
+
+/** What came, with the generation that decides everything about it. */
+interface RpcTurn extends RpcArrival {
+  readonly leave: Leave;
+}
+
+export class RpcFront implements RpcGate {
+  readonly #rooms: RpcRooms;
+  readonly #relays = new Set<Relay>();
+  #draining = false;
+
+  constructor(rooms: RpcRooms) {
+    this.#rooms = rooms;
+  }
+
+  receive(arrival: RpcArrival): void {
+    const { sender, message, reply } = arrival;
+    const { path } = arrival.endpoint;
+    const asOf = this.#rooms.inForce.now;
+    // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
+    if (sender.asOf !== asOf) {
+      void this.#again(arrival);
+      return;
+    }
+    // The arrival's own is of the config under which its headers came.
+    const endpoint = asOf.endpoints.get(path);
+    if (endpoint?.protocol !== 'json-rpc') {
+      refuseAll(reply, new Failure('path_not_found'), message.kind === 'batch', idsOf(unreadOf(message)));
+      return;
+    }
+    this.#enter({ endpoint, leave: asOf.leave, sender, message, reply });
+  }
+
+  async #again(arrival: RpcArrival): Promise<void> {
+    const { message, reply, endpoint } = arrival;
+    const { credentials } = arrival.sender;
+    const { door, inForce } = this.#rooms;
+    const asOf = inForce.now;
+    const principal = await door.identify(endpoint.path, credentials);
+    if (!(principal instanceof Failure)) this.receive({ ...arrival, sender: { principal, credentials, asOf } });
+    else {
+      const told = door.told(endpoint.path, principal, credentials, rpcAsked(message));
+      refuseAll(reply, told, message.kind === 'batch', idsOf(unreadOf(message)));
+    }
+  }
+
+  /** No new work is taken. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  abort(failure: Failure): void {
+    for (const relay of [...this.#relays]) relay.abort(failure);
+  }
+
+  #enter(turn: RpcTurn): void {
+    const { endpoint, leave, message, reply, sender } = turn;
+    let messages = unreadOf(message);
+    try {
+      if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
+      this.#pass(turn, messages);
+    } catch (error) {
+      const failure = this.#rooms.fault(error);
+      leave.refused({ principal: sender.principal, endpoint }, failure);
+      refuseAll(reply, failure, message.kind === 'batch', idsOf(messages));
+    }
+  }
+
+  #membersOf({ profile }: Endpoint, batch: Batch): readonly RpcMessage[] {
+    if (profile.batches === 'deny') throw new Failure('unsupported_batch');
+    const { jsonDepth, batchMembers } = this.#rooms.limits;
+    try {
+      return readRpcBatch(batch, { depth: profile.jsonDepth ?? jsonDepth, members: batchMembers });
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      // The whole is refused, and an answer to one member would not say so.
+      const { reason, message, data, cause } = error;
+      throw new Failure(reason, { message, cause, ...(data && { data }) });
+    }
+  }
+
+  #pass({ endpoint, leave, sender, message, reply }: RpcTurn, given: readonly RpcMessage[]): void {
+    const { door, services, work, fault } = this.#rooms;
+    const { principal, credentials } = sender;
+    // An answer helps to finish what is in hand.
+    if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
+    for (const one of given) {
+      const lacking = door.check(
+        endpoint.path,
+        principal,
+        credentials,
+        one.kind === 'answer' ? {} : { method: one.method },
+      );
+      if (lacking !== undefined) throw lacking;
+    }
+    const [backend = ''] = endpoint.backends;
+    const service = services.get(backend);
+    if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
+    const cleared = decideAll(leave, { principal, endpoint, backend }, given);
+    const isBatch = message.kind === 'batch';
+    const expects = given.some(({ kind }) => kind === 'request') ? (isBatch ? 'many' : 'one') : 'nothing';
+    const outgoing: RpcOutgoing = { bytes: message.bytes, expects };
+    const relay = new Relay({
+      ...{ service, cleared, outgoing, reply, fault },
+      over: (done) => {
+        this.#relays.delete(done);
+        work.end();
+      },
+    });
+    work.begin();
+    this.#relays.add(relay);
+    relay.start();
+  }
+}
+
+/** As far as it is known before the members of a batch are read. */
+function unreadOf(message: RpcMessage | Batch): readonly RpcMessage[] {
+  return message.kind === 'batch' ? [] : [message];
+}
+
+function idsOf(messages: readonly RpcMessage[]): readonly string[] {
+  return messages.flatMap((message) => (message.kind === 'request' && message.id !== undefined ? [message.id] : []));
+}

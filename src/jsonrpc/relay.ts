@@ -1,0 +1,93 @@
+/** What was allowed, on its way to the service and back: settled once, by the service, the client's going, or our end. */
+
+import type { Fault } from '../bridge/responder.ts';
+import type { Failure } from '../errors/failure.ts';
+import type { Ending } from '../exchange/exchange.ts';
+import { rpcOutcomes } from '../wire/rpc-answer.ts';
+import type { RpcCleared } from './authorize-all.ts';
+import type { RpcOutgoing, RpcReply, RpcSending, RpcService, RpcSink, TakenStatus } from './ports.ts';
+
+export interface RelayParts {
+  readonly service: RpcService;
+  readonly cleared: RpcCleared;
+  readonly outgoing: RpcOutgoing;
+  readonly reply: RpcReply;
+  readonly fault: Fault;
+  /** Nothing of it is left. */
+  over(relay: Relay): void;
+}
+
+export class Relay implements RpcSink {
+  readonly #parts: RelayParts;
+  #sending: RpcSending | undefined;
+  #settled = false;
+
+  constructor(parts: RelayParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { service, cleared, outgoing, reply } = this.#parts;
+    reply.whenGone(() => this.#abandon());
+    // It took its time to find out who it was, and the client did not wait for that.
+    if (!this.#settled) this.#sending = service.send(cleared.permit, outgoing, this);
+  }
+
+  answered(status: number, body: Uint8Array): void {
+    if (!this.#settle()) return;
+    const outcome = this.#isWatched ? rpcOutcomes(body) : undefined;
+    for (const { id, grant } of this.#parts.cleared.calls) grant.over?.({ outcome: outcome?.(id) ?? 'result' });
+    this.#parts.reply.answered(status, body);
+  }
+
+  taken(status: TakenStatus): void {
+    if (!this.#settle()) return;
+    this.#end({ outcome: 'result' });
+    this.#parts.reply.taken(status);
+  }
+
+  failed(failure: Failure): void {
+    if (!this.#settle()) return;
+    const told = this.#parts.fault(failure);
+    this.#end({ outcome: 'error', reason: told.reason });
+    refuseAll(this.#parts.reply, told, this.#parts.outgoing.expects === 'many', this.#ids);
+  }
+
+  /** We stop. */
+  abort(failure: Failure): void {
+    this.#sending?.cancel();
+    this.failed(failure);
+  }
+
+  get #ids(): readonly string[] {
+    return this.#parts.cleared.calls.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  }
+
+  get #isWatched(): boolean {
+    return this.#parts.cleared.calls.some(({ grant }) => grant.over !== undefined);
+  }
+
+  #abandon(): void {
+    if (!this.#settle()) return;
+    this.#sending?.cancel();
+    this.#end({ outcome: 'cancelled' });
+  }
+
+  #end(ending: Ending): void {
+    for (const { grant } of this.#parts.cleared.calls) grant.over?.(ending);
+  }
+
+  /** True the first time. */
+  #settle(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.#parts.over(this);
+    return true;
+  }
+}
+
+/** In a batch each request is told, in one array; where nobody waits for an answer, HTTP says it. */
+export function refuseAll(reply: RpcReply, failure: Failure, isBatch: boolean, ids: readonly string[]): void {
+  if (isBatch && ids.length > 0) reply.refuseEach(failure, ids);
+  else reply.refuse(failure, isBatch ? undefined : ids[0]);
+}

@@ -1,0 +1,110 @@
+/**
+ * A JSON-RPC service over HTTP: its connections, its time limits, and whether it can be reached. There is no method that every
+ * service has, so that while it is away a HEAD at its address looks after it: whatever answers is there.
+ */
+import type { ServiceConfig } from '../config/config.ts';
+import type { Limits } from '../config/limits.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Permit } from '../policy/permit.ts';
+import { asFailure } from '../upstream/as-failure.ts';
+import { Pace } from '../upstream/backoff.ts';
+import { type Clock, Deadlines } from '../upstream/deadlines.ts';
+import { Keeper } from '../upstream/health-monitor.ts';
+import { wayClosed } from '../upstream/http/context.ts';
+import { RequestHeaders } from '../upstream/http/headers.ts';
+import { Handover } from '../upstream/http/one-way-post.ts';
+import { HTTP_QUEUE, HttpPools } from '../upstream/http/pool.ts';
+import { Slots } from '../upstream/slots.ts';
+import type { RpcOutgoing, RpcSending, RpcService, RpcServiceState, RpcSink } from './ports.ts';
+import { type RpcContext, RpcRequest } from './upstream-request.ts';
+
+export interface ServiceOptions {
+  readonly limits: Limits;
+  readonly clock: Clock;
+  /** It went down, or came back: then undefined. */
+  turned(down: Failure | undefined): void;
+  /** From 0 up to 1, for jitter. */
+  random?(): number;
+}
+
+export class HttpRpcService implements RpcService {
+  readonly name: string;
+  readonly #pools: HttpPools;
+  readonly #deadlines: Deadlines;
+  readonly #slots: Slots;
+  readonly #keeper: Keeper;
+  readonly #context: RpcContext;
+  readonly #requests = new Set<RpcRequest>();
+  #down: Failure | undefined;
+
+  constructor(config: ServiceConfig, { clock, random = Math.random, ...options }: ServiceOptions) {
+    const limits = { ...options.limits, ...config.limits };
+    const url = new URL(config.url);
+    this.name = config.name;
+    this.#pools = new HttpPools(url.origin, {
+      connectMs: limits.connectMs,
+      headerBytes: limits.headerBytes,
+      connections: limits.callsPerBackend,
+      queue: HTTP_QUEUE,
+      // Such a service has none.
+      streams: 0,
+    });
+    this.#deadlines = new Deadlines(limits, clock);
+    this.#slots = new Slots(limits, clock);
+    this.#keeper = new Keeper({
+      limits,
+      pace: new Pace(limits, random),
+      clock,
+      look: () => this.#look(clock, limits.probeMs),
+      turned: (down) => {
+        this.#down = down;
+        options.turned(down);
+      },
+    });
+    const headers = new RequestHeaders(() => config.headers, 'application/json');
+    this.#context = {
+      pool: this.#pools.calls,
+      slots: this.#slots,
+      path: `${url.pathname}${url.search}`,
+      headers: () => headers.post({}),
+      resultBytes: limits.resultBytes,
+      deadlines: this.#deadlines,
+      health: this.#keeper,
+      over: (request) => void this.#requests.delete(request),
+    };
+  }
+
+  get state(): RpcServiceState {
+    return this.#down === undefined ? { state: 'ready' } : { state: 'down', failure: this.#down };
+  }
+
+  send({ holder }: Permit, outgoing: RpcOutgoing, sink: RpcSink): RpcSending {
+    const request = new RpcRequest(this.#context, outgoing, sink);
+    this.#requests.add(request);
+    request.start(holder);
+    return request;
+  }
+
+  async close(): Promise<void> {
+    this.#keeper.close();
+    for (const request of [...this.#requests]) request.fail(wayClosed());
+    await this.#pools.close();
+    this.#deadlines.close();
+    this.#slots.close();
+  }
+
+  async #look(clock: Clock, withinMs: number): Promise<void> {
+    const { path, headers } = this.#context;
+    const look = Handover.send(this.#pools.handovers, { method: 'HEAD', path, headers: headers() });
+    const stop = clock.after(withinMs, () => look.abort(new Failure('backend_timeout')));
+    try {
+      await look.taken;
+      this.#keeper.found();
+    } catch (cause) {
+      if (look.status === undefined) this.#keeper.lookFailed(asFailure(cause));
+      else this.#keeper.found();
+    } finally {
+      stop();
+    }
+  }
+}

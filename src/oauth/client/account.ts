@@ -1,0 +1,235 @@
+/** What is in hand for one backend on behalf of one principal. The store has the truth; this is what was last seen of it. */
+import { Failure } from '../../errors/failure.ts';
+import { type AcquirePorts, acquire, type Backend, type Caller } from './acquire.ts';
+import { Trouble } from './auth-backoff.ts';
+import { type Challenge, challengeIn } from './challenge.ts';
+import { isCurrent } from './client.ts';
+import type { HeaderRecord, Refusal } from './credential-provider.ts';
+import { type Discovered, discover } from './discovery.ts';
+import { credentialLimits } from './limits.ts';
+import type { Warn } from './ports.ts';
+import { type RefreshPorts, refresh } from './refresh.ts';
+import { covers, scopesToAsk } from './scopes.ts';
+import { type Access, endOf, headersOf, isFresh, type Tokens } from './tokens.ts';
+import type { Stored } from './typed-records.ts';
+
+export interface AccountPorts extends AcquirePorts, RefreshPorts {
+  readonly warn: Warn;
+  /** Tells the others, and ourselves, that the store has something new. */
+  announce(account: string): Promise<void>;
+}
+
+interface Held {
+  readonly access: Access;
+  readonly headers: HeaderRecord;
+  /** There was nothing better to be had: it serves until it is over. */
+  readonly toTheEnd: boolean;
+}
+
+const nothing: HeaderRecord = Object.freeze({});
+
+export class Account {
+  readonly key: string;
+  readonly #backend: Backend;
+  readonly #ports: AccountPorts;
+  readonly #trouble = new Trouble();
+  /** Undefined: not looked for yet, or not since somebody said that it changed. */
+  #held: Held | 'nothing' | undefined;
+  #preparing: Promise<HeaderRecord> | undefined;
+  /** Refusals are answered one after another: the second of two with the same token finds what the first one brought. */
+  #answering: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #found: { readonly for: string; readonly at: number; readonly what: Discovered } | undefined;
+
+  constructor(key: string, backend: Backend, ports: AccountPorts) {
+    this.key = key;
+    this.#backend = backend;
+    this.#ports = ports;
+  }
+
+  /** Somebody is in the middle of something. */
+  get busy(): boolean {
+    return this.#preparing !== undefined || this.#waiting > 0;
+  }
+
+  /** The store has something new. */
+  unsettle(): void {
+    this.#held = undefined;
+  }
+
+  /** A person has agreed: it is worth trying whatever failed before. */
+  consented(): void {
+    this.unsettle();
+    this.#trouble.forgive();
+  }
+
+  headers(): HeaderRecord | Promise<HeaderRecord> {
+    const now = this.#ports.time.now();
+    const standing = this.#trouble.standing(now);
+    if (standing !== undefined) return Promise.reject(standing);
+    const held = this.#held;
+    if (held === 'nothing') return nothing;
+    if (held !== undefined && isFresh(held.access, now, held.toTheEnd)) return held.headers;
+    this.#preparing ??= this.#prepare().finally(() => {
+      this.#preparing = undefined;
+    });
+    return this.#preparing;
+  }
+
+  refused(caller: Caller, refusal: Refusal): Promise<void> {
+    this.#waiting += 1;
+    const answer = this.#answering.then(() => this.#answer(caller, refusal));
+    this.#answering = answer
+      .catch(() => undefined)
+      .finally(() => {
+        this.#waiting -= 1;
+      });
+    return answer;
+  }
+
+  async #prepare(): Promise<HeaderRecord> {
+    try {
+      const stored = await this.#stored();
+      const access = stored?.value.access;
+      const now = this.#ports.time.now();
+      if (stored === undefined || access === undefined || isFresh(access, now)) return this.#hold(access);
+      if (stored.value.refresh === undefined) return this.#hold(this.#usable(stored.value), true);
+      return await this.#renew(stored, access);
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  async #renew(stored: Stored<Tokens>, access: Access): Promise<HeaderRecord> {
+    try {
+      const renewed = (await this.#refresh(stored))?.value.access;
+      this.#trouble.succeeded();
+      return this.#hold(renewed);
+    } catch (error) {
+      if (!isFresh(access, this.#ports.time.now(), true)) throw error;
+      return this.#hold(access, true);
+    }
+  }
+
+  async #answer(caller: Caller, refusal: Refusal): Promise<void> {
+    try {
+      const standing = this.#trouble.standing(this.#ports.time.now());
+      if (standing !== undefined) throw standing;
+      const stored = await this.#stored();
+      const current = this.#hold(this.#usable(stored?.value)).authorization;
+      const { authorization: presented } = refusal.presented;
+      if (current !== undefined && current !== presented) return;
+      await this.#better(caller, refusal, current === undefined ? undefined : stored, stored?.value);
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  /** `refused`: what is in the store, where it is that which was presented. */
+  async #better(
+    caller: Caller,
+    { status, wwwAuthenticate, presented }: Refusal,
+    refused: Stored<Tokens> | undefined,
+    kept: Tokens | undefined,
+  ): Promise<void> {
+    const challenge = await challengeIn(wwwAuthenticate);
+    const stepUp = challenge.error === 'insufficient_scope';
+    if (status !== 401 && !stepUp) throw new Failure('backend_forbidden');
+    const standing = refused === undefined ? undefined : this.#trouble.refused(this.#ports.time.now());
+    if (standing !== undefined) throw standing;
+    const found = await this.#discover(challenge, presented.authorization ?? '', kept?.server.issuer);
+    // What another issuer gave, or was asked for, says nothing here.
+    const known = kept?.server.issuer === found.server.issuer ? kept : undefined;
+    const scopes = scopesToAsk({
+      challenged: challenge.scopes,
+      resource: found.scopes,
+      configured: this.#backend.settings.auth.scopes,
+      asked: known?.asked,
+    });
+    if (refused !== undefined && known !== undefined && (await this.#again(refused, stepUp, scopes))) return;
+    const { account, backend } = { account: this.key, backend: this.#backend };
+    const tokens = await acquire({ account, backend, caller, found, scopes }, this.#ports);
+    await this.#ports.shelf.put(this.key, tokens, endOf(tokens));
+    await this.#ports.announce(this.key);
+    this.#trouble.succeeded();
+    if (refused !== undefined) this.#trouble.replaced(this.#ports.time.now());
+    this.#hold(tokens.access);
+  }
+
+  /**
+   * Whether a refresh brought something better. Throws where a grant would bring the same again: a token that is refused
+   * when it is new was refused for what it is.
+   */
+  async #again(stored: Stored<Tokens>, stepUp: boolean, scopes: readonly string[]): Promise<boolean> {
+    const { access, refresh: token, asked } = stored.value;
+    const young = access !== undefined && this.#ports.time.now() - access.at < credentialLimits.freshMs;
+    if (young) {
+      if (!covers(asked, scopes)) return false;
+      if (stepUp) throw new Failure('backend_forbidden');
+      if (!access.refreshed) throw new Failure('backend_unauthorized');
+      return false;
+    }
+    if (stepUp || token === undefined) return false;
+    const renewed = (await this.#refresh(stored))?.value.access;
+    this.#hold(renewed);
+    if (renewed === undefined) return false;
+    this.#trouble.replaced(this.#ports.time.now());
+    return true;
+  }
+
+  #refresh(old: Stored<Tokens>): Promise<Stored<Tokens> | undefined> {
+    const { reach, settings } = this.#backend;
+    return refresh({ key: this.key, reach, auth: settings.auth, old }, this.#ports);
+  }
+
+  async #discover(challenge: Challenge, presented: string, used: string | undefined): Promise<Discovered> {
+    const now = this.#ports.time.now();
+    const subject = JSON.stringify([presented, challenge.resourceMetadata]);
+    if (this.#found?.for === subject && now - this.#found.at < credentialLimits.discoveryMs) return this.#found.what;
+    const { reach, settings } = this.#backend;
+    const what = await discover(reach, settings, challenge, used);
+    this.#found = { for: subject, at: now, what };
+    return what;
+  }
+
+  /** Of the issuer and the client that the config has now; anything else is as if it were not there. */
+  async #stored(): Promise<Stored<Tokens> | undefined> {
+    const stored = await this.#ports.shelf.get(this.key);
+    if (stored === undefined) return undefined;
+    const { auth } = this.#backend.settings;
+    const { server, client } = stored.value;
+    return (auth.issuer === undefined || auth.issuer === server.issuer) && isCurrent(client, auth) ? stored : undefined;
+  }
+
+  /** What is over and cannot be refreshed is not in hand, or whoever presented nothing would be told to try that again. */
+  #usable(tokens: Tokens | undefined): Access | undefined {
+    const access = tokens?.access;
+    if (access === undefined || tokens?.refresh !== undefined) return access;
+    return isFresh(access, this.#ports.time.now(), true) ? access : undefined;
+  }
+
+  /** The same object while it is the same token. */
+  #hold(access: Access | undefined, toTheEnd = false): HeaderRecord {
+    if (access === undefined) {
+      this.#held = 'nothing';
+      return nothing;
+    }
+    const held = this.#held;
+    const same = held !== undefined && held !== 'nothing' && held.access.token === access.token;
+    const headers = same ? held.headers : headersOf(access);
+    this.#held = { access, headers, toTheEnd: toTheEnd || (same && held.toTheEnd) };
+    return headers;
+  }
+
+  #failed(error: unknown): Failure {
+    const { warn, time } = this.#ports;
+    const failure = error instanceof Failure ? error : new Failure('internal_error');
+    if (failure === this.#trouble.standing(time.now())) return failure;
+    this.#trouble.failed(failure, time.now());
+    // Neither its message nor its cause: they may hold what was sent.
+    const why = error instanceof Failure ? error.reason : error instanceof Error ? error.name : 'unknown';
+    if (failure.reason !== 'consent_needed')
+      warn('a backend cannot be authorised', { backend: this.#backend.name, why });
+    return failure;
+  }
+}

@@ -1,0 +1,94 @@
+/** From an authorization server that was found to tokens, or to a person who has to be asked for them. */
+import { Failure } from '../../errors/failure.ts';
+import type { Principal } from '../../identity/principal.ts';
+import { redirectUri } from './client-document.ts';
+import type { ConsentBook, ConsentRequest } from './consent-store.ts';
+import type { Discovered } from './discovery.ts';
+import { type MachineGrant, machineGrants } from './grants.ts';
+import type { Reach } from './guarded-fetch.ts';
+import { credentialLimits } from './limits.ts';
+import type { Time } from './ports.ts';
+import type { Applicant, Registrations } from './registration.ts';
+import { checkCodeGrant } from './server-metadata.ts';
+import { type BackendAuthSettings, connectPath, isDerived } from './settings.ts';
+import type { Turns } from './single-flight.ts';
+import { GrantRefused } from './token-endpoint.ts';
+import { type Tokens, tokensOf } from './tokens.ts';
+
+export interface Backend {
+  readonly name: string;
+  readonly settings: BackendAuthSettings;
+  readonly reach: Reach;
+}
+
+export interface Caller {
+  readonly principal: Principal;
+  readonly subjectToken: string | undefined;
+}
+
+export interface AcquirePorts {
+  readonly publicUrl: string;
+  readonly registrations: Registrations;
+  readonly book: ConsentBook;
+  readonly turns: Turns;
+  readonly time: Time;
+}
+
+export interface Wanted {
+  readonly account: string;
+  readonly backend: Backend;
+  readonly caller: Caller;
+  readonly found: Discovered;
+  readonly scopes: readonly string[];
+}
+
+/** Rejects with `consent_needed` where a person has to be asked. */
+export async function acquire(wanted: Wanted, ports: AcquirePorts): Promise<Tokens> {
+  const { grant } = wanted.backend.settings.auth;
+  if (grant !== 'authorization_code') return byMachine(wanted, ports, grant);
+  checkCodeGrant(wanted.found.server);
+  throw await consentNeeded(wanted, ports);
+}
+
+async function consentNeeded(wanted: Wanted, ports: AcquirePorts): Promise<Failure> {
+  const { account, backend, caller, found, scopes } = wanted;
+  const { url, auth } = backend.settings;
+  const request: ConsentRequest = {
+    ...{ account, url, found, scopes, principal: caller.principal, backend: backend.name, shared: auth.shared },
+    client: await ports.registrations.clientFor(applicantOf(wanted)),
+    redirectUri: redirectUri(ports.publicUrl),
+  };
+  const { book, turns } = ports;
+  const name = `consent/${account}/${caller.principal.key}`;
+  const flow = await turns.once(
+    name,
+    () => book.open(request),
+    () => book.begin(request),
+  );
+  const link = `${new URL(ports.publicUrl).origin}${connectPath}${flow.id}`;
+  return new Failure('consent_needed', { data: { backend: backend.name, url: link, elicitationId: flow.id } });
+}
+
+async function byMachine(wanted: Wanted, ports: AcquirePorts, grant: MachineGrant): Promise<Tokens> {
+  const { backend, caller, found, scopes } = wanted;
+  const { server, resource } = found;
+  const { auth } = backend.settings;
+  for (let mayRegisterAnew = true; ; mayRegisterAnew = false) {
+    const client = await ports.registrations.clientFor(applicantOf(wanted));
+    try {
+      const asking = { reach: backend.reach, server, client, auth };
+      const granted = await machineGrants[grant]({ ...asking, resource, scopes, subjectToken: caller.subjectToken });
+      const now = ports.time.now();
+      const until = isDerived(auth) ? (caller.principal.expiresAt ?? now + credentialLimits.derivedMs) : undefined;
+      return tokensOf(granted, { server, client, resource, asked: scopes, until }, now);
+    } catch (error) {
+      if (!(error instanceof GrantRefused)) throw error;
+      if (error.code !== 'invalid_client' || client.kind !== 'registered' || !mayRegisterAnew) throw error.failure();
+      await ports.registrations.forget(server.issuer, client);
+    }
+  }
+}
+
+function applicantOf({ backend, found }: Wanted): Applicant {
+  return { reach: backend.reach, server: found.server, backend: backend.name, settings: backend.settings };
+}

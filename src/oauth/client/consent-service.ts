@@ -1,0 +1,116 @@
+/** Consents as the pages see them, and as calls wait for them. */
+import * as oauth from 'oauth4webapi';
+import { Failure } from '../../errors/failure.ts';
+import { type ConsentBook, consentIn, type Flow } from './consent-store.ts';
+import type { Consent, Consents } from './consents.ts';
+import type { Reach } from './guarded-fetch.ts';
+import { credentialLimits } from './limits.ts';
+import { aMoment } from './moment.ts';
+import type { CredentialPorts } from './ports.ts';
+import { checkRedirect } from './redirect.ts';
+import type { Registrations } from './registration.ts';
+import type { BackendAuth } from './settings.ts';
+import { asClient, askForToken, asServer, type Granted, GrantRefused } from './token-endpoint.ts';
+import { type TokenShelf, tokensOf } from './tokens.ts';
+
+export interface ConsentingPorts {
+  readonly book: ConsentBook;
+  readonly shelf: TokenShelf;
+  readonly registrations: Registrations;
+  readonly outside: Pick<CredentialPorts, 'bus' | 'time'>;
+  /** Undefined where the backend is not configured any more, or at another address. */
+  backendOf(flow: Flow): { readonly reach: Reach; readonly auth: BackendAuth } | undefined;
+  /** Tokens of this account were stored. */
+  announce(account: string): Promise<void>;
+}
+
+export class Consenting implements Consents {
+  readonly #ports: ConsentingPorts;
+
+  constructor(ports: ConsentingPorts) {
+    this.#ports = ports;
+  }
+
+  async find(id: string): Promise<Consent | undefined> {
+    const flow = await this.#ports.book.find(id);
+    return flow === undefined || this.#ports.backendOf(flow) === undefined ? undefined : consentIn(flow);
+  }
+
+  async authorizationUrl(id: string): Promise<string> {
+    return (await this.#known(id)).authorizationUrl;
+  }
+
+  async complete(id: string, parameters: URLSearchParams): Promise<Consent> {
+    const brought = checkRedirect(await this.#known(id), parameters);
+    const flow = await this.#ports.book.take(id);
+    if (flow === undefined) throw unknown();
+    const failure = brought instanceof Failure ? brought : await this.#redeem(flow, brought);
+    await this.#ports.book.end(id, failure);
+    await this.#ports.outside.bus.publish(topicOf(id), '');
+    if (failure !== undefined) throw failure;
+    return consentIn(flow);
+  }
+
+  async waitFor(id: string, ms: number, signal?: AbortSignal): Promise<'done' | Failure> {
+    const { time } = this.#ports.outside;
+    const deadline = time.now() + ms;
+    for (;;) {
+      const ms = Math.min(credentialLimits.consentPollMs, deadline - time.now());
+      const moment = aMoment(this.#ports.outside, topicOf(id), ms, signal);
+      const outcome = await this.#ports.book.outcome(id).catch(() => undefined);
+      if (outcome !== undefined || signal?.aborted === true || time.now() >= deadline) {
+        moment.stop();
+        return outcome ?? new Failure('consent_pending');
+      }
+      await moment.over;
+    }
+  }
+
+  async #known(id: string): Promise<Flow> {
+    const flow = await this.#ports.book.find(id);
+    if (flow === undefined || this.#ports.backendOf(flow) === undefined) throw unknown();
+    return flow;
+  }
+
+  /** Resolves with what went wrong. The flow is used up either way: a code is good for one request. */
+  async #redeem(flow: Flow, brought: URLSearchParams): Promise<Failure | undefined> {
+    const { shelf, outside, announce } = this.#ports;
+    try {
+      const granted = await this.#ask(flow, brought);
+      await shelf.put(flow.account, tokensOf(granted, flow, outside.time.now()));
+      await announce(flow.account);
+      return undefined;
+    } catch (error) {
+      if (error instanceof GrantRefused) return this.#refused(flow, error);
+      return error instanceof Failure ? error : new Failure('internal_error');
+    }
+  }
+
+  async #ask(flow: Flow, brought: URLSearchParams): Promise<Granted> {
+    const backend = this.#ports.backendOf(flow);
+    if (backend === undefined) throw unknown();
+    const { server, client, redirectUri, verifier, resource } = flow;
+    const secrets = [verifier, brought.get('code') ?? ''];
+    return askForToken({ ...backend, server, client }, secrets, (proof, options) =>
+      oauth.authorizationCodeGrantRequest(asServer(server), asClient(client), proof, brought, redirectUri, verifier, {
+        ...options,
+        additionalParameters: { resource },
+      }),
+    );
+  }
+
+  async #refused({ server, client }: Flow, refusal: GrantRefused): Promise<Failure> {
+    if (refusal.code === 'invalid_client' && client.kind === 'registered') {
+      await this.#ports.registrations.forget(server.issuer, client);
+    }
+    return refusal.failure();
+  }
+}
+
+function topicOf(id: string): string {
+  return `credentials/consent/${id}`;
+}
+
+function unknown(): Failure {
+  return new Failure('consent_unknown');
+}

@@ -1,0 +1,176 @@
+/**
+ * Consents that nobody has given yet, and how those that were ended. Each belongs to one principal, one backend and one
+ * issuer, and is good for one redirect.
+ */
+import { randomBytes } from 'node:crypto';
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi';
+import * as z from 'zod';
+import { Failure, failures, type Reason } from '../../errors/failure.ts';
+import type { Principal } from '../../identity/principal.ts';
+import type { Records } from '../../store/ports.ts';
+import { clientShape, type OAuthClient } from './client.ts';
+import type { Consent } from './consents.ts';
+import type { Discovered } from './discovery.ts';
+import { credentialLimits } from './limits.ts';
+import type { Time } from './ports.ts';
+import { covers, offlineAccess, withOfflineAccess } from './scopes.ts';
+import { serverShape } from './server-metadata.ts';
+import { Shelf } from './typed-records.ts';
+
+const principalShape = z.object({
+  key: z.string(),
+  kind: z.enum(['local', 'key', 'token']),
+  issuer: z.string().optional(),
+  subject: z.string().optional(),
+  keyName: z.string().optional(),
+});
+
+const flowShape = z.object({
+  id: z.string(),
+  /** Whose tokens it brings. */
+  account: z.string(),
+  backend: z.string(),
+  url: z.string(),
+  principal: principalShape,
+  shared: z.boolean(),
+  server: serverShape,
+  client: clientShape,
+  resource: z.string(),
+  asked: z.array(z.string()),
+  redirectUri: z.string(),
+  state: z.string(),
+  verifier: z.string(),
+  authorizationUrl: z.string(),
+  endsAt: z.number(),
+});
+export type Flow = z.infer<typeof flowShape>;
+
+const outcomeShape = z.object({
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  data: z.record(z.string(), z.unknown()).optional(),
+});
+
+export interface ConsentRequest {
+  readonly account: string;
+  readonly backend: string;
+  readonly url: string;
+  readonly principal: Principal;
+  readonly shared: boolean;
+  readonly found: Discovered;
+  readonly client: OAuthClient;
+  readonly scopes: readonly string[];
+  readonly redirectUri: string;
+}
+
+const ID_BYTES = 24;
+
+export class ConsentBook {
+  readonly #flows: Shelf<Flow>;
+  readonly #latest: Shelf<string>;
+  readonly #outcomes: Shelf<z.infer<typeof outcomeShape>>;
+  readonly #time: Time;
+
+  constructor(records: Records, time: Time) {
+    this.#flows = new Shelf(records, 'oauth-consents', flowShape);
+    this.#latest = new Shelf(records, 'oauth-consents-latest', z.string());
+    this.#outcomes = new Shelf(records, 'oauth-consents-ended', outcomeShape);
+    this.#time = time;
+  }
+
+  /** The one that is open already, where it asks for as much of the same server: a hundred calls need one consent. */
+  async open(request: ConsentRequest): Promise<Flow | undefined> {
+    const latest = await this.#latest.get(latestKey(request));
+    const flow = latest === undefined ? undefined : (await this.#flows.get(latest.value))?.value;
+    if (flow === undefined || flow.endsAt - this.#time.now() < credentialLimits.consentLeastMs) return undefined;
+    const { found, client, scopes, redirectUri } = request;
+    const same =
+      flow.server.issuer === found.server.issuer &&
+      flow.client.id === client.id &&
+      flow.resource === found.resource &&
+      flow.redirectUri === redirectUri;
+    return same && covers(flow.asked, scopes) ? flow : undefined;
+  }
+
+  async begin(request: ConsentRequest): Promise<Flow> {
+    const flow = await newFlow(request, this.#time.now() + credentialLimits.consentMs);
+    await this.#flows.put(flow.id, flow, flow.endsAt);
+    await this.#latest.put(latestKey(request), flow.id, flow.endsAt);
+    return flow;
+  }
+
+  async find(id: string): Promise<Flow | undefined> {
+    return (await this.#flows.get(id))?.value;
+  }
+
+  /** Of several that try, one gets it. */
+  take(id: string): Promise<Flow | undefined> {
+    return this.#flows.take(id);
+  }
+
+  async end(id: string, failure?: Failure): Promise<void> {
+    const { reason, message, data } = failure ?? {};
+    const outcome = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(message === undefined ? {} : { message }),
+      ...(data === undefined ? {} : { data }),
+    };
+    await this.#outcomes.put(id, outcome, this.#time.now() + credentialLimits.outcomeMs);
+  }
+
+  async outcome(id: string): Promise<'done' | Failure | undefined> {
+    const ended = (await this.#outcomes.get(id))?.value;
+    if (ended === undefined) return undefined;
+    const { reason, message, data } = ended;
+    if (reason === undefined) return 'done';
+    const known: Reason = Object.hasOwn(failures, reason) ? (reason as Reason) : 'internal_error';
+    return new Failure(known, {
+      ...(message === undefined ? {} : { message }),
+      ...(data === undefined ? {} : { data }),
+    });
+  }
+}
+
+/** A principal's own: with a backend that is connected once for all, two may be asked at the same time. */
+function latestKey({ account, principal }: ConsentRequest): string {
+  return JSON.stringify([account, principal.key]);
+}
+
+async function newFlow(request: ConsentRequest, endsAt: number): Promise<Flow> {
+  const { found, client, scopes, principal, redirectUri, account, backend, url, shared } = request;
+  const { server, resource } = found;
+  const id = randomBytes(ID_BYTES).toString('base64url');
+  // The id is in the link, which is shown around; `state` is between us and the authorization server.
+  const state = `${id}.${randomBytes(ID_BYTES).toString('base64url')}`;
+  const verifier = generateRandomCodeVerifier();
+  const authorizationUrl = new URL(server.authorization_endpoint ?? '');
+  const wanted = withOfflineAccess(scopes, server.scopes_supported);
+  const parameters = {
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: await calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    resource,
+    ...(wanted.length === 0 ? {} : { scope: wanted.join(' ') }),
+    // OpenID Connect Core, 11: without it `offline_access` counts for nothing.
+    ...(wanted.includes(offlineAccess) ? { prompt: 'consent' } : {}),
+  };
+  for (const [name, value] of Object.entries(parameters)) authorizationUrl.searchParams.set(name, value);
+  return {
+    ...{ id, account, backend, url, shared, server, client, resource, redirectUri, state, verifier, endsAt },
+    principal: knownOf(principal),
+    asked: [...scopes],
+    authorizationUrl: authorizationUrl.href,
+  };
+}
+
+function knownOf({ key, kind, issuer, subject, keyName }: Principal): Flow['principal'] {
+  return { key, kind, issuer, subject, keyName };
+}
+
+export function consentIn({ id, backend, url, server, asked, principal, shared, endsAt }: Flow): Consent {
+  const { issuer, authorization_endpoint: authorizationEndpoint } = server;
+  return { id, backend, url, issuer, authorizationEndpoint, scopes: asked, principal, shared, endsAt };
+}

@@ -1,0 +1,131 @@
+/** Everything of this room, put together. */
+import { createHash } from 'node:crypto';
+import type { Principal } from '../../identity/principal.ts';
+import { Account, type AccountPorts } from './account.ts';
+import type { Backend, Caller } from './acquire.ts';
+import { Consenting } from './consent-service.ts';
+import { ConsentBook } from './consent-store.ts';
+import type { Consents } from './consents.ts';
+import type { Presenter } from './credential-provider.ts';
+import { Reach } from './guarded-fetch.ts';
+import { credentialLimits } from './limits.ts';
+import type { CredentialPorts } from './ports.ts';
+import { Registrations } from './registration.ts';
+import { type CredentialSettings, isDerived } from './settings.ts';
+import { Turns } from './single-flight.ts';
+import { tokenShelf } from './tokens.ts';
+
+export interface Credentials {
+  /** Undefined where the backend has no `auth`. `subjectToken`: what the principal presented to us, for token exchange. */
+  presenterFor(backend: string, principal: Principal, subjectToken?: string): Presenter | undefined;
+  readonly consents: Consents;
+  /** As if the principal had never been connected; the next one registers anew, too. */
+  forget(backend: string, principal: Principal): Promise<void>;
+  close(): void;
+}
+
+/** Tell which account has something new; by a person's consent, or by anything else. */
+const changed = 'credentials/changed';
+const consented = 'credentials/consented';
+
+export function createCredentials(settings: CredentialSettings, outside: CredentialPorts): Credentials {
+  const { publicUrl } = settings;
+  const { records, bus, time, warn } = outside;
+  const shelf = tokenShelf(records);
+  const turns = new Turns(outside);
+  const registrations = new Registrations(records, turns, time, publicUrl);
+  const book = new ConsentBook(records, time);
+  const announce = (account: string) => bus.publish(changed, account);
+  const ports: AccountPorts = { publicUrl, shelf, turns, registrations, book, time, warn, announce };
+  const backends = new Map<string, Backend>(
+    Object.entries(settings.backends).map(([name, auth]) => [
+      name,
+      { name, settings: auth, reach: new Reach(auth, outside) },
+    ]),
+  );
+  const accounts = new Accounts(ports);
+  const listening = [
+    bus.subscribe(changed, (key) => accounts.known(key)?.unsettle()),
+    bus.subscribe(consented, (key) => accounts.known(key)?.consented()),
+  ];
+
+  return {
+    presenterFor(name, principal, subjectToken) {
+      const backend = backends.get(name);
+      if (backend === undefined) return undefined;
+      const caller: Caller = { principal, subjectToken };
+      const key = accountKey(backend, caller);
+      return {
+        headers: () => accounts.of(key, backend).headers(),
+        refused: (refusal) => accounts.of(key, backend).refused(caller, refusal),
+      };
+    },
+    consents: new Consenting({
+      ...{ book, shelf, registrations, outside },
+      announce: (account) => bus.publish(consented, account),
+      backendOf: ({ backend: name, url }) => {
+        const backend = backends.get(name);
+        if (backend === undefined || backend.settings.url !== url) return undefined;
+        return { reach: backend.reach, auth: backend.settings.auth };
+      },
+    }),
+    async forget(name, principal) {
+      const backend = backends.get(name);
+      if (backend === undefined) return;
+      const key = accountKey(backend, { principal, subjectToken: undefined });
+      const tokens = await shelf.get(key);
+      if (tokens !== undefined) await registrations.forget(tokens.value.server.issuer, tokens.value.client);
+      await shelf.delete(key);
+      await announce(key);
+    },
+    close() {
+      for (const stop of listening) stop();
+    },
+  };
+}
+
+/** The address is in it: tokens for one are never shown to another, whatever the config calls it. */
+function accountKey({ name, settings: { url, auth } }: Backend, { principal, subjectToken }: Caller): string {
+  const who = auth.shared ? 'all' : principal.key;
+  return JSON.stringify([
+    name,
+    url,
+    who,
+    ...(isDerived(auth) && subjectToken !== undefined ? [hashOf(subjectToken)] : []),
+  ]);
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64url');
+}
+
+class Accounts {
+  readonly #ports: AccountPorts;
+  /** The one that was known first goes first; what it had is in the store. */
+  readonly #known = new Map<string, Account>();
+
+  constructor(ports: AccountPorts) {
+    this.#ports = ports;
+  }
+
+  known(key: string): Account | undefined {
+    return this.#known.get(key);
+  }
+
+  of(key: string, backend: Backend): Account {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const account = new Account(key, backend, this.#ports);
+    this.#known.set(key, account);
+    if (this.#known.size > credentialLimits.accounts) this.#dropOne();
+    return account;
+  }
+
+  #dropOne(): void {
+    for (const [key, account] of this.#known) {
+      if (account.busy) continue;
+      this.#known.delete(key);
+      return;
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/** Grants for which nobody has to be asked. */
+import * as oauth from 'oauth4webapi';
+import { Failure } from '../../errors/failure.ts';
+import type { OAuthClient } from './client.ts';
+import type { Reach } from './guarded-fetch.ts';
+import { type ServerMetadata, serverMetadata } from './server-metadata.ts';
+import type { BackendAuth, Grant, IdentityProvider, SubjectTokenType } from './settings.ts';
+import { type Asking, asClient, askForToken, asServer, type Granted, GrantRefused } from './token-endpoint.ts';
+
+export interface Machine extends Asking {
+  readonly resource: string;
+  readonly scopes: readonly string[];
+  /** What the caller presented to us. */
+  readonly subjectToken: string | undefined;
+}
+
+export type MachineGrant = Exclude<Grant, 'authorization_code'>;
+
+export const machineGrants: Readonly<Record<MachineGrant, (machine: Machine) => Promise<Granted>>> = {
+  client_credentials: (machine) =>
+    askForToken(machine, [], (proof, options) =>
+      oauth.clientCredentialsGrantRequest(
+        asServer(machine.server),
+        asClient(machine.client),
+        proof,
+        commonOf(machine),
+        {
+          ...options,
+        },
+      ),
+    ),
+
+  /** RFC 8693: the caller's token for one that is meant for the backend. */
+  token_exchange: (machine) => {
+    const subject = subjectOf(machine);
+    const { audience } = machine.auth;
+    return extended(machine, tokenExchange, [subject], {
+      ...commonOf(machine),
+      ...subjectParameters(subject, 'access_token'),
+      requested_token_type: tokenType('access_token'),
+      ...(audience === undefined ? {} : { audience }),
+    });
+  },
+
+  /** Enterprise-managed authorization: the company's provider vouches for the caller, and its word is worth a token (RFC 7523). */
+  identity_assertion: async (machine) => {
+    const assertion = await assertionFor(machine, subjectOf(machine));
+    const scope = scopeOf(machine.scopes);
+    return extended(machine, 'urn:ietf:params:oauth:grant-type:jwt-bearer', [assertion], {
+      assertion,
+      resource: machine.resource,
+      ...scope,
+    });
+  },
+};
+
+const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
+/** For this issuer and this resource alone; what the provider says of itself is checked before it is shown anything. */
+async function assertionFor({ reach, server, auth, resource, scopes }: Machine, subject: string): Promise<string> {
+  const provider = auth.identityProvider;
+  if (provider === undefined) throw new Failure('exchange_impossible');
+  const asking = await providerAsking(reach, provider);
+  try {
+    const { accessToken } = await extended(asking, tokenExchange, [subject], {
+      ...subjectParameters(subject, provider.subjectTokenType),
+      requested_token_type: tokenType('id-jag'),
+      audience: server.issuer,
+      resource,
+      ...scopeOf(scopes),
+    });
+    return accessToken;
+  } catch (error) {
+    if (!(error instanceof GrantRefused)) throw error;
+    const { data } = error.failure();
+    const message = 'The identity provider does not vouch for the caller';
+    throw new Failure('authorization_refused', { message, ...(data === undefined ? {} : { data }) });
+  }
+}
+
+async function providerAsking(reach: Reach, { issuer, clientId, clientSecret }: IdentityProvider): Promise<Asking> {
+  const server: ServerMetadata = await serverMetadata(reach, issuer);
+  const client: OAuthClient = { kind: 'configured', id: clientId };
+  const auth: BackendAuth = {
+    grant: 'token_exchange',
+    clientId,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    shared: false,
+  };
+  return { reach, server, client, auth, forAssertion: true };
+}
+
+/** A server that lists its grants, and not this one, is not shown anybody's token. */
+async function extended(
+  asking: Asking,
+  grant: string,
+  secrets: readonly string[],
+  parameters: Record<string, string>,
+): Promise<Granted> {
+  const { server, client } = asking;
+  if (server.grant_types_supported?.includes(grant) === false) {
+    const message = 'The authorization server does not offer this grant';
+    throw new Failure('authorization_refused', { message, data: { error: 'unsupported_grant_type' } });
+  }
+  return askForToken(asking, secrets, (proof, options) =>
+    oauth.genericTokenEndpointRequest(asServer(server), asClient(client), proof, grant, parameters, options),
+  );
+}
+
+function subjectOf({ subjectToken }: Machine): string {
+  if (subjectToken === undefined) throw new Failure('exchange_impossible');
+  return subjectToken;
+}
+
+function commonOf({ resource, scopes }: Machine): Record<string, string> {
+  return { resource, ...scopeOf(scopes) };
+}
+
+function scopeOf(scopes: readonly string[]): { scope?: string } {
+  return scopes.length === 0 ? {} : { scope: scopes.join(' ') };
+}
+
+function subjectParameters(subject: string, type: SubjectTokenType): Record<string, string> {
+  return { subject_token: subject, subject_token_type: tokenType(type) };
+}
+
+function tokenType(name: SubjectTokenType | 'id-jag'): string {
+  return `urn:ietf:params:oauth:token-type:${name}`;
+}

@@ -1,0 +1,96 @@
+/** The page behind a connect link: who wants what, for whom, and how to show that one is that person. */
+
+import { type Page, page } from '../../../web/frame.ts';
+import { type Html, html } from '../../../web/html.ts';
+import type { ConsentPrincipal } from '../consents.ts';
+import { pageLimits } from './limits.ts';
+import type { PendingConsent } from './ports.ts';
+
+export interface Asked {
+  readonly consent: PendingConsent;
+  readonly proof: Html;
+  /** Whether who looks at the page has shown already that they are the principal. */
+  readonly proven?: boolean;
+  readonly formsLeadTo?: readonly string[];
+}
+
+export function askView({ consent, proof, proven = false, formsLeadTo = [] }: Asked): Page {
+  const { backend, url, issuer, scopes, principal, shared } = consent;
+  const elsewhere = pagesElsewhere(consent);
+  const body = html`
+<p>The MCP server <strong>${backend}</strong> needs access to an account of yours. You give it at the authorization server below; your password there stays there.</p>
+<dl>
+<div><dt>MCP server</dt><dd>${backend}<br><span class="code">${hostOf(url)}</span></dd></div>
+<div><dt>You allow it at</dt><dd><span class="code">${hostOf(issuer)}</span>${elsewhere && html`<br>on pages of <span class="code">${elsewhere}</span>`}</dd></div>
+<div><dt>Access</dt><dd>${scopesView(scopes)}</dd></div>
+<div><dt>Connected for</dt><dd>${personView(principal, proven)}</dd></div>
+</dl>
+${shared && html`<p class="warn"><strong>For everybody.</strong> Everybody who uses this server through the gateway will act with the account that you choose.</p>`}
+<p class="soft">Go on only if your own MCP client has just asked you to. If somebody sent you this link, close the page.</p>
+${proof}`;
+  return page({ title: `Connect ${backend}`, body, formsLeadTo });
+}
+
+/** The address bar will show another name than the one above; whoever was not told of it could not tell it from a trap. */
+function pagesElsewhere({ issuer, authorizationEndpoint = issuer }: PendingConsent): string | false {
+  const host = hostOf(authorizationEndpoint);
+  return host !== hostOf(issuer) && host;
+}
+
+/** As a URL spells it: names in other scripts stay in ASCII, so that none looks like another. */
+export function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).host : address;
+}
+
+function scopesView(scopes: readonly string[]): Html {
+  if (scopes.length === 0) return html`What the authorization server grants by itself`;
+  const listed = scopes.slice(0, pageLimits.shownScopes);
+  const more = scopes.length - listed.length;
+  return html`<ul>${listed.map((scope) => html`<li class="code">${scope}</li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
+}
+
+/** Who has the link is not yet the principal: a key's name helps to find the key, but an account is named to its owner alone. */
+function personView({ kind, keyName, issuer, subject }: ConsentPrincipal, proven: boolean): Html {
+  switch (kind) {
+    case 'local':
+      return html`Whoever uses this computer`;
+    case 'key':
+      return html`The holder of the access key <span class="code">${keyName}</span>`;
+    case 'token':
+      return proven
+        ? html`You, <span class="code">${subject}</span> at <span class="code">${hostOf(issuer ?? '')}</span>`
+        : html`One account at <span class="code">${hostOf(issuer ?? '')}</span>`;
+  }
+}
+
+export interface FormFacts {
+  readonly action: string;
+  readonly token: string;
+}
+
+/** What every form of ours carries. */
+function formView({ action, token }: FormFacts, inside: Html): Html {
+  return html`<form method="post" action="${action}"><input type="hidden" name="token" value="${token}">${inside}</form>`;
+}
+
+export function continueForm(form: FormFacts, text: string): Html {
+  return formView(form, html`<button>${text}</button>`);
+}
+
+export function keyForm(form: FormFacts, mistake?: string): Html {
+  const said = mistake !== undefined && html`<p class="warn" id="mistake" role="alert">${mistake}</p>`;
+  const described =
+    mistake === undefined ? html`aria-describedby="hint"` : html`aria-invalid="true" aria-describedby="mistake hint"`;
+  return formView(
+    form,
+    html`${said}
+<label for="key">Access key</label>
+<input id="key" name="key" type="password" required autocomplete="off" spellcheck="false" autocapitalize="off" ${described}>
+<p class="soft" id="hint">The key that your MCP client uses for this gateway. It shows that the link is yours, and goes nowhere else.</p>
+<button>Continue</button>`,
+  );
+}
+
+export function signInLink(url: string): Html {
+  return html`<a class="button" href="${url}">Sign in to continue</a>`;
+}

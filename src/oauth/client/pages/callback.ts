@@ -1,0 +1,101 @@
+/** Where people come back to: from the backend's authorization server, and from the issuer of their own account. */
+import { Failure } from '../../../errors/failure.ts';
+import { type PageRequest, type PageResponse, single } from '../../../web/request.ts';
+import { hostOf } from './ask-view.ts';
+import { depart, failureView } from './depart.ts';
+import type { Errand, Travellers } from './flow-cookies.ts';
+import {
+  connected,
+  failed,
+  gone,
+  hindered,
+  malformed,
+  mismatched,
+  refused,
+  type SaidError,
+  unbound,
+  wrongPerson,
+} from './outcome-views.ts';
+import { signedInPath } from './paths.ts';
+import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
+
+type Said = ReadonlyMap<string, string>;
+
+export class CallbackPages {
+  readonly #ports: ConnectPorts;
+  readonly #travellers: Travellers;
+
+  constructor(ports: ConnectPorts, travellers: Travellers) {
+    this.#ports = ports;
+    this.#travellers = travellers;
+  }
+
+  async consented({ query, headers }: PageRequest): Promise<PageResponse> {
+    const said = single(query);
+    const state = said?.get('state');
+    if (said === undefined || state === undefined) return malformed;
+    const id = state.split('.', 1)[0] ?? '';
+    const errand: Errand = { kind: 'consent', id };
+    const left = this.#travellers.back(errand, headers.cookie);
+    if (left === undefined || (left !== '' && left !== state)) return unbound;
+    const cookies = [this.#travellers.arrived(errand)];
+    const consent = await this.#ports.consents.find(id);
+    if (consent === undefined) return without(gone, cookies);
+    try {
+      await this.#ports.consents.complete(id, query);
+      return connected(consent, cookies);
+    } catch (error) {
+      return unfinished(error, consent, said, cookies);
+    }
+  }
+
+  async signedIn({ query, headers }: PageRequest): Promise<PageResponse> {
+    const said = single(query);
+    const state = said?.get('state');
+    if (said === undefined || state === undefined) return malformed;
+    const errand: Errand = { kind: 'sign-in', state };
+    const left = this.#travellers.back(errand, headers.cookie);
+    if (left === undefined) return unbound;
+    const cookies = [this.#travellers.arrived(errand)];
+    // Ours: nobody else can seal.
+    const { id, kept } = JSON.parse(left) as { readonly id: string; readonly kept: string };
+    const principal = (await this.#ports.consents.find(id))?.principal;
+    if (principal === undefined) return without(gone, cookies);
+    const { foreignSignIn: signIn, publicUrl } = this.#ports;
+    const { issuer } = principal;
+    if (signIn === undefined || issuer === undefined) return without(hindered('unconfigured'), cookies);
+    try {
+      const redirectUri = new URL(signedInPath, publicUrl).href;
+      const who = await signIn.complete({ state, kept }, { issuer, redirectUri, parameters: query });
+      const isSame = who.issuer === issuer && who.subject === principal.subject;
+      if (!isSame) return without(wrongPerson, cookies);
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error;
+      this.#ports.warn('a sign-in at an issuer failed', { issuer, why: error.message });
+      const text = 'The issuer of your account did not confirm who you are.';
+      const told = error.refused ? saidError(issuer, said) : undefined;
+      return told === undefined ? failed({ reason: 'sign_in_failed', text }, cookies) : refused(told, cookies);
+    }
+    return depart({ id, cookies }, this.#ports.consents, this.#travellers);
+  }
+}
+
+function unfinished(error: unknown, consent: PendingConsent, said: Said, cookies: readonly string[]): PageResponse {
+  if (!(error instanceof Failure)) throw error;
+  const reason: string = error.reason;
+  // The right answer may still come: the browser stays bound.
+  if (reason === 'consent_invalid') return mismatched;
+  const told = reason === 'consent_refused' ? saidError(consent.issuer, said) : undefined;
+  return told === undefined ? failureView(error, cookies) : refused(told, cookies);
+}
+
+/** Shown only after whoever compares `iss` has found the answer to be that server's own. */
+function saidError(issuer: string, said: Said): SaidError | undefined {
+  const error = said.get('error');
+  return error === undefined ? undefined : { host: hostOf(issuer), error, description: said.get('error_description') };
+}
+
+/** The answer, and the end of the cookies that led to it. */
+function without(answer: PageResponse, cookies: readonly string[]): PageResponse {
+  return { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } };
+}

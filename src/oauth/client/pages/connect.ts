@@ -1,0 +1,145 @@
+/** The page behind a connect link, and its form. */
+
+import type { Attempts } from '../../../web/attempts.ts';
+import type { Html } from '../../../web/html.ts';
+import { formOf, type PageRequest, type PageResponse, seeOther, shown } from '../../../web/request.ts';
+import { connectPath } from '../settings.ts';
+import { askView, continueForm, type FormFacts, hostOf, keyForm, signInLink } from './ask-view.ts';
+import type { Browsers } from './browser.ts';
+import { depart } from './depart.ts';
+import type { Travellers } from './flow-cookies.ts';
+import { failed, gone, hindered, malformed, staleForm, tooManyTries, wrongPerson } from './outcome-views.ts';
+import { idIn, signedInPath } from './paths.ts';
+import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
+import { type Way, wayFor } from './ways.ts';
+
+interface Visit {
+  readonly id: string;
+  readonly consent: PendingConsent;
+  readonly request: PageRequest;
+}
+
+type WayOf<Kind extends Way['kind']> = Extract<Way, { readonly kind: Kind }>;
+
+const unknownKey = 'This is no access key of this gateway, or its time is over.';
+
+export class ConnectPages {
+  readonly #ports: ConnectPorts;
+  readonly #browsers: Browsers;
+  readonly #travellers: Travellers;
+  readonly #tries: Attempts;
+
+  constructor(ports: ConnectPorts, browsers: Browsers, travellers: Travellers, tries: Attempts) {
+    this.#ports = ports;
+    this.#browsers = browsers;
+    this.#travellers = travellers;
+    this.#tries = tries;
+  }
+
+  async show(request: PageRequest): Promise<PageResponse> {
+    const visit = await this.#visitOf(request);
+    if (visit === undefined) return gone;
+    const way = wayFor(visit.consent.principal, request, this.#ports);
+    switch (way.kind) {
+      case 'here':
+        return this.#ask(visit, (form) => continueForm(form, `Continue to ${hostOf(visit.consent.issuer)}`));
+      case 'key':
+        return this.#ask(visit, (form) => keyForm(form));
+      case 'own':
+        return this.#showOwn(visit, way);
+      case 'foreign':
+        return this.#ask(visit, (form) => continueForm(form, `Sign in at ${hostOf(way.issuer)}`));
+      case 'none':
+        return hindered(way.why);
+    }
+  }
+
+  /** Whoever sends the form is asked for the proof again, whatever the page before has seen. */
+  async take(request: PageRequest): Promise<PageResponse> {
+    const visit = await this.#visitOf(request);
+    if (visit === undefined) return gone;
+    const form = formOf(request);
+    if (form === undefined) return malformed;
+    if (!this.#browsers.sentForm(request, visit.id, form.get('token'))) return staleForm;
+    const way = wayFor(visit.consent.principal, request, this.#ports);
+    switch (way.kind) {
+      case 'here':
+        return this.#depart(visit);
+      case 'key':
+        return this.#takeKey(visit, way, form.get('key') ?? '');
+      case 'own':
+        return this.#takeOwn(visit, way);
+      case 'foreign':
+        return this.#leaveToSignIn(visit, way);
+      case 'none':
+        return hindered(way.why);
+    }
+  }
+
+  async #visitOf(request: PageRequest): Promise<Visit | undefined> {
+    const id = idIn(request.path);
+    const consent = id === undefined ? undefined : await this.#ports.consents.find(id);
+    return id === undefined || consent === undefined ? undefined : { id, consent, request };
+  }
+
+  async #showOwn(visit: Visit, { signIn }: WayOf<'own'>): Promise<PageResponse> {
+    const { id, consent, request } = visit;
+    const who = await signIn.signedIn(request.headers.cookie);
+    if (who === undefined) return this.#ask(visit, () => signInLink(signIn.signInUrl(connectPath + id)));
+    if (who !== consent.principal.key) return wrongPerson;
+    return this.#ask(visit, (form) => continueForm(form, `Continue to ${hostOf(consent.issuer)}`), { proven: true });
+  }
+
+  async #takeOwn(visit: Visit, way: WayOf<'own'>): Promise<PageResponse> {
+    const who = await way.signIn.signedIn(visit.request.headers.cookie);
+    // The session ended between page and form: the page says how to sign in.
+    if (who === undefined) return seeOther(connectPath + visit.id);
+    return who === visit.consent.principal.key ? this.#depart(visit) : wrongPerson;
+  }
+
+  async #takeKey(visit: Visit, { keyOf }: WayOf<'key'>, key: string): Promise<PageResponse> {
+    const wait = this.#tries.waitFor(visit.id);
+    if (wait > 0) return tooManyTries(wait);
+    const who = keyOf(key.trim());
+    if (who === visit.consent.principal.key) return this.#depart(visit);
+    this.#tries.count(visit.id);
+    if (who !== undefined) return wrongPerson;
+    return this.#ask(visit, (form) => keyForm(form, unknownKey), { status: 403 });
+  }
+
+  async #leaveToSignIn({ id }: Visit, { signIn, issuer }: WayOf<'foreign'>): Promise<PageResponse> {
+    try {
+      const { url, state, kept } = await signIn.begin(issuer, new URL(signedInPath, this.#ports.publicUrl).href);
+      const cookie = this.#travellers.leave({ kind: 'sign-in', state }, JSON.stringify({ id, kept }));
+      return seeOther(url, { 'set-cookie': [cookie] });
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error;
+      this.#ports.warn('nobody can sign in at an issuer', { issuer, why: error.message });
+      return failed({ reason: 'sign_in_failed', text: 'The issuer of your account cannot be reached at the moment.' });
+    }
+  }
+
+  #depart({ id }: Visit): Promise<PageResponse> {
+    return depart({ id }, this.#ports.consents, this.#travellers);
+  }
+
+  #ask(
+    { id, consent, request }: Visit,
+    proofOf: (form: FormFacts) => Html,
+    { status = 200, proven = false }: { readonly status?: number; readonly proven?: boolean } = {},
+  ): PageResponse {
+    const browser = this.#browsers.meet(request);
+    const proof = proofOf({ action: connectPath + id, token: browser.formToken(id) });
+    const view = askView({ consent, proof, proven, formsLeadTo: formTargets(consent) });
+    return shown(status, view, { 'set-cookie': browser.setCookie });
+  }
+}
+
+/**
+ * A server that people are sent to may send them on to others, for their sign-in, before any page is shown; those cannot be
+ * known beforehand. Without TLS there is only this machine.
+ */
+function formTargets({ issuer, principal }: PendingConsent): readonly string[] {
+  const isPlain = [issuer, principal.issuer].some((address) => address?.startsWith('http:'));
+  return isPlain ? ['https:', 'http://127.0.0.1:*', 'http://localhost:*'] : ['https:'];
+}

@@ -1,0 +1,57 @@
+/** The pages for a person's consent towards a backend: which address is whose, and what may be done there. */
+import { type Mounted, mount, type PageSet } from '../../../web/mount.ts';
+import type { PageRequest, PageResponse } from '../../../web/request.ts';
+import { callbackPath, connectPath } from '../settings.ts';
+import { Browsers } from './browser.ts';
+import { CallbackPages } from './callback.ts';
+import { ConnectPages } from './connect.ts';
+import { CookieJar } from './cookies.ts';
+import { Travellers } from './flow-cookies.ts';
+import { keyAttempts } from './key-attempts.ts';
+import { wrongMethod } from './outcome-views.ts';
+import { signedInPath } from './paths.ts';
+import type { ConnectPorts } from './ports.ts';
+
+type Answer = (request: PageRequest) => Promise<PageResponse>;
+
+interface Place {
+  /** By method. HEAD is a GET whose body is not sent, but only where GET changes nothing. */
+  readonly methods: ReadonlyMap<string, Answer>;
+}
+
+export function connectPages(ports: ConnectPorts): PageSet {
+  const jar = new CookieJar(ports.publicUrl);
+  const travellers = new Travellers(jar, ports.seal, ports.now);
+  const browsers = new Browsers(jar, ports.random);
+  const connect = new ConnectPages(ports, browsers, travellers, keyAttempts(ports.now));
+  const callback = new CallbackPages(ports, travellers);
+
+  const show: Answer = (request) => connect.show(request);
+  const link = place({ GET: show, HEAD: show, POST: (request) => connect.take(request) });
+  const exact: ReadonlyMap<string, Place> = new Map([
+    [callbackPath, place({ GET: (request) => callback.consented(request) })],
+    [signedInPath, place({ GET: (request) => callback.signedIn(request) })],
+  ]);
+  const placeOf = (path: string): Place | undefined =>
+    exact.get(path) ?? (path.startsWith(connectPath) ? link : undefined);
+
+  return {
+    owns: (path) => placeOf(path) !== undefined,
+    answer: async (request) => {
+      const { methods } = placeOf(request.path) ?? link;
+      const answer = methods.get(request.method);
+      return answer === undefined ? wrongMethod([...methods.keys()].join(', ')) : answer(request);
+    },
+  };
+}
+
+function place(methods: Readonly<Record<string, Answer>>): Place {
+  return { methods: new Map(Object.entries(methods)) };
+}
+
+export function mountConnectPages(ports: ConnectPorts): Mounted {
+  return mount(connectPages(ports), (error) => {
+    // The text of an exception may hold what the browser sent.
+    ports.warn('a page broke', { error: error instanceof Error ? error.name : typeof error });
+  });
+}

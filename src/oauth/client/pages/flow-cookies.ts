@@ -1,0 +1,63 @@
+/**
+ * That who comes back is who left. Whoever is sent to another server takes a sealed cookie along; an answer of that server
+ * counts in that browser alone. So nobody can have somebody else finish their flow, nor finish a flow for somebody else.
+ * https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#phishing
+ */
+import { createHash } from 'node:crypto';
+import type { Seal } from '../../../store/ports.ts';
+import type { CookieJar } from './cookies.ts';
+import { pageLimits } from './limits.ts';
+
+/** What somebody is away for, and by what it is told from others under way in the same browser. */
+export type Errand =
+  /** At the backend's authorization server. */
+  | { readonly kind: 'consent'; readonly id: string }
+  /** At the issuer of the principal. */
+  | { readonly kind: 'sign-in'; readonly state: string };
+
+export class Travellers {
+  readonly #jar: CookieJar;
+  readonly #seal: Seal;
+  readonly #now: () => number;
+
+  constructor(jar: CookieJar, seal: Seal, now: () => number) {
+    this.#jar = jar;
+    this.#seal = seal;
+    this.#now = now;
+  }
+
+  /** The cookie that says so. `kept` is readable to nobody in between. */
+  leave(errand: Errand, kept: string): string {
+    const until = this.#now() + pageLimits.awayMs;
+    const sealed = this.#seal.seal(`${until} ${kept}`, contextOf(errand));
+    return this.#jar.set(nameOf(errand), sealed, pageLimits.awayMs);
+  }
+
+  /** What was kept; undefined where this browser did not leave on this errand, or too long ago. */
+  back(errand: Errand, cookies: string | undefined): string | undefined {
+    const sealed = this.#jar.read(cookies, nameOf(errand));
+    const plain = sealed === undefined ? undefined : this.#seal.open(sealed, contextOf(errand));
+    if (plain === undefined) return undefined;
+    const blank = plain.indexOf(' ');
+    return Number(plain.slice(0, blank)) > this.#now() ? plain.slice(blank + 1) : undefined;
+  }
+
+  /** The cookie's end. */
+  arrived(errand: Errand): string {
+    return this.#jar.drop(nameOf(errand));
+  }
+}
+
+function contextOf(errand: Errand): string {
+  return `away\0${errand.kind}\0${markOf(errand)}`;
+}
+
+/** By a hash: a mark may hold what a cookie's name must not. */
+function nameOf(errand: Errand): string {
+  const hash = createHash('sha256').update(markOf(errand)).digest('base64url').slice(0, 16);
+  return `bascule-${errand.kind}-${hash}`;
+}
+
+function markOf(errand: Errand): string {
+  return errand.kind === 'consent' ? errand.id : errand.state;
+}

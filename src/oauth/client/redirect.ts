@@ -1,0 +1,52 @@
+/**
+ * What a person brings back from the authorization server.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-response-validation
+ */
+import * as oauth from 'oauth4webapi';
+import { Failure } from '../../errors/failure.ts';
+import type { Flow } from './consent-store.ts';
+import { asClient, asServer } from './token-endpoint.ts';
+import { errorCode, tellable } from './words.ts';
+
+/**
+ * Either what may be shown to the token endpoint, or that consent was refused. Throws `consent_invalid` where it does not
+ * belong to the flow: then nothing that it says is acted on or shown, not even that it is an error.
+ */
+export function checkRedirect(flow: Flow, parameters: URLSearchParams): URLSearchParams | Failure {
+  checkOnce(parameters);
+  const state = parameters.get('state');
+  if (state !== flow.state) throw invalid('`state` is not that of this request');
+  checkIssuer(flow, parameters.get('iss'));
+  try {
+    const checked = oauth.validateAuthResponse(asServer(flow.server), asClient(flow.client), parameters, flow.state);
+    if (!checked.get('code')) throw invalid('There is no `code`');
+    return checked;
+  } catch (error) {
+    if (error instanceof oauth.AuthorizationResponseError) return refused(parameters, flow);
+    throw error instanceof Failure ? error : invalid('It is not a redirect that OAuth knows');
+  }
+}
+
+/** RFC 9207, 2.4, by the specification's table; as a string, without any normalisation. Present but empty is present. */
+function checkIssuer({ server }: Flow, iss: string | null): void {
+  if (iss === null) {
+    if (server.authorization_response_iss_parameter_supported === true) throw invalid('`iss` is missing');
+  } else if (iss !== server.issuer) throw invalid('`iss` is not the issuer that was asked');
+}
+
+/** RFC 6749, 3.1: of two that differ nobody could say which one is meant. */
+function checkOnce(parameters: URLSearchParams): void {
+  const names = [...parameters.keys()];
+  if (new Set(names).size !== names.length) throw invalid('A parameter came twice');
+}
+
+function refused(parameters: URLSearchParams, { verifier }: Flow): Failure {
+  const error = errorCode(parameters.get('error'));
+  const description = tellable(parameters.get('error_description'), [verifier]);
+  const data = { error, ...(description === undefined ? {} : { description }) };
+  return new Failure('consent_refused', { data });
+}
+
+function invalid(message: string): Failure {
+  return new Failure('consent_invalid', { message });
+}

@@ -1,0 +1,68 @@
+/**
+ * New tokens for old ones, once for everybody who waits: a refresh token that rotates is good for one request, and of two
+ * that use it the second one ends the whole grant (RFC 9700, 4.14.2).
+ */
+import * as oauth from 'oauth4webapi';
+import { isCurrent } from './client.ts';
+import type { Reach } from './guarded-fetch.ts';
+import type { Time } from './ports.ts';
+import type { Registrations } from './registration.ts';
+import type { BackendAuth } from './settings.ts';
+import type { Turns } from './single-flight.ts';
+import { type Asking, asClient, askForToken, asServer, GrantRefused } from './token-endpoint.ts';
+import { endOf, refreshedTokens, type TokenShelf, type Tokens, withoutTokens } from './tokens.ts';
+import type { Stored } from './typed-records.ts';
+
+export interface RefreshPorts {
+  readonly shelf: TokenShelf;
+  readonly turns: Turns;
+  readonly time: Time;
+  readonly registrations: Registrations;
+}
+
+export interface Refreshing {
+  readonly key: string;
+  readonly reach: Reach;
+  readonly auth: BackendAuth;
+  /** What was in hand when it was found to be over. */
+  readonly old: Stored<Tokens>;
+}
+
+/** What is in the store afterwards: other tokens, or, where the grant is over, none. Rejects with a Failure. */
+export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Promise<Stored<Tokens> | undefined> {
+  const { key, old } = refreshing;
+  const changed = async () => {
+    const now = await ports.shelf.get(key);
+    return now?.text === old.text ? undefined : { found: now };
+  };
+  const { found } = await ports.turns.once(`refresh/${key}`, changed, async () => {
+    const next = await renewed(refreshing, ports);
+    // A consent may have come to an end meanwhile; what it brought is newer, and stays.
+    await ports.shelf.replace(key, old, next, endOf(next));
+    return { found: await ports.shelf.get(key) };
+  });
+  return found;
+}
+
+async function renewed({ reach, auth, old: { value } }: Refreshing, ports: RefreshPorts): Promise<Tokens> {
+  const { refresh: token, server, client, resource } = value;
+  if (token === undefined || !isCurrent(client, auth)) return withoutTokens(value);
+  const asking: Asking = { reach, server, client, auth };
+  try {
+    const granted = await askForToken(asking, [token], (proof, options) =>
+      oauth.refreshTokenGrantRequest(asServer(server), asClient(client), proof, token, {
+        ...options,
+        additionalParameters: { resource },
+      }),
+    );
+    return refreshedTokens(value, granted, ports.time.now());
+  } catch (error) {
+    if (!(error instanceof GrantRefused)) throw error;
+    if (error.code === 'invalid_client' && client.kind === 'registered') {
+      await ports.registrations.forget(server.issuer, client);
+      return withoutTokens(value);
+    }
+    if (error.code === 'invalid_grant') return withoutTokens(value);
+    throw error.failure();
+  }
+}

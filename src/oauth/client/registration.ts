@@ -1,0 +1,157 @@
+/**
+ * How we become a client of an authorization server, in the specification's order.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration
+ */
+import * as oauth from 'oauth4webapi';
+import * as z from 'zod';
+import { Failure } from '../../errors/failure.ts';
+import type { Records } from '../../store/ports.ts';
+import { authMethods, clientShape, configuredClient, type OAuthClient } from './client.ts';
+import { clientDocument, clientNature, redirectUri } from './client-document.ts';
+import { preferredMethod } from './client-proof.ts';
+import { isLoopback, type Reach } from './guarded-fetch.ts';
+import { credentialLimits } from './limits.ts';
+import type { Time } from './ports.ts';
+import type { ServerMetadata } from './server-metadata.ts';
+import type { BackendAuthSettings } from './settings.ts';
+import type { Turns } from './single-flight.ts';
+import { asServer, GrantRefused, named } from './token-endpoint.ts';
+import { Shelf, type Stored } from './typed-records.ts';
+
+/** RFC 7591, 3.2.1: `endsAt` is when the secret is over. */
+const registrationShape = z.object({ client: clientShape, endsAt: z.number().optional() });
+type Registration = z.infer<typeof registrationShape>;
+
+export interface Applicant {
+  readonly reach: Reach;
+  readonly server: ServerMetadata;
+  readonly backend: string;
+  readonly settings: BackendAuthSettings;
+}
+
+export class Registrations {
+  readonly #registered: Shelf<Registration>;
+  readonly #issuers: Shelf<string>;
+  readonly #turns: Turns;
+  readonly #time: Time;
+  readonly #publicUrl: string;
+
+  constructor(records: Records, turns: Turns, time: Time, publicUrl: string) {
+    this.#registered = new Shelf(records, 'oauth-clients', registrationShape);
+    this.#issuers = new Shelf(records, 'oauth-client-issuers', z.string());
+    this.#turns = turns;
+    this.#time = time;
+    this.#publicUrl = publicUrl;
+  }
+
+  async clientFor(applicant: Applicant): Promise<OAuthClient> {
+    const { server, settings } = applicant;
+    const configured = configuredClient(settings.auth);
+    if (configured !== undefined) return this.#bound(configured, applicant);
+    const document = settings.auth.clientMetadataUrl ?? clientDocument(this.#publicUrl)?.client_id;
+    if (server.client_id_metadata_document_supported === true && document !== undefined) {
+      return { kind: 'document', id: document };
+    }
+    if (server.registration_endpoint === undefined) {
+      const message =
+        'The authorization server takes neither our client-ID document nor registrations: set `auth.clientId`';
+      throw new Failure('client_unregistered', { message });
+    }
+    return this.#registeredAt(applicant);
+  }
+
+  /** The authorization server does not know it any more. */
+  async forget(issuer: string, client: OAuthClient): Promise<void> {
+    const key = this.#keyOf(issuer);
+    const known = await this.#registered.get(key);
+    if (known?.value.client.id === client.id) await this.#registered.replace(key, known, undefined);
+  }
+
+  /** Credentials are of the server that issued them. Where the config does not say which, the first that they are shown to. */
+  async #bound(client: OAuthClient, { server, backend, settings }: Applicant): Promise<OAuthClient> {
+    if (settings.auth.issuer !== undefined) return client;
+    const key = JSON.stringify([backend, settings.url, client.id]);
+    const bound = await this.#issuers.get(key);
+    if (bound === undefined) await this.#issuers.replace(key, undefined, server.issuer);
+    const issuer = bound ?? (await this.#issuers.get(key));
+    if (issuer?.value === server.issuer) return client;
+    const message = 'The backend names another authorization server than the one that knows `auth.clientId`';
+    throw new Failure('client_unregistered', { message });
+  }
+
+  #registeredAt(applicant: Applicant): Promise<OAuthClient> {
+    const key = this.#keyOf(applicant.server.issuer);
+    const known = async () => {
+      const stored = await this.#registered.get(key);
+      return stored !== undefined && this.#isGood(stored) ? stored.value.client : undefined;
+    };
+    return this.#turns.once(`register/${key}`, known, async () => {
+      const registration = await register(applicant, this.#publicUrl);
+      await this.#registered.put(key, registration, this.#time.now() + credentialLimits.registrationMs);
+      return registration.client;
+    });
+  }
+
+  #isGood({ value: { endsAt } }: Stored<Registration>): boolean {
+    return endsAt === undefined || endsAt > this.#time.now();
+  }
+
+  /** Another address of ours is another redirect, which the registration does not have. */
+  #keyOf(issuer: string): string {
+    return JSON.stringify([issuer, redirectUri(this.#publicUrl)]);
+  }
+}
+
+async function register({ reach, server }: Applicant, publicUrl: string): Promise<Registration> {
+  const metadata = {
+    ...clientNature,
+    redirect_uris: [redirectUri(publicUrl)],
+    client_uri: new URL(publicUrl).origin,
+    token_endpoint_auth_method: preferredMethod(server),
+    application_type: isLoopback(new URL(publicUrl).hostname) ? 'native' : 'web',
+  };
+  const options = { [oauth.customFetch]: reach.fetch, [oauth.allowInsecureRequests]: true };
+  try {
+    const response = await oauth.dynamicClientRegistrationRequest(asServer(server), metadata, options);
+    if (response.status >= 500) throw new Failure('authorization_unavailable');
+    return registration(await oauth.processDynamicClientRegistrationResponse(await usual(response)));
+  } catch (error) {
+    const failure = named(error, []);
+    if (failure instanceof GrantRefused) throw refused(failure);
+    if (failure.reason !== 'authorization_refused') throw failure;
+    throw new Failure('client_unregistered', {
+      message: 'The authorization server answered our registration with nonsense',
+    });
+  }
+}
+
+/** Servers in the wild say 200 for 201, and leave out that a secret never ends (RFC 7591, 3.2.1). */
+async function usual(response: Response): Promise<Response> {
+  if (response.status !== 200 && response.status !== 201) return response;
+  const body: unknown = await response.json().catch(() => undefined);
+  return Response.json({ client_secret_expires_at: 0, ...(typeof body === 'object' ? body : {}) }, { status: 201 });
+}
+
+/** What the server changed is accepted where we can act by it. */
+function registration(said: oauth.OmitSymbolProperties<oauth.Client>): Registration {
+  const { client_id: id, client_secret: secret, client_secret_expires_at: ends } = said;
+  const method = authMethods.find((known) => known === said.token_endpoint_auth_method);
+  const usable = said.token_endpoint_auth_method === undefined || method !== undefined;
+  const { data } = clientShape.safeParse({
+    kind: 'registered',
+    id,
+    ...(typeof secret === 'string' && secret !== '' && method !== 'none' ? { secret } : {}),
+    ...(method === undefined ? {} : { method }),
+  });
+  if (data === undefined || !usable) {
+    throw new Failure('client_unregistered', {
+      message: 'The authorization server registered us as something that we are not',
+    });
+  }
+  return { client: data, ...(typeof ends === 'number' && ends > 0 ? { endsAt: ends * 1000 } : {}) };
+}
+
+function refused({ code, words }: GrantRefused): Failure {
+  const data = { error: code, ...(words === undefined ? {} : { description: words }) };
+  return new Failure('client_unregistered', { message: 'The authorization server refused to register us', data });
+}

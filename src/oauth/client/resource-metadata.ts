@@ -1,0 +1,77 @@
+/**
+ * What a backend says of itself (RFC 9728).
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements
+ */
+import * as z from 'zod';
+import { Failure } from '../../errors/failure.ts';
+import { firstDocument, wellKnown } from './documents.ts';
+import type { Reach } from './guarded-fetch.ts';
+import { credentialLimits } from './limits.ts';
+import { tidy } from './scopes.ts';
+import type { BackendAuthSettings } from './settings.ts';
+
+export interface ResourceMetadata {
+  /** As it spells itself, and as it is named in requests (RFC 8707). */
+  readonly resource: string;
+  readonly issuers: readonly string[];
+  readonly scopes?: readonly string[];
+}
+
+const shape = z.object({
+  resource: z.string(),
+  authorization_servers: z.array(z.string()).optional(),
+  scopes_supported: z.array(z.string()).optional(),
+});
+
+/** Undefined where it has none, as backends of 2025-03-26 do. `named` is what its challenge names: then nothing else is tried. */
+export async function resourceMetadata(
+  reach: Reach,
+  { url, auth }: BackendAuthSettings,
+  named: string | undefined,
+): Promise<ResourceMetadata | undefined> {
+  const document = await firstDocument(reach, named === undefined ? placesOf(url) : [named]);
+  if (document === undefined) {
+    if (named === undefined) return undefined;
+    throw undiscovered('There is no metadata where its challenge says that it is');
+  }
+  const { data } = shape.safeParse(document);
+  if (data === undefined) throw undiscovered('Its metadata is malformed');
+  if (!isPartOf(auth.resource ?? url, data.resource)) throw undiscovered('Its metadata is that of another resource');
+  return {
+    resource: data.resource,
+    issuers: (data.authorization_servers ?? []).slice(0, credentialLimits.servers),
+    ...(data.scopes_supported === undefined ? {} : { scopes: tidy(data.scopes_supported) }),
+  };
+}
+
+/** First with the path, then at the root; they are one where there is no path. */
+function placesOf(url: string): readonly string[] {
+  const suffix = 'oauth-protected-resource';
+  return [...new Set([wellKnown(url, suffix), wellKnown(new URL(url).origin, suffix)])];
+}
+
+/**
+ * RFC 9728, 3.3 wants the very same. Metadata at the root speaks of the whole origin, so a resource of which our address is
+ * a part will do too, as with the official SDKs; another origin or a sibling never does.
+ */
+export function isPartOf(address: string, resource: string): boolean {
+  let whole: URL;
+  let part: URL;
+  try {
+    whole = new URL(resource);
+    part = new URL(address);
+  } catch {
+    return false;
+  }
+  if (whole.origin !== part.origin || whole.hash !== '' || whole.username !== '' || whole.password !== '') return false;
+  if (whole.search !== '' && whole.search !== part.search) return false;
+  return withSlash(part.pathname).startsWith(withSlash(whole.pathname));
+}
+
+function withSlash(path: string): string {
+  return path.endsWith('/') ? path : `${path}/`;
+}
+
+export function undiscovered(message: string): Failure {
+  return new Failure('authorization_undiscovered', { message });
+}

@@ -1,0 +1,87 @@
+/**
+ * What an authorization server says of itself (RFC 8414, or OpenID Connect Discovery).
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
+ */
+import * as z from 'zod';
+import { type Document, firstDocument, wellKnown } from './documents.ts';
+import { insecure, type Reach, untrusted } from './guarded-fetch.ts';
+
+/** As much as is used, under the names that oauth4webapi reads; kept in records, so that a flow ends with whom it began. */
+const words = z.array(z.string().max(256)).max(1000).optional();
+const address = z.string().max(2048).optional();
+const shape = z.object({
+  issuer: z.string().max(2048),
+  authorization_endpoint: address,
+  token_endpoint: address,
+  registration_endpoint: address,
+  token_endpoint_auth_methods_supported: words,
+  token_endpoint_auth_signing_alg_values_supported: words,
+  code_challenge_methods_supported: words,
+  grant_types_supported: words,
+  scopes_supported: words,
+  client_id_metadata_document_supported: z.boolean().optional(),
+  authorization_response_iss_parameter_supported: z.boolean().optional(),
+});
+
+/** `undocumented`: of 2025-03-26; there is no document, and the endpoints are where that revision has them. */
+export const serverShape = shape.extend({ undocumented: z.literal(true).optional() });
+export type ServerMetadata = Readonly<z.infer<typeof serverShape>>;
+
+export async function serverMetadata(reach: Reach, issuer: string): Promise<ServerMetadata> {
+  if (!reach.mayBeUsed(issuer)) throw insecure(issuer);
+  const document = await firstDocument(reach, placesOf(issuer));
+  if (document === undefined) return undocumented(issuer);
+  const server = read(document);
+  if (!isIssuer(issuer, server.issuer)) throw untrusted('Its metadata is that of another issuer');
+  for (const endpoint of [server.authorization_endpoint, server.token_endpoint, server.registration_endpoint]) {
+    if (endpoint !== undefined && !reach.mayBeUsed(endpoint)) throw insecure(endpoint);
+  }
+  if (server.token_endpoint === undefined) throw untrusted('Its metadata names no token endpoint');
+  return server;
+}
+
+function read(document: Document): ServerMetadata {
+  const { data } = shape.safeParse(document);
+  if (data === undefined) throw untrusted('Its metadata is malformed');
+  return data;
+}
+
+/** RFC 8414 before OpenID; with a path, OpenID in both of the ways that are in use. */
+function placesOf(issuer: string): readonly string[] {
+  const inserted = ['oauth-authorization-server', 'openid-configuration'].map((suffix) => wellKnown(issuer, suffix));
+  const { origin, pathname } = new URL(issuer);
+  if (pathname === '/') return inserted;
+  return [...inserted, `${origin}${pathname.replace(/\/$/, '')}/.well-known/openid-configuration`];
+}
+
+/**
+ * RFC 8414, 3.3: identical. One tolerance, as in the official SDK: frameworks write the slash of an empty path into the list
+ * of authorization servers (https://host/) whether the issuer has it or not; these are one place, whoever looks.
+ */
+function isIssuer(named: string, said: string): boolean {
+  return said === named || (named === `${said}/` && new URL(named).pathname === '/');
+}
+
+/** https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization#fallbacks-for-servers-without-metadata-discovery */
+function undocumented(issuer: string): ServerMetadata {
+  const { origin } = new URL(issuer);
+  return {
+    issuer,
+    authorization_endpoint: `${origin}/authorize`,
+    token_endpoint: `${origin}/token`,
+    registration_endpoint: `${origin}/register`,
+    undocumented: true,
+  };
+}
+
+/**
+ * Before a person is sent anywhere. Where there is no document at all there is nothing that could deny it.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/security-considerations#authorization-code-protection
+ */
+export function checkCodeGrant(server: ServerMetadata): void {
+  if (server.authorization_endpoint === undefined) throw untrusted('Its metadata names no authorization endpoint');
+  if (server.undocumented === true) return;
+  const methods = server.code_challenge_methods_supported;
+  if (methods === undefined) throw untrusted('Its metadata does not say that it has PKCE');
+  if (!methods.includes('S256')) throw untrusted('Its metadata does not say that it has PKCE with S256');
+}

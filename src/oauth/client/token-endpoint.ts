@@ -1,0 +1,109 @@
+/** Asking for tokens, whatever the grant. */
+import * as oauth from 'oauth4webapi';
+import { Failure } from '../../errors/failure.ts';
+import { type OAuthClient, secretsOf } from './client.ts';
+import { proofOf } from './client-proof.ts';
+import type { Reach } from './guarded-fetch.ts';
+import { credentialLimits } from './limits.ts';
+import { scopesOf } from './scopes.ts';
+import type { ServerMetadata } from './server-metadata.ts';
+import type { BackendAuth } from './settings.ts';
+import { errorCode, tellable } from './words.ts';
+
+/** What a token endpoint gave. */
+export interface Granted {
+  readonly accessToken: string;
+  readonly refreshToken?: string;
+  /** In milliseconds from the answer. */
+  readonly lifetimeMs?: number;
+  readonly scopes?: readonly string[];
+}
+
+/** An error of RFC 6749, 5.2, by its code. */
+export class GrantRefused extends Error {
+  override readonly name = 'GrantRefused';
+  readonly code: string;
+  readonly words: string | undefined;
+
+  constructor(code: string, words: string | undefined) {
+    super('the authorization server refused the grant');
+    this.code = code;
+    this.words = words;
+  }
+
+  failure(): Failure {
+    const data = { error: this.code, ...(this.words === undefined ? {} : { description: this.words }) };
+    return new Failure('authorization_refused', { data });
+  }
+}
+
+export interface Asking {
+  readonly reach: Reach;
+  readonly server: ServerMetadata;
+  readonly client: OAuthClient;
+  readonly auth: BackendAuth;
+  /** RFC 8693, 2.2.1: it gives something that is no access token, and says so in the place of a type. */
+  readonly forAssertion?: true;
+}
+
+type Ask = (proof: oauth.ClientAuth, options: oauth.TokenEndpointRequestOptions) => Promise<Response>;
+
+/** `secrets`: what is sent in confidence, and what an answer must not repeat. Rejects with GrantRefused or a Failure. */
+export async function askForToken(asking: Asking, secrets: readonly string[], ask: Ask): Promise<Granted> {
+  const { reach, server, client, auth } = asking;
+  const all = [...secrets, ...secretsOf(client, auth)];
+  try {
+    const proof = await proofOf(client, server, auth);
+    const response = await ask(proof, { [oauth.customFetch]: reach.fetch, [oauth.allowInsecureRequests]: true });
+    if (response.status >= 500) throw new Failure('authorization_unavailable');
+    const said = await oauth.processGenericTokenEndpointResponse(asServer(server), asClient(client), response, notOurs);
+    return granted(said, asking.forAssertion === true ? 'n_a' : 'bearer');
+  } catch (error) {
+    throw named(error, all);
+  }
+}
+
+/** Passed by the library, to be looked at here. */
+const notOurs = { recognizedTokenTypes: { n_a: () => undefined } };
+
+export function asServer(server: ServerMetadata): oauth.AuthorizationServer {
+  return server as oauth.AuthorizationServer;
+}
+
+export function asClient({ id }: OAuthClient): oauth.Client {
+  return { client_id: id };
+}
+
+/** RFC 6750, 2.1, and what servers accept in one header: a token that cannot be presented is none. */
+const presentable = /^[\x21-\x7e]{1,16384}$/;
+
+function granted(said: oauth.TokenEndpointResponse, type: 'bearer' | 'n_a'): Granted {
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds, scope } = said;
+  if ((said.token_type as string) !== type || !presentable.test(accessToken)) throw unusable();
+  if (refreshToken !== undefined && refreshToken.length > REFRESH_CHARS) throw unusable();
+  const lifetimeMs = seconds === undefined ? undefined : Math.min(seconds * 1000, credentialLimits.lifetimeMs);
+  return {
+    accessToken,
+    ...(refreshToken === undefined ? {} : { refreshToken }),
+    ...(lifetimeMs === undefined ? {} : { lifetimeMs }),
+    ...(scope === undefined ? {} : { scopes: scopesOf(scope) }),
+  };
+}
+
+/** Those that are JWTs of their own are 2 KB. */
+const REFRESH_CHARS = 32_768;
+
+function unusable(): Failure {
+  return new Failure('authorization_refused', { message: 'The authorization server gave a token that cannot be used' });
+}
+
+/** Nothing of the library's errors is kept: they hold what was sent and what came. */
+export function named(error: unknown, secrets: readonly string[]): Failure | GrantRefused {
+  if (error instanceof Failure || error instanceof GrantRefused) return error;
+  if (error instanceof oauth.ResponseBodyError) {
+    const words = tellable(error.error_description, secrets);
+    return new GrantRefused(errorCode(error.error, secrets), words);
+  }
+  const message = 'The authorization server’s answer is not one that OAuth knows';
+  return new Failure('authorization_refused', { message });
+}

@@ -1,0 +1,121 @@
+/** Signing in and out for its own sake: other pages of the gateway ask who is there. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Provider, Session } from 'oidc-provider';
+import type { Callers } from '../../downstream/callers.ts';
+import { formCookie } from './cookies.ts';
+import { readForm } from './form.ts';
+import type { FormTokens } from './form-token.ts';
+import { leadTo, retryAfter, show } from './pages/answers.ts';
+import { loginPage } from './pages/login.ts';
+import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
+import type { SignIn } from './sign-in.ts';
+import type { Users } from './users.ts';
+
+export interface AccountParts {
+  readonly provider: Provider;
+  readonly tokens: FormTokens;
+  readonly signIn: SignIn;
+  readonly callers: Callers;
+  readonly users: Pick<Users, 'isCurrent'>;
+  readonly issuer: URL;
+  readonly signedInMs: number;
+}
+
+/** A page of our own, and nothing that a browser could take for another host. */
+const ownPage = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
+
+/** More than anybody can guess. */
+const SECRET_BYTES = 32;
+
+export class Accounts {
+  readonly #parts: AccountParts;
+
+  constructor(parts: AccountParts) {
+    this.#parts = parts;
+  }
+
+  /** Who the browser with these cookies is signed in as; nobody, once the user is removed or has a new password. */
+  async who(cookies: string | undefined): Promise<string | undefined> {
+    if (cookies === undefined) return undefined;
+    const { issuer, users } = this.#parts;
+    const request = { headers: { cookie: cookies, host: issuer.host }, socket: {} } as IncomingMessage;
+    const session = await this.#sessionOf(request, {} as ServerResponse);
+    const name = session?.accountId;
+    return name !== undefined && users.isCurrent(name, session?.loginTs) ? name : undefined;
+  }
+
+  /** `?return=/path` leads back to a page of ours. */
+  async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { tokens, signIn, callers } = this.#parts;
+    const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
+    const back = ownPage.test(target) ? target : undefined;
+    const known = this.#browserOf(req, res);
+    if (req.method !== 'POST') {
+      const browser = known ?? this.#meet(req, res);
+      return show(res, loginPage({ token: tokens.make('sign-in', browser, back ?? '') }));
+    }
+    const form = await readForm(req);
+    if (form === undefined || known === undefined) return show(res, ended);
+    const token = tokens.make('sign-in', known, back ?? '');
+    if (!tokens.isRight(form.get('token'), 'sign-in', known, back ?? '')) return show(res, ended);
+    const name = form.get('name') ?? '';
+    const tried = await signIn.try({ name, password: form.get('password') ?? '', address: callers.of(req) });
+    if (tried.kind === 'wait') {
+      const view = loginPage({ token, name, trouble: { waitMs: tried.ms } });
+      return show(res, { ...view, headers: retryAfter(tried.ms) });
+    }
+    if (tried.kind === 'wrong') return show(res, loginPage({ token, name, trouble: 'wrong' }));
+    await this.#begin(req, res, tried.user.name);
+    if (back === undefined) show(res, signedIn);
+    else leadTo(res, back);
+  }
+
+  async signOut(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { tokens } = this.#parts;
+    const session = await this.#sessionOf(req, res);
+    const user = session?.accountId;
+    if (session === undefined || user === undefined) return show(res, signedOut);
+    if (req.method !== 'POST') return show(res, signOutPage(user, tokens.make('sign-out', session.uid)));
+    const form = await readForm(req);
+    if (!tokens.isRight(form?.get('token') ?? null, 'sign-out', session.uid)) return show(res, ended);
+    await session.destroy();
+    show(res, signedOut);
+  }
+
+  /** A session of its own: one that was there before may be known to whoever put it there. */
+  async #begin(req: IncomingMessage, res: ServerResponse, name: string): Promise<void> {
+    const { provider, signedInMs } = this.#parts;
+    await (await this.#sessionOf(req, res))?.destroy();
+    const session = new provider.Session();
+    session.loginAccount({ accountId: name, amr: ['pwd'] });
+    await session.save(Math.floor(signedInMs / 1000));
+    const { cookies } = provider.createContext(req, res);
+    cookies.set(provider.cookieName('session'), session.id, { ...this.#cookieOptions, maxAge: signedInMs });
+  }
+
+  #browserOf(req: IncomingMessage, res: ServerResponse): string | undefined {
+    const { provider, issuer } = this.#parts;
+    return provider.createContext(req, res).cookies.get(formCookie(issuer), { signed: true });
+  }
+
+  /** Until the browser closes. Otherwise whoever fetched the form could have somebody else's browser send it. */
+  #meet(req: IncomingMessage, res: ServerResponse): string {
+    const { provider, issuer } = this.#parts;
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    provider.createContext(req, res).cookies.set(formCookie(issuer), secret, this.#cookieOptions);
+    return secret;
+  }
+
+  get #cookieOptions(): object {
+    const secure = this.#parts.issuer.protocol === 'https:';
+    return { httpOnly: true, sameSite: 'lax', signed: true, path: '/', secure };
+  }
+
+  async #sessionOf(req: IncomingMessage, res: ServerResponse): Promise<Session | undefined> {
+    const { provider } = this.#parts;
+    const { cookies } = provider.createContext(req, res);
+    const id = cookies.get(provider.cookieName('session'), { signed: true });
+    return id === undefined ? undefined : provider.Session.find(id);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * What the library wants kept, in records. Codes and tokens are looked up by their own text, so only its hash is a key
+ * here: whoever can read the names of records holds no token.
+ */
+import { createHash } from 'node:crypto';
+import type { Adapter, Payload } from 'oidc-provider';
+import type { Records } from '../../store/ports.ts';
+import type { Holder, Holdings } from './holdings.ts';
+import type { Time } from './ports.ts';
+
+/** Found by the grant that they belong to, so that they can be revoked with it. */
+const grantable: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+/** More than one grant can have: codes end after a minute, and refresh tokens with their rotation. */
+const MOST_OF_A_GRANT = 10_000;
+/** Somebody else may change the same record in between; then it is looked at again. */
+const ATTEMPTS = 8;
+
+export interface AdapterOptions {
+  readonly records: Records;
+  readonly time: Pick<Time, 'now'>;
+  /** Until when a client that was registered just now is kept. */
+  readonly clientEndsAt: () => number;
+  /** What the second of two that use the same code or token is told. */
+  readonly alreadyUsed: () => Error;
+  /** Of the models that strangers can make us keep. */
+  readonly holdings: ReadonlyMap<string, Holdings>;
+  /** Who makes us keep it; undefined outside of a request. */
+  readonly holderOf: (payload: Payload) => Holder | undefined;
+}
+
+export class RecordsAdapter implements Adapter {
+  readonly #model: string;
+  readonly #options: AdapterOptions;
+
+  constructor(model: string, options: AdapterOptions) {
+    this.#model = model;
+    this.#options = options;
+  }
+
+  async upsert(id: string, payload: Payload, expiresIn?: number): Promise<void> {
+    const { records, time, clientEndsAt } = this.#options;
+    const ends = expiresIn === undefined ? undefined : time.now() + expiresIn * 1000;
+    const endsAt = this.#model === 'Client' ? clientEndsAt() : ends;
+    const key = keyOf(id);
+    const { grantId, uid } = payload;
+    // Before the thing itself: what cannot be found by its grant could not be revoked with it.
+    if (grantable.has(this.#model) && typeof grantId === 'string') {
+      await records.put(this.#members, `${keyOf(grantId)}/${key}`, key, endsAt);
+    }
+    if (this.#model === 'Session' && typeof uid === 'string') await records.put(uids, keyOf(uid), key, endsAt);
+    const place = await this.#placeOf(key, payload, endsAt);
+    await records.put(this.#collection, key, JSON.stringify({ payload, endsAt, place } satisfies Kept), endsAt);
+  }
+
+  async find(id: string): Promise<Payload | undefined> {
+    return this.#read(keyOf(id));
+  }
+
+  async findByUid(uid: string): Promise<Payload | undefined> {
+    const key = await this.#options.records.get(uids, keyOf(uid));
+    return key === undefined ? undefined : this.#read(key);
+  }
+
+  /** Device codes are not offered. */
+  async findByUserCode(): Promise<undefined> {
+    return undefined;
+  }
+
+  /** OAuth 2.1, 4.1.3: a code is good once. Of two that come at the same moment, one gets it. */
+  async consume(id: string): Promise<void> {
+    const { records, time, alreadyUsed } = this.#options;
+    const key = keyOf(id);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const text = await records.get(this.#collection, key);
+      const kept = text === undefined ? undefined : (JSON.parse(text) as Kept);
+      if (kept === undefined || kept.payload.consumed !== undefined) throw alreadyUsed();
+      const consumed = Math.floor(time.now() / 1000);
+      const next = JSON.stringify({ ...kept, payload: { ...kept.payload, consumed } });
+      if (await records.replace(this.#collection, key, text, next, kept.endsAt)) return;
+    }
+    throw alreadyUsed();
+  }
+
+  async destroy(id: string): Promise<void> {
+    const text = await this.#options.records.take(this.#collection, keyOf(id));
+    if (text !== undefined) await this.#holdings?.release(placeIn(text));
+  }
+
+  async revokeByGrantId(grantId: string): Promise<void> {
+    const { records } = this.#options;
+    const members = await records.keys(this.#members, `${keyOf(grantId)}/`, MOST_OF_A_GRANT);
+    for (const member of members) {
+      await records.delete(this.#collection, member.slice(member.indexOf('/') + 1));
+      await records.delete(this.#members, member);
+    }
+  }
+
+  get #collection(): string {
+    return `oauth:${this.#model}`;
+  }
+
+  get #members(): string {
+    return `oauth:of-grant:${this.#model}`;
+  }
+
+  get #holdings(): Holdings | undefined {
+    return this.#options.holdings.get(this.#model);
+  }
+
+  /** Noted before the record is put: what has no place could not be given up. */
+  async #placeOf(key: string, payload: Payload, endsAt: number | undefined): Promise<string | undefined> {
+    const { records, time, holderOf } = this.#options;
+    if (this.#holdings === undefined) return undefined;
+    const before = await records.get(this.#collection, key);
+    const held = { key, holder: holderOf(payload), now: time.now(), endsAt };
+    return this.#holdings.note(held, before === undefined ? undefined : placeIn(before));
+  }
+
+  async #read(key: string): Promise<Payload | undefined> {
+    const text = await this.#options.records.get(this.#collection, key);
+    return text === undefined ? undefined : (JSON.parse(text) as Kept).payload;
+  }
+}
+
+interface Kept {
+  readonly payload: Payload;
+  readonly endsAt?: number | undefined;
+  /** Among the holdings. Absent where it is not to be given up. */
+  readonly place?: string | undefined;
+}
+
+function placeIn(text: string): string | undefined {
+  return (JSON.parse(text) as Kept).place;
+}
+
+/** The same record without its place: it is not to be given up any more. */
+export function withoutPlace(text: string): { readonly text: string; readonly place: string | undefined } {
+  const { place, ...kept } = JSON.parse(text) as Kept;
+  return { text: JSON.stringify(kept), place };
+}
+
+const uids = 'oauth:uids';
+export const clientCollection = 'oauth:Client';
+export const interactionCollection = 'oauth:Interaction';
+
+export function keyOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64url');
+}

@@ -1,0 +1,37 @@
+/** Who may still begin to ask for a token: anybody, but what is kept of the question until a person answers is bounded. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Callers } from '../../downstream/callers.ts';
+import { ByAddress } from './by-address.ts';
+import type { Holdings } from './holdings.ts';
+import { authServerLimits as limits } from './limits.ts';
+import { retryAfter, show } from './pages/answers.ts';
+import { troublePage } from './pages/others.ts';
+import type { Time } from './ports.ts';
+
+/** Questions end one by one, each an hour after it was asked at the latest: there may be room soon. */
+const FULL_MS = 60 * 1000;
+
+export class Authorizations {
+  readonly #byAddress: ByAddress;
+  readonly #holdings: Holdings;
+
+  constructor(time: Pick<Time, 'now'>, callers: Callers, holdings: Holdings) {
+    this.#holdings = holdings;
+    const { authorizationsPerAddress: most, authorizationsWithinMs: withinMs, countedNames: names } = limits;
+    this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
+  }
+
+  /** False where it was answered with a refusal. */
+  async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    const wait = this.#byAddress.wait(req);
+    if (wait > 0) return refuse(res, wait, 'too many from this address');
+    const hasRoom = await this.#holdings.makeRoom(limits.openInteractions);
+    return hasRoom || refuse(res, FULL_MS, 'there is no room for more at the moment');
+  }
+}
+
+/** A person is looking at it, not a program. */
+function refuse(res: ServerResponse, ms: number, error_description: string): false {
+  show(res, { ...troublePage(429, { error: 'too_many_requests', error_description }), headers: retryAfter(ms) });
+  return false;
+}

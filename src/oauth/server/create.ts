@@ -1,0 +1,199 @@
+/**
+ * The bundled authorization server: local users, their consent, and tokens for exactly this gateway's endpoints.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JSONWebKeySet } from 'jose';
+import type { KoaContext, Provider } from 'oidc-provider';
+import { Callers } from '../../downstream/callers.ts';
+import { Attempts } from '../../web/attempts.ts';
+import { page } from '../../web/frame.ts';
+import { Accounts } from './accounts.ts';
+import { clientCollection, interactionCollection } from './adapter.ts';
+import { Authorizations } from './authorizations.ts';
+import { FormTokens } from './form-token.ts';
+import { Holdings } from './holdings.ts';
+import { Interactions } from './interactions.ts';
+import { loadKeys } from './keys.ts';
+import { authServerLimits as limits } from './limits.ts';
+import { show, tell } from './pages/answers.ts';
+import { ended, type Trouble, troublePage } from './pages/others.ts';
+import { paths, type Route, routeOf } from './paths.ts';
+import type { AuthServerOutside } from './ports.ts';
+import { createProvider } from './provider.ts';
+import { Registrations } from './registrations.ts';
+import { atHome, isForeignForm, withUsualScope } from './requests.ts';
+import { Resources } from './resources.ts';
+import { ScopeBook } from './scopes.ts';
+import type { AuthServerSettings, Resource } from './settings.ts';
+import { SignIn } from './sign-in.ts';
+import { Users } from './users.ts';
+
+export interface AuthServerOptions {
+  /** Scheme, host and port by which clients know us: the issuer of every token. */
+  readonly issuer: string;
+  readonly settings: AuthServerSettings;
+  /** The endpoints that take tokens; the first is for clients that do not say which. */
+  readonly resources: readonly Resource[];
+  /** Addresses or CIDR ranges of proxies whose word counts about who has called them. */
+  readonly trustedProxies: readonly string[];
+}
+
+export interface AuthServer {
+  readonly issuer: string;
+  /** The public keys, for whoever checks our tokens. */
+  jwks(): JSONWebKeySet;
+  /** For a request whose path is ours (`routeOf`). Never rejects. */
+  handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
+  /** The user whom the browser with these cookies is signed in as. */
+  signedIn(cookies: string | undefined): Promise<string | undefined>;
+  close(): void;
+}
+
+export async function createAuthServer(options: AuthServerOptions, outside: AuthServerOutside): Promise<AuthServer> {
+  const { issuer, settings } = options;
+  const { records, time, warn } = outside;
+  const keys = await loadKeys(records, time.now(), settings.tokenTtlMs);
+  const users = new Users({ file: outside.userFileAt(settings.userFile), time, warn });
+  const resources = new Resources(options.resources);
+  const scopes = new ScopeBook(options.resources, settings.scopes);
+  const callers = new Callers(options.trustedProxies);
+  const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
+  const documents = new Attempts({ most, withinMs, names }, () => time.now());
+  const clients = new Holdings(records, clientCollection);
+  const open = new Holdings(records, interactionCollection);
+  const provider = await createProvider({
+    issuer,
+    settings,
+    outside,
+    keys,
+    resources,
+    scopes,
+    isCurrent: (name, since) => users.isCurrent(name, since),
+    holdings: new Map([
+      ['Client', clients],
+      ['Interaction', open],
+    ]),
+    networkOf: (req) => callers.siteOf(req),
+    mayFetch: ({ req }) => {
+      const address = callers.siteOf(req);
+      const may = documents.waitFor(address) === 0;
+      documents.count(address);
+      return may;
+    },
+    showError,
+  });
+  const registrations = new Registrations(records, time, callers, clients);
+  listen(provider, outside, (clientId) => registrations.used(clientId, settings.refreshTtlMs));
+  const tokens = new FormTokens(keys.cookie);
+  const signIn = new SignIn(users, () => time.now());
+  const home = new URL(issuer);
+  const server = new Server({
+    issuer: home,
+    provider,
+    registrations,
+    authorizations: new Authorizations(time, callers, open),
+    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers, refused: outside.refused }),
+    accounts: new Accounts({ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs }),
+    rewrite: (url) => withUsualScope(url, { scopes, resources }),
+    warn,
+  });
+  return {
+    issuer,
+    jwks: () => keys.published,
+    handle: (req, res, path) => server.handle(req, res, path),
+    signedIn: (cookies) => server.accounts.who(cookies),
+    close: () => users.close(),
+  };
+}
+
+/** What the library has to tell about itself: the kind of mistake, never what a client sent. */
+function listen(provider: Provider, { warn }: AuthServerOutside, used: (clientId: string) => Promise<void>): void {
+  const report = (error: unknown) => {
+    const kind = error instanceof Error ? error.name : 'unknown';
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    warn('the authorization server failed', { kind, ...(code !== undefined && { code }) });
+  };
+  provider.on('server_error', (_context, error) => report(error));
+  provider.on('error', report);
+  provider.on('grant.success', (context) => {
+    const clientId = (context as KoaContext).oidc.client?.clientId;
+    if (clientId !== undefined) used(clientId).catch(report);
+  });
+}
+
+function showError(context: KoaContext, out: Trouble): void {
+  const { headers, html } = page(troublePage(context.status, out));
+  context.set(headers);
+  context.body = html;
+}
+
+interface ServerParts {
+  readonly issuer: URL;
+  readonly provider: Provider;
+  readonly registrations: Registrations;
+  readonly authorizations: Authorizations;
+  readonly interactions: Interactions;
+  readonly accounts: Accounts;
+  rewrite(url: string): string;
+  readonly warn: AuthServerOutside['warn'];
+}
+
+class Server {
+  readonly accounts: Accounts;
+  readonly #parts: ServerParts;
+  readonly #library: ReturnType<Provider['callback']>;
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    this.accounts = parts.accounts;
+    this.#library = parts.provider.callback();
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
+    const route = routeOf(path);
+    try {
+      if (route === undefined) tell(res, 404, { error: 'not_found', error_description: 'there is nothing here' });
+      else if (!route.methods.includes(req.method ?? '')) refuseMethod(res, route);
+      else if (isOverlong(req, route)) refuseLength(res);
+      else await this.#serve(req, res, path, route);
+    } catch (error) {
+      this.#parts.warn('the authorization server failed', { kind: error instanceof Error ? error.name : 'unknown' });
+      if (res.headersSent) res.destroy();
+      else show(res, troublePage(500, { error: 'server_error' }));
+    }
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse, path: string, route: Route): Promise<void> {
+    const { issuer, registrations, authorizations, interactions, accounts, rewrite } = this.#parts;
+    atHome(req, issuer);
+    // In a form that the library's own reading of it cannot differ from ours.
+    req.url = `${path}${(req.url ?? '').replace(/^[^?]*/, '')}`;
+    if (route.kind === 'page') {
+      if (isForeignForm(req)) return show(res, ended);
+      if (route.id !== undefined) return interactions.handle(req, res, route.id);
+      return path === paths.signIn ? accounts.signIn(req, res) : accounts.signOut(req, res);
+    }
+    if (route.kind === 'authorize') {
+      if (!(await authorizations.admits(req, res))) return;
+      req.url = rewrite(req.url);
+    }
+    if (route.kind === 'register' && !(await registrations.admits(req, res))) return;
+    await this.#library(req, res);
+  }
+}
+
+function isOverlong(req: IncomingMessage, { kind }: Route): boolean {
+  const most = kind === 'register' ? limits.registrationBytes : limits.requestBytes;
+  const chars = kind === 'authorize' ? limits.authorizeChars : limits.queryChars;
+  return (req.url ?? '').length > chars || Number(req.headers['content-length'] ?? 0) > most;
+}
+
+function refuseMethod(res: ServerResponse, { methods }: Route): void {
+  const error_description = `only ${methods.join(' and ')} here`;
+  tell(res, 405, { error: 'method_not_allowed', error_description }, { allow: methods.join(', ') });
+}
+
+function refuseLength(res: ServerResponse): void {
+  tell(res, 413, { error: 'invalid_request', error_description: 'the request is larger than any of its kind' });
+}

@@ -1,0 +1,177 @@
+/** The two questions that a person is asked on the way to a token: who are you, and may this client. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Client, Interaction, Provider } from 'oidc-provider';
+import type { Callers } from '../../downstream/callers.ts';
+import { readForm } from './form.ts';
+import type { FormTokens } from './form-token.ts';
+import { leadTo, retryAfter, show } from './pages/answers.ts';
+import { consentPage } from './pages/consent.ts';
+import { loginPage } from './pages/login.ts';
+import { ended } from './pages/others.ts';
+import { paths } from './paths.ts';
+import type { AuthServerOutside } from './ports.ts';
+import { isOnThisComputer } from './redirects.ts';
+import type { Resources } from './resources.ts';
+import type { ScopeBook } from './scopes.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface InteractionParts {
+  readonly provider: Provider;
+  readonly tokens: FormTokens;
+  readonly scopes: ScopeBook;
+  readonly resources: Resources;
+  readonly signIn: SignIn;
+  readonly callers: Callers;
+  readonly refused: AuthServerOutside['refused'];
+}
+
+interface Turn {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly interaction: Interaction;
+  readonly client: Client;
+  readonly redirectUri: string;
+  /** Absent where the page is only looked at. */
+  readonly form?: URLSearchParams;
+}
+
+export class Interactions {
+  readonly #parts: InteractionParts;
+
+  constructor(parts: InteractionParts) {
+    this.#parts = parts;
+  }
+
+  /** `id` is the end of the path; the cookie says the same, or it is somebody else's. */
+  async handle(req: IncomingMessage, res: ServerResponse, id: string): Promise<void> {
+    const { provider, tokens } = this.#parts;
+    const form = req.method === 'POST' ? await readForm(req) : undefined;
+    const interaction = await provider.interactionDetails(req, res).catch(() => undefined);
+    const client = interaction && (await this.#clientOf(interaction));
+    const redirectUri = interaction && (textOf(interaction, 'redirect_uri') ?? client?.redirectUris[0]);
+    const isOurs = interaction?.uid === id && client !== undefined && redirectUri !== undefined;
+    if (!isOurs) return show(res, ended);
+    const turn: Turn = { req, res, interaction, client, redirectUri };
+    if (req.method !== 'POST') return this.#ask(turn);
+    if (form === undefined || !tokens.isRight(form.get('token'), id, interaction.prompt.name)) return show(res, ended);
+    await this.#answer({ ...turn, form });
+  }
+
+  /** A client that is a document may be gone by now; then there is nobody left to answer. */
+  async #clientOf(interaction: Interaction): Promise<Client | undefined> {
+    const id = textOf(interaction, 'client_id') ?? '';
+    return this.#parts.provider.Client.find(id).catch(() => undefined);
+  }
+
+  #ask(turn: Turn): void {
+    show(turn.res, turn.interaction.prompt.name === 'login' ? this.#login(turn) : this.#consent(turn));
+  }
+
+  async #answer(turn: Turn): Promise<void> {
+    const action = turn.form?.get('action');
+    if (action === 'deny') {
+      const result = { error: 'access_denied', error_description: 'the person said no' };
+      return this.#parts.provider.interactionFinished(turn.req, turn.res, result, { mergeWithLastSubmission: false });
+    }
+    if (turn.interaction.prompt.name === 'login') return this.#signIn(turn);
+    if (action === 'allow') return this.#allow(turn);
+    if (action === 'switch') return this.#startAgain(turn);
+    this.#ask(turn);
+  }
+
+  async #signIn(turn: Turn): Promise<void> {
+    const { req, res, form } = turn;
+    const name = form?.get('name') ?? '';
+    const address = this.#parts.callers.of(req);
+    const signedIn = await this.#parts.signIn.try({
+      name,
+      password: form?.get('password') ?? '',
+      address,
+    });
+    if (signedIn.kind !== 'user') this.#parts.refused(signedIn.kind, address);
+    if (signedIn.kind === 'wait') {
+      const page = this.#login(turn, { name, trouble: { waitMs: signedIn.ms } });
+      return show(res, { ...page, headers: retryAfter(signedIn.ms) });
+    }
+    if (signedIn.kind === 'wrong') return show(res, this.#login(turn, { name, trouble: 'wrong' }));
+    const result = { login: { accountId: signedIn.user.name, amr: ['pwd'] } };
+    await this.#parts.provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false });
+  }
+
+  /** A grant of its own each time: what was agreed to before neither grows nor lives longer by it. */
+  async #allow({ req, res, interaction, client }: Turn): Promise<void> {
+    const { provider, resources, scopes } = this.#parts;
+    const accountId = interaction.session?.accountId;
+    if (accountId === undefined) return show(res, ended);
+    const grant = new provider.Grant({ accountId, clientId: client.clientId });
+    const scope = textOf(interaction, 'scope') ?? '';
+    grant.addOIDCScope(scope);
+    const own = scope.split(' ').filter((name) => scopes.all.includes(name));
+    for (const resource of resourcesOf(interaction, resources)) grant.addResourceScope(resource, own.join(' '));
+    const result = { consent: { grantId: await grant.save() } };
+    await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: true });
+  }
+
+  /** Somebody else sits here than the browser remembers: it forgets, and the client's question is asked anew. */
+  async #startAgain({ res, interaction }: Turn): Promise<void> {
+    const uid = interaction.session?.uid;
+    const session = uid === undefined ? undefined : await this.#parts.provider.Session.findByUid(uid);
+    await session?.destroy();
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(interaction.params)) {
+      for (const one of Array.isArray(value) ? value : [value]) {
+        if (typeof one === 'string' || typeof one === 'number') query.append(name, String(one));
+      }
+    }
+    leadTo(res, `${paths.authorize}?${query}`);
+  }
+
+  #login(turn: Turn, more: Pick<Parameters<typeof loginPage>[0], 'name' | 'trouble'> = {}) {
+    const { interaction, client, redirectUri } = turn;
+    return loginPage({
+      token: this.#parts.tokens.make(interaction.uid, 'login'),
+      client: nameOf(client),
+      formsLeadTo: formTargets(redirectUri),
+      ...more,
+    });
+  }
+
+  #consent({ interaction, client, redirectUri }: Turn) {
+    const { scopes, resources, tokens } = this.#parts;
+    const asked = (textOf(interaction, 'scope') ?? '').split(' ').filter((name) => name !== '');
+    return consentPage({
+      token: tokens.make(interaction.uid, 'consent'),
+      client: nameOf(client),
+      clientHost: client.clientIdMetadataDocument ? new URL(client.clientId).host : undefined,
+      redirectHost: new URL(redirectUri).host,
+      isLocal: isOnThisComputer(redirectUri),
+      user: interaction.session?.accountId ?? '',
+      scopes: asked.map((name) => scopes.inWords(name)),
+      resource: resourcesOf(interaction, resources).join(', '),
+      formsLeadTo: formTargets(redirectUri),
+    });
+  }
+}
+
+function textOf({ params }: Interaction, name: string): string | undefined {
+  const value = params[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function resourcesOf({ params }: Interaction, resources: Resources): readonly string[] {
+  const named = Array.isArray(params.resource) ? params.resource : [params.resource ?? resources.usual];
+  return named.filter((one): one is string => typeof one === 'string');
+}
+
+function nameOf({ clientName, clientId }: Client): string {
+  return clientName ?? clientId;
+}
+
+/**
+ * Where the answer goes once the form is posted. Chromium applies the policy to every further redirect too, and web
+ * clients lead on to other places of theirs. A policy cannot name an IPv6 address.
+ */
+function formTargets(redirectUri: string): readonly string[] {
+  const { protocol, hostname, origin } = new URL(redirectUri);
+  return [protocol === 'https:' || hostname.startsWith('[') ? protocol : origin];
+}

@@ -1,0 +1,57 @@
+/**
+ * Whether the client may. It names who asks and where the answer goes, since both are the client's own words.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#localhost-redirect-uri-risks
+ */
+import { html } from '../../../web/html.ts';
+import type { Shown } from './answers.ts';
+
+export interface ConsentView {
+  readonly token: string;
+  readonly client: string;
+  /** Of the document that the client is identified by, where there is one: that much is proven. */
+  readonly clientHost?: string | undefined;
+  readonly redirectHost: string;
+  /** The answer stays on the person's computer, whatever other redirects the client has. */
+  readonly isLocal: boolean;
+  readonly user: string;
+  /** In words. */
+  readonly scopes: readonly string[];
+  /** The address of the endpoint. */
+  readonly resource: string;
+  readonly formsLeadTo?: readonly string[] | undefined;
+}
+
+export function consentPage(view: ConsentView): Shown {
+  const { token, client, clientHost, redirectHost, isLocal, user, scopes, resource, formsLeadTo = [] } = view;
+  return {
+    status: 200,
+    title: `Connect ${client}?`,
+    formsLeadTo,
+    body: html`
+<p><strong>${client}</strong> wants to use this gateway in your name. It could:</p>
+<ul>${scopes.map((text) => html`<li>${text}</li>`)}</ul>
+<dl>
+<div><dt>At</dt><dd class="code">${resource}</dd></div>
+<div><dt>Leads back to</dt><dd class="code">${redirectHost}</dd></div>
+${
+  clientHost === undefined
+    ? html`<div><dt>Who it is</dt><dd>Nobody has checked: the name is what the client calls itself.</dd></div>`
+    : html`<div><dt>Who it is</dt><dd>What <span class="code">${clientHost}</span> publishes about itself</dd></div>`
+}
+<div><dt>Signed in as</dt><dd>${user}</dd></div>
+</dl>
+${
+  isLocal &&
+  html`<p class="warn"><strong>This leads to your own computer.</strong> Any program that runs there can receive the
+answer, whatever it calls itself. Go on only if you have just started ${client} yourself.</p>`
+}
+<form method="post">
+<input type="hidden" name="token" value="${token}">
+<div class="acts">
+<button name="action" value="allow">Allow</button>
+<button class="quiet" name="action" value="deny">Cancel</button>
+<button class="quiet" name="action" value="switch">Not ${user}?</button>
+</div>
+</form>`,
+  };
+}

@@ -1,0 +1,32 @@
+/** The outside, as far as this room needs it; handed in. */
+
+import type { Records } from '../../store/ports.ts';
+import type { OutwardFetch } from '../fetch/fetch.ts';
+
+export interface Time {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Calls back once after `ms`; returns how to prevent that. */
+  after(ms: number, action: () => void): () => void;
+}
+
+/** For people who run the gateway. Never a secret, never what a client sent. */
+export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
+
+export interface UserFilePort {
+  /** Changes whenever the file does; undefined where there is none. */
+  stamp(): string | undefined;
+  read(): string;
+}
+
+export interface AuthServerOutside {
+  /** Durable, and sealed where that is wanted: keys, grants and registrations are kept in it. */
+  readonly records: Records;
+  readonly time: Time;
+  readonly warn: Warn;
+  /** A sign-in failed: wrong name or password, or too many attempts. For the log. */
+  readonly refused: (why: 'wrong' | 'wait', address: string) => void;
+  /** The one for addresses that somebody else named: it refuses those that lead inside. */
+  readonly outwardFetch: OutwardFetch;
+  readonly userFileAt: (path: string) => UserFilePort;
+}

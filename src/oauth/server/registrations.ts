@@ -1,0 +1,52 @@
+/** Who may still register: anybody, but not any number of times, and not more than there is room for. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Callers } from '../../downstream/callers.ts';
+import type { Records } from '../../store/ports.ts';
+import { clientCollection, keyOf, withoutPlace } from './adapter.ts';
+import { ByAddress } from './by-address.ts';
+import type { Holdings } from './holdings.ts';
+import { authServerLimits as limits } from './limits.ts';
+import { retryAfter, tell } from './pages/answers.ts';
+import type { Time } from './ports.ts';
+
+/** All are in use; whether one of them has ended is worth a look after so long. */
+const FULL_MS = 60 * 60 * 1000;
+
+export class Registrations {
+  readonly #records: Records;
+  readonly #time: Pick<Time, 'now'>;
+  readonly #byAddress: ByAddress;
+  readonly #holdings: Holdings;
+
+  constructor(records: Records, time: Pick<Time, 'now'>, callers: Callers, holdings: Holdings) {
+    this.#records = records;
+    this.#holdings = holdings;
+    this.#time = time;
+    const { registrationsPerAddress: most, registrationsWithinMs: withinMs, countedNames: names } = limits;
+    this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
+  }
+
+  /** False where it was answered with a refusal. */
+  async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    const wait = this.#byAddress.wait(req);
+    if (wait > 0) return refuse(res, wait, 'too many registrations from this address');
+    const hasRoom = await this.#holdings.makeRoom(limits.clients);
+    return hasRoom || refuse(res, FULL_MS, `all ${limits.clients} clients that can be registered are in use`);
+  }
+
+  /** A client that somebody got a token with is kept for as long as it could come back, and makes room for no other. */
+  async used(clientId: string, refreshTtlMs: number): Promise<void> {
+    const key = keyOf(clientId);
+    const text = await this.#records.get(clientCollection, key);
+    // What is known by a document is kept nowhere.
+    if (text === undefined) return;
+    const endsAt = this.#time.now() + refreshTtlMs + limits.usedClientExtraMs;
+    const { text: next, place } = withoutPlace(text);
+    if (await this.#records.replace(clientCollection, key, text, next, endsAt)) await this.#holdings.release(place);
+  }
+}
+
+function refuse(res: ServerResponse, ms: number, error_description: string): false {
+  tell(res, 429, { error: 'too_many_requests', error_description }, retryAfter(ms));
+  return false;
+}

@@ -1,0 +1,140 @@
+/**
+ * Leave for `subscriptions/listen`, part by part: each resource is decided on its own, changes of a list are for those who may
+ * have the list. What is denied is not honoured, and the acknowledgement says so; where all of it is, the request is denied.
+ */
+
+import type { Reader } from '../catalog/list-reader.ts';
+import { isMerged, type Targets } from '../catalog/name-resolver.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Ending } from '../exchange/exchange.ts';
+import type { PartsTrail } from '../policy/audit-parts.ts';
+import type { Grant } from '../policy/authorization-request.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { Thing } from '../policy/question.ts';
+import { Denied } from '../policy/refusals.ts';
+import { spliceMessage } from '../wire/compose.ts';
+import type { Request } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { filterOf, listKinds, readFilter } from '../wire/subscription-filter.ts';
+import { member } from '../wire/values.ts';
+import type { Wanted } from './authorize.ts';
+
+export interface ListenGrant extends Grant {
+  readonly permit: Permit;
+  /** The request with what is left of its filter. */
+  readonly message: Request;
+}
+
+interface Knowing {
+  readonly targets: Targets;
+}
+
+/** Rejects with a Failure where nothing of it is allowed. */
+export async function clearListen(knowing: Knowing, wanted: Wanted, reader: () => Reader): Promise<ListenGrant> {
+  const grants = new Grants(wanted);
+  try {
+    return await decideParts(knowing, wanted, reader, grants);
+  } catch (error) {
+    grants.abandon(error);
+    throw error;
+  }
+}
+
+/** What was allowed of one request, part by part; all of it is over at once, and is one record. */
+class Grants {
+  readonly #wanted: Wanted;
+  readonly #parts: PartsTrail | undefined;
+  readonly #grants: Grant[] = [];
+  denial: Denied | undefined;
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted;
+    this.#parts = wanted.leave.recordParts();
+  }
+
+  get first(): Grant | undefined {
+    return this.#grants[0];
+  }
+
+  ask(row: MethodRow, backend: string, thing?: Thing): boolean {
+    try {
+      this.#grants.push(this.#wanted.leave.ask({ ...this.#wanted, row, backend, thing }, this.#parts));
+      return true;
+    } catch (error) {
+      if (!(error instanceof Denied)) throw error;
+      this.denial ??= error;
+      return false;
+    }
+  }
+
+  readonly over: NonNullable<Grant['over']> = (ending) => this.#end('allow', ending);
+
+  /** What was allowed before is not done after all. */
+  abandon(error: unknown): void {
+    const reason = error instanceof Failure ? { reason: error.reason } : {};
+    this.#end(error instanceof Denied ? 'deny' : 'allow', { outcome: 'cancelled', ...reason });
+  }
+
+  #end(decision: 'allow' | 'deny', ending: Ending): void {
+    for (const grant of this.#grants.splice(0)) grant.over?.(ending);
+    this.#parts?.end(this.#wanted, decision, ending);
+  }
+}
+
+async function decideParts(
+  { targets }: Knowing,
+  wanted: Wanted,
+  reader: () => Reader,
+  grants: Grants,
+): Promise<ListenGrant> {
+  const { leave, endpoint, message } = wanted;
+  const filter = readFilter(message);
+  if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+  const merged = isMerged(endpoint);
+  const backend = merged ? '' : (endpoint.backends[0] ?? '');
+  const isUri = async (uri: string): Promise<boolean> => {
+    if (!merged) return grants.ask(wanted.row, backend, { kind: 'resource', name: uri });
+    const origin = await located(targets, wanted, uri, reader());
+    if (origin === undefined) return false;
+    return grants.ask(wanted.row, origin.backend, await targets.thing(endpoint, 'resource', origin, reader()));
+  };
+  const left: Record<string, unknown> = { ...filterOf(filter) };
+  for (const { flag, lists } of listKinds) {
+    if (filter[flag] && !grants.ask(methodRow(lists[0]) as MethodRow, backend)) delete left[flag];
+  }
+  const uris: string[] = [];
+  for (const uri of filter.resourceSubscriptions) if (await isUri(uri)) uris.push(uri);
+  // It asks for nothing, or for nothing that anybody has: that it may ask at all is decided and recorded like everything.
+  if (grants.first === undefined && grants.denial === undefined) grants.ask(wanted.row, backend);
+  const { denial, first } = grants;
+  if (denial !== undefined && (first === undefined || isForAll(denial))) throw denial;
+  if (first === undefined) throw new Failure('internal_error', { cause: new Error('neither allowed nor denied') });
+  const { permit } = first;
+  const { over } = grants;
+  if (uris.length === filter.resourceSubscriptions.length && denial === undefined)
+    return { permit, leave, message, over };
+  delete left.resourceSubscriptions;
+  if (uris.length > 0) left.resourceSubscriptions = uris;
+  return { permit, leave, message: withFilter(message, left), over };
+}
+
+/** What is refused for another reason than what it names: the rest of the request would be refused as well. */
+function isForAll({ reason }: Denied): boolean {
+  return reason === 'rate_limited' || reason === 'audit_unavailable';
+}
+
+async function located(targets: Targets, { endpoint }: Wanted, uri: string, reader: Reader) {
+  try {
+    return await targets.locate(endpoint, uri, reader);
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+function withFilter(message: Request, filter: object): Request {
+  const span = member(message.params, 'notifications');
+  if (span === undefined) return message;
+  return skimMessage(spliceMessage(message, [{ span, with: JSON.stringify(filter) }])) as Request;
+}

@@ -1,0 +1,93 @@
+/** What is said at the beginning: `initialize` in the legacy era, `server/discover` in the modern one. */
+
+import { degradeServer, olderCapabilities } from '../bridge/revision-compat.ts';
+import { Failure } from '../errors/failure.ts';
+import type { ClientFacts } from '../exchange/call.ts';
+import type { Discovery } from '../exchange/upstream-session.ts';
+import { about } from '../wire/about.ts';
+import { readCapabilities } from '../wire/capabilities.ts';
+import type { Request } from '../wire/message.ts';
+import { era, isRevision, newest, type Profile, type Revision, withoutHeader } from '../wire/revisions.ts';
+import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import { checkSize } from './declared-capabilities.ts';
+
+/**
+ * The asked revision if the profile has it, else the profile's newest legacy one: the client decides whether it can live with
+ * that. https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
+ */
+export function readInitialize(request: Request, profile: Profile): ClientFacts {
+  const wanted = member(request.params, 'protocolVersion');
+  const version = wanted && stringAt(request.bytes, wanted);
+  if (version === undefined) throw new Failure('invalid_params', { message: 'protocolVersion is required' });
+  const fallback = newest(profile.revisions, 'legacy');
+  if (fallback === undefined) throw unsupported(profile, version);
+  const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
+  const info = member(request.params, 'clientInfo');
+  const capabilities = member(request.params, 'capabilities');
+  if (info !== undefined) checkSize(info, 'clientInfo');
+  if (capabilities !== undefined) checkSize(capabilities);
+  const revision = known ? version : fallback;
+  const declared = capabilities && valueAt(request.bytes, capabilities);
+  return {
+    revision,
+    // A copy: the session keeps it, and must not keep the body that it came in.
+    info: info && new Uint8Array(slice(request.bytes, info)),
+    capabilities: readCapabilities(olderCapabilities(revision, declared)),
+  };
+}
+
+/**
+ * A legacy client of which nothing is known but what its version header says. Without one nothing was agreed on, so that
+ * the profile does not matter. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
+ */
+export function readStranger(version: string | undefined, profile: Profile): ClientFacts {
+  if (newest(profile.revisions, 'legacy') === undefined) throw unsupported(profile, version ?? withoutHeader);
+  const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
+  if (version !== undefined && !known) throw new Failure('unsupported_version_header');
+  return { revision: known ? version : withoutHeader, info: undefined, capabilities: readCapabilities({}) };
+}
+
+export function unsupported(profile: Profile, requested: string): Failure {
+  return new Failure('unsupported_version', { data: { supported: [...profile.revisions].reverse(), requested } });
+}
+
+export function initializeResult(revision: Revision, discovery: Discovery): string {
+  const { capabilities, serverInfo, instructions, rest } = discovery;
+  const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, ...others } = rest;
+  const { extensions, ...known } = offered(capabilities);
+  // A word of the modern era, unless the backend said it in this one.
+  const carried = extensions !== undefined && discovery.eras.includes('legacy') ? { extensions } : {};
+  return JSON.stringify({
+    protocolVersion: revision,
+    capabilities: { ...known, ...carried },
+    serverInfo: degradeServer(serverInfo ?? about, revision),
+    instructions,
+    ...others,
+  });
+}
+
+export function discoverResult(profile: Profile, discovery: Discovery): string {
+  const { capabilities, serverInfo, instructions, rest } = discovery;
+  const { ttlMs = 0, cacheScope = 'private', _meta, ...others } = rest;
+  return JSON.stringify({
+    ...others,
+    resultType: 'complete',
+    supportedVersions: [...profile.revisions].reverse(),
+    capabilities: offered(capabilities),
+    instructions,
+    ttlMs,
+    cacheScope,
+    _meta: {
+      ...(_meta as object | undefined),
+      ...(serverInfo && { 'io.modelcontextprotocol/serverInfo': serverInfo }),
+    },
+  });
+}
+
+/** Tasks are not carried from end to end, so nobody is told that they are there. */
+function offered(capabilities: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { tasks: _tasks, extensions, ...others } = capabilities;
+  if (typeof extensions !== 'object' || extensions === null) return others;
+  const { 'io.modelcontextprotocol/tasks': _extension, ...carried } = extensions as Record<string, unknown>;
+  return { ...others, extensions: carried };
+}

@@ -1,0 +1,206 @@
+/**
+ * A backend that does nothing for somebody before a person has agreed to it, at an authorization server of the backend's. The
+ * client is asked to open the page, in the backend's place, and the call is made again once consent was given. A client that
+ * cannot be asked is told where the page is.
+ * https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-for-oauth-flows
+ */
+
+import type { StartCall } from '../../bridge/responder.ts';
+import { olderAsk } from '../../bridge/revision-compat.ts';
+import { Failure } from '../../errors/failure.ts';
+import type { AskReply, Call, CallRequest, CallSink, Outcome } from '../../exchange/call.ts';
+import { ownRequest } from '../../exchange/own-call.ts';
+import { missingFor } from '../../wire/capabilities.ts';
+import { notificationBytes, type Raw } from '../../wire/compose.ts';
+import type { Notification } from '../../wire/message.ts';
+import { skimMessage } from '../../wire/skim.ts';
+import { isObject } from '../../wire/values.ts';
+
+/** Where a person's consent is waited for. */
+export interface Consenting {
+  /** Never rejects. Resolves soon after the signal: nobody wants to know any more. */
+  waitFor(id: string, ms: number, signal: AbortSignal): Promise<'done' | Failure>;
+}
+
+/** More scopes may be wanted once the first were given. A backend that is never content is not asked for ever. */
+const CONSENTS = 3;
+
+/** The same call where nobody is ever asked for consent. */
+export function withConsent(start: StartCall, { consenting, limits: { askMs } }: Asking): StartCall {
+  if (consenting === undefined) return start;
+  return (request, sink) => new ConsentingCall(request, sink, { start, consenting, askMs }).begin();
+}
+
+interface Asking {
+  readonly consenting: Consenting | undefined;
+  readonly limits: { readonly askMs: number };
+}
+
+interface Means {
+  readonly start: StartCall;
+  readonly consenting: Consenting;
+  readonly askMs: number;
+}
+
+/** What `consent_needed` says. */
+interface Page {
+  readonly mode: 'url';
+  readonly url: string;
+  readonly elicitationId: string;
+  readonly message: string;
+}
+
+class ConsentingCall implements Call, CallSink {
+  readonly #request: CallRequest;
+  readonly #sink: CallSink;
+  readonly #means: Means;
+  #call: Call | undefined;
+  #withdraw: (() => void) | undefined;
+  /** What the backend's last refusal came to. */
+  #refusal: Failure | undefined;
+  #waiting: AbortController | undefined;
+  /** What the client wants to hear, where it said so since. */
+  #heard: { readonly logLevel: string | undefined } | undefined;
+  #consents = 0;
+  #cancelled = false;
+
+  constructor(request: CallRequest, sink: CallSink, means: Means) {
+    this.#request = request;
+    this.#sink = sink;
+    this.#means = means;
+  }
+
+  begin(): this {
+    const again = this.#consents > 0;
+    this.#call = this.#means.start(again ? { ...this.#request, ...this.#heard, again } : this.#request, this);
+    return this;
+  }
+
+  hear(logLevel: string | undefined): void {
+    this.#heard = { logLevel };
+    this.#call?.hear?.(logLevel);
+  }
+
+  cancel(reason?: string): void {
+    this.#cancelled = true;
+    this.#withdraw?.();
+    this.#waiting?.abort();
+    this.#call?.cancel(reason);
+  }
+
+  notify(notification: Notification): void {
+    this.#sink.notify(notification);
+  }
+
+  ask(ask: Parameters<CallSink['ask']>[0]): void {
+    this.#sink.ask(ask);
+  }
+
+  pause(retryMs: number | undefined): void {
+    this.#sink.pause(retryMs);
+  }
+
+  settle(outcome: Outcome): void {
+    const page = outcome.kind === 'failure' ? pageOf(outcome.failure) : undefined;
+    if (outcome.kind !== 'failure' || page === undefined) {
+      this.#sink.settle(outcome);
+      return;
+    }
+    this.#refusal = outcome.failure;
+    if (this.#canAsk(page)) this.#askFor(page);
+    else this.#tell(page);
+  }
+
+  #canAsk(page: Page): boolean {
+    const { row, client } = this.#request;
+    const { method } = visit.row;
+    return (
+      row.mayAsk === true &&
+      this.#consents < CONSENTS &&
+      missingFor({ method, params: page }, client.capabilities) === undefined &&
+      !(olderAsk(client.revision, method, page) instanceof Failure)
+    );
+  }
+
+  #askFor(page: Page): void {
+    this.#consents += 1;
+    this.#call = undefined;
+    const { row, message } = ownRequest('elicitation/create', page);
+    this.#sink.ask({
+      row,
+      message,
+      answer: (reply) => this.#answered(page, reply),
+      onWithdrawn: (listener) => {
+        this.#withdraw = listener;
+      },
+    });
+  }
+
+  #answered(page: Page, reply: AskReply): void {
+    this.#withdraw = undefined;
+    if (this.#cancelled) return;
+    const action = 'result' in reply ? actionOf(reply.result) : undefined;
+    if (action === 'accept') this.#goOn(page).catch((error: unknown) => this.#broke(error));
+    else if (action === undefined) this.#tell(page);
+    else this.#sink.settle({ kind: 'failure', failure: new Failure('ask_declined') });
+  }
+
+  /** That the page was opened does not mean that the person has agreed: that takes its time. */
+  async #goOn(page: Page): Promise<void> {
+    const { consenting, askMs } = this.#means;
+    const { elicitationId } = page;
+    this.#waiting = new AbortController();
+    const waited = await consenting.waitFor(elicitationId, askMs, this.#waiting.signal);
+    if (this.#cancelled) return;
+    if (waited !== 'done') {
+      this.#sink.settle({ kind: 'failure', failure: withPage(waited, page) });
+      return;
+    }
+    const complete = notificationBytes('notifications/elicitation/complete', JSON.stringify({ elicitationId }));
+    this.#sink.notify(skimMessage(complete) as Notification);
+    this.begin();
+  }
+
+  #broke(cause: unknown): void {
+    if (!this.#cancelled) this.#sink.settle({ kind: 'failure', failure: new Failure('internal_error', { cause }) });
+  }
+
+  #tell(page: Page): void {
+    this.#sink.settle({ kind: 'failure', failure: withPage(this.#refusal ?? new Failure('consent_needed'), page) });
+  }
+}
+
+const visit = ownRequest('elicitation/create', { mode: 'url' });
+
+/** Where the failure says that a person has to agree. */
+function pageOf({ reason, data }: Failure): Page | undefined {
+  const { url, elicitationId, backend } = data ?? {};
+  if (reason !== 'consent_needed' || typeof url !== 'string' || typeof elicitationId !== 'string') return undefined;
+  const message = `${typeof backend === 'string' ? backend : 'The server'} needs your consent. Open the page to give it.`;
+  return { mode: 'url', url, elicitationId, message };
+}
+
+/** In the form that clients of 2025-11-25 know, and with the address where everybody finds it. */
+function withPage(failure: Failure, page: Page): Failure {
+  const { reason, cause } = failure;
+  // Clients show people the text, and seldom the data.
+  const isBare = reason === 'consent_needed' && !failure.message.includes(page.url);
+  const message = isBare ? `${failure.message}: open ${page.url}` : failure.message;
+  const data = { ...failure.data, url: page.url, elicitationId: page.elicitationId, elicitations: [page] };
+  return new Failure(reason, { message, data, cause });
+}
+
+/** The same for a failure that no call was made for. */
+export function toldWithPage(failure: Failure): Failure {
+  const page = pageOf(failure);
+  return page === undefined ? failure : withPage(failure, page);
+}
+
+function actionOf(result: Raw): string | undefined {
+  try {
+    const value: unknown = JSON.parse(typeof result === 'string' ? result : Buffer.from(result).toString('utf8'));
+    return isObject(value) && typeof value.action === 'string' ? value.action : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,242 @@
+/** What a legacy session wants of its backends: where each request leads, whether it may, and the call. */
+
+import { LegacyDrive } from '../bridge/legacy-responder.ts';
+import type { StartCall } from '../bridge/responder.ts';
+import type { Reader } from '../catalog/list-reader.ts';
+import { isMerged, type Target } from '../catalog/name-resolver.ts';
+import { offers } from '../catalog/offers.ts';
+import { readerForSession } from '../catalog/readers.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { CallRequest, CallSink } from '../exchange/call.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { LateCall } from '../exchange/late-call.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Grant } from '../policy/authorization-request.ts';
+import { nowhere } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
+import { PooledCall } from '../upstream/pooled-call.ts';
+import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { admitLegacy, unknownMethod } from './admit.ts';
+import { after, clear, eachRoundAnew } from './authorize.ts';
+import { demandToolScopes } from './check-scopes.ts';
+import { toldWithPage, withConsent } from './interceptors/consent.ts';
+import { guarded } from './interceptors/response-filter.ts';
+import { absorb } from './legacy-emulation.ts';
+import { inClientNames, listCall } from './merged.ts';
+import type { Rooms } from './services.ts';
+import type { SessionLanes } from './session-upstreams.ts';
+import { listTools, toolsAt } from './tool-lists.ts';
+import type { Turn } from './turn.ts';
+
+/** A request that may go on. */
+export interface Cleared {
+  readonly principal: Principal;
+  /** As it was when the request came in. */
+  readonly endpoint: Endpoint;
+  readonly grant: Grant;
+  /** Absent where the gateway answers for all backends together. */
+  readonly target: Target | undefined;
+}
+
+/** One that may go on to a backend. */
+interface Bound extends Cleared {
+  readonly target: Target;
+}
+
+export class LegacyCalls {
+  readonly #rooms: Rooms;
+  readonly #lanes: SessionLanes;
+
+  constructor(rooms: Rooms, lanes: SessionLanes) {
+    this.#rooms = rooms;
+    this.#lanes = lanes;
+  }
+
+  /**
+   * Finds out where a request leads, and whether it may go there. Throws, or rejects with, a Failure where it may not; a promise
+   * only where lists have to be read first.
+   */
+  clear(turn: Turn, session: Session, message: Request): Cleared | Promise<Cleared> {
+    const { principal, endpoint, leave } = turn;
+    const { client } = session;
+    const row = admitLegacy(message, client.revision);
+    // Nobody would hear what it is subscribed to.
+    if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
+    const wanted = { principal, endpoint, leave, row, message, revision: client.revision };
+    const [only = ''] = endpoint.backends;
+    const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, endpoint, grant, target });
+    if (!isMerged(endpoint)) {
+      const target = { backend: only, message };
+      return after(
+        clear(this.#rooms, wanted, target, () => this.#reader(session, principal)),
+        whole(row.method === 'ping' ? undefined : target),
+      );
+    }
+    if (row.method !== 'ping' && !this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
+    if (row.ours === true || row.list !== undefined || row.method === setLevel.method)
+      return whole(undefined)(leave.ask({ ...wanted, backend: '' }));
+    const reader = this.#reader(session, principal);
+    return after(this.#rooms.targets.find(endpoint, row, message, reader), (target) => {
+      demandToolScopes(this.#rooms, turn, target);
+      return after(
+        clear(this.#rooms, wanted, target, () => reader),
+        whole(target),
+      );
+    });
+  }
+
+  #reader(session: Session, principal: Principal): Reader {
+    const hold: Reader['hold'] = (permit, backend, row) => this.#lanes.laneFor(session, backend, permit, row);
+    return readerForSession(session, this.#rooms.lanes, hold, principal);
+  }
+
+  async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
+    const { request: message, row } = exchange;
+    const cleared = clearing instanceof Promise ? await clearing : clearing;
+    const { principal, endpoint, grant, target } = cleared;
+    exchange.watch(grant.over);
+    if (exchange.settled) return;
+    if (target !== undefined) return this.#serveOne(session, exchange, { principal, endpoint, grant, target });
+    if (row.method === 'ping') exchange.respondResult('{}');
+    else if (row.method === setLevel.method) this.#lanes.setLevels(session, exchange);
+    else {
+      const reader = this.#reader(session, principal);
+      const start = listCall(this.#rooms, { endpoint, leave: grant.leave }, reader, () =>
+        unknownMethod(message, 'legacy'),
+      );
+      new LegacyDrive({ ...this.#rooms, session }, exchange, callRequest(session, exchange, message), start).begin();
+    }
+  }
+
+  async #serveOne(session: Session, exchange: Exchange, cleared: Bound): Promise<void> {
+    const { row } = exchange;
+    const { target, grant } = cleared;
+    const { backend, message } = target;
+    const { permit } = grant;
+    this.#lanes.remember(session, exchange, target);
+    this.#rooms.occupied.enter(backend, exchange);
+    const lane = await this.#lanes
+      .laneFor(session, backend, permit, row)
+      .catch((error: unknown) => this.#lacksLane(session, exchange, cleared, error));
+    if (lane === undefined) return;
+    if (!offers(lane.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
+    if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit, message })) {
+      lane.release?.();
+      return;
+    }
+    const paramHeaders = this.#paramHeaders(cleared, lane, row);
+    const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
+    let isGivenBack = false;
+    const start = withConsent(
+      eachRoundAnew(exchange, grant, (given) => {
+        const bound = { ...cleared, grant: given };
+        const first = this.#starter(session, lane, row, bound);
+        return (next, sink) => {
+          // A lane that was held for one call is given back with it.
+          const isLate = isGivenBack && lane.release !== undefined;
+          isGivenBack = true;
+          return isLate ? this.#later(session, row, bound)(next, sink) : first(next, sink);
+        };
+      }),
+      this.#rooms,
+    );
+    new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
+  }
+
+  /** The backend wants a person's consent before it can be spoken to at all: that is asked for, and then it is tried again. */
+  #lacksLane(session: Session, exchange: Exchange, cleared: Bound, error: unknown): undefined {
+    const failure = this.#rooms.fault(error);
+    const { row } = exchange;
+    const { target, grant } = cleared;
+    if (this.#rooms.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
+    const starter = (given: Grant) => this.#later(session, row, { ...cleared, grant: given });
+    const anew = withConsent(eachRoundAnew(exchange, grant, starter), this.#rooms);
+    new LegacyDrive(
+      { ...this.#rooms, session },
+      exchange,
+      callRequest(session, exchange, target.message),
+      anew,
+    ).begin();
+  }
+
+  /** On a lane that is found when the call is made. */
+  #later(session: Session, row: MethodRow, bound: Bound): StartCall {
+    return (next, sink) =>
+      LateCall.after(
+        this.#wayFor(session, bound, row),
+        sink,
+        ({ lane, paramHeaders }) =>
+          this.#starter(session, lane, row, bound)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
+        ({ lane }) => lane.release?.(),
+      );
+  }
+
+  async #wayFor(session: Session, cleared: Bound, row: MethodRow) {
+    const { target, grant } = cleared;
+    const lane = await this.#lanes.laneFor(session, target.backend, grant.permit, row);
+    try {
+      if (!offers(lane.discovery, row)) throw unknownMethod(target.message, 'legacy');
+      return { lane, paramHeaders: await this.#paramHeaders(cleared, lane, row)?.(false) };
+    } catch (error) {
+      lane.release?.();
+      throw error;
+    }
+  }
+
+  #paramHeaders({ principal, target }: Bound, lane: HeldLane, row: MethodRow) {
+    if (lane.era !== 'modern' || row.method !== 'tools/call') return undefined;
+    const { toolHeaders } = this.#rooms;
+    const { backend, message } = target;
+    return (again: boolean) =>
+      toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#rooms, lane), again);
+  }
+
+  #starter(session: Session, lane: HeldLane, row: MethodRow, cleared: Bound): StartCall {
+    const { principal, endpoint, grant, target } = cleared;
+    const { permit, leave } = grant;
+    const to = { leave, inForce: this.#rooms.inForce, principal, endpoint, backend: target.backend, row };
+    if (!isMerged(endpoint)) return (next, sink) => lane.call(permit, next, guarded(sink, to));
+    const links = this.#lanes.linksOf(session);
+    const said = links && ((notification: Notification) => links.translate(target.backend, notification));
+    const opened = (on: HeldLane) => ({ lane: on, level: undefined, release: () => on.release?.() });
+    return (next, sink) => {
+      const hears = withoutSessionLoss(inClientNames(guarded(sink, to), target, said));
+      // One session upstream among several: that it is lost is no reason to end the client's, and it is opened anew.
+      const reopen = async () => {
+        // The session hears after the call that the lane is lost, and would give out the same one until then.
+        await undefined;
+        return opened(await this.#lanes.laneFor(session, target.backend, permit, next.row));
+      };
+      return new PooledCall(next, hears, permit, reopen).begin(opened(lane));
+    };
+  }
+}
+
+const setLevel = methodRow('logging/setLevel') as MethodRow;
+
+function callRequest(session: Session, exchange: Exchange, message: Request): CallRequest {
+  return {
+    row: exchange.row,
+    message,
+    client: session.client,
+    progress: exchange.token !== undefined,
+    logLevel: session.logLevel,
+  };
+}
+
+/** To the client it is one backend that failed, and not its session. */
+function withoutSessionLoss(sink: CallSink): CallSink {
+  return {
+    notify: (notification) => sink.notify(notification),
+    ask: (ask) => sink.ask(ask),
+    pause: (retryMs) => sink.pause(retryMs),
+    settle: (outcome) => {
+      const isLoss = outcome.kind === 'failure' && outcome.failure.reason === 'backend_session_lost';
+      if (!isLoss) sink.settle(outcome);
+      else sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable', { cause: outcome.failure }) });
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** What a legacy client expects and a modern backend has no method for: done here, in the backend's place. */
+import { Failure } from '../errors/failure.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { Session } from '../session/session.ts';
+import { Listening, untagged } from '../subscriptions/upstream-subscription.ts';
+import type { HeldLane } from '../upstream/upstream-pool.ts';
+import { logLevelAt } from '../wire/log-level.ts';
+import type { Request } from '../wire/message.ts';
+import { eraHas } from '../wire/methods.ts';
+import { nothingWanted } from '../wire/subscription-filter.ts';
+import { member, textMember } from '../wire/values.ts';
+import { unknownMethod } from './admit.ts';
+import type { Rooms } from './services.ts';
+
+/** The backend that a request was for, and the way there. */
+export interface Destination {
+  readonly backend: string;
+  readonly lane: HeldLane;
+  readonly permit: Permit;
+}
+
+/** False where the backend has the method, and is to be asked. Otherwise the exchange is settled, or will be. */
+export function absorb(
+  rooms: Rooms,
+  session: Session,
+  exchange: Exchange,
+  { message, ...to }: Destination & { readonly message: Request },
+): boolean {
+  if (exchange.row.method === 'logging/setLevel') return setLevel(session, exchange, to);
+  if (eraHas(to.lane.era, exchange.row)) return false;
+  const uri = textMember(message.bytes, message.params, 'uri');
+  if (exchange.row.action !== 'subscribe') exchange.fail(unknownMethod(exchange.request, 'legacy'));
+  else if (uri === undefined) exchange.fail(new Failure('invalid_params', { message: 'uri is required' }));
+  else if (exchange.row.method === 'resources/unsubscribe') {
+    session.listenings.get(to.backend)?.unsubscribe(uri);
+    exchange.respondResult('{}');
+  } else {
+    listeningOf(rooms, session, to)
+      .subscribe(uri)
+      .then(
+        () => exchange.respondResult('{}'),
+        (error: unknown) => exchange.fail(rooms.fault(error)),
+      );
+  }
+  return true;
+}
+
+/** Remembered for what comes; a modern backend is told with every request instead. */
+function setLevel(session: Session, exchange: Exchange, { lane }: Destination): boolean {
+  if (!rememberLevel(session, exchange)) return true;
+  if (lane.era === 'legacy') return false;
+  exchange.respondResult('{}');
+  return true;
+}
+
+/** False where there is no such level, and the client was told so. */
+export function rememberLevel(session: Session, exchange: Exchange): boolean {
+  const { bytes, params } = exchange.request;
+  const level = logLevelAt(bytes, member(params, 'level'));
+  if (level === undefined) exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
+  else session.logLevel = level;
+  return level !== undefined;
+}
+
+function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: Destination): Listening {
+  const existing = session.listenings.get(backend);
+  if (existing !== undefined) return existing;
+  // The hub tells of lists, on one stream for all sessions.
+  const listening = new Listening(nothingWanted, {
+    client: session.client,
+    clock: rooms.clock,
+    // A backend that was away may have got another lane since.
+    start: (request, sink) => (rooms.lanes.stateless(backend, session.principal) ?? lane).call(permit, request, sink),
+    deliver: (message, said) => {
+      if (session.mayHear?.(backend, said) === false) return;
+      const passed = session.translate === undefined ? said : session.translate(backend, said);
+      if (passed !== undefined) session.tell(passed === said ? message : untagged(passed), passed);
+    },
+  });
+  session.listenings.set(backend, listening);
+  return listening;
+}

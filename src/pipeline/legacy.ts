@@ -1,0 +1,314 @@
+/** A legacy client's message through the rooms: everything but `initialize` belongs to a session. */
+
+import { isMerged } from '../catalog/name-resolver.ts';
+import { Failure } from '../errors/failure.ts';
+import { readCancelled } from '../exchange/cancelled.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import type { Outlet } from '../exchange/outlet.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Grant } from '../policy/authorization-request.ts';
+import { denyBatch } from '../policy/profile.ts';
+import { LineDownstream, nowhere, StreamsDownstream } from '../session/downstream.ts';
+import { Session } from '../session/session.ts';
+import { readBatch } from '../wire/batch.ts';
+import { notificationBytes, resultBytes } from '../wire/compose.ts';
+import type { Batch, Message, Notification, Request } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { hasPolling, type Revision } from '../wire/revisions.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { readVia, VIA } from '../wire/via.ts';
+import { checkVersionHeader } from './admit.ts';
+import { attemptEarly, isToldByStatus } from './authorize.ts';
+import { giveBack, Members, refusal } from './batch.ts';
+import { demandScopes } from './check-scopes.ts';
+import type { Renewal } from './config-change.ts';
+import { outlived } from './credential-expiry.ts';
+import { initializeResult, readInitialize, readStranger } from './handshake.ts';
+import { guardSession } from './interceptors/response-filter.ts';
+import { type Cleared, LegacyCalls } from './legacy-calls.ts';
+import type { Rooms } from './services.ts';
+import { SessionLanes } from './session-upstreams.ts';
+import type { LineState, Opening, Turn } from './turn.ts';
+
+/** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
+const STREAM_TAG_CHARACTERS = 8;
+
+export class LegacyFront {
+  readonly #rooms: Rooms;
+  readonly #lanes: SessionLanes;
+  readonly #calls: LegacyCalls;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+    this.#lanes = new SessionLanes(rooms);
+    this.#calls = new LegacyCalls(rooms, this.#lanes);
+  }
+
+  receive(turn: Turn): void | Promise<void> {
+    const { message, reply, header } = turn;
+    demandScopes(this.#rooms, turn, [message]);
+    if (message.kind === 'batch') return this.#batch(turn, message);
+    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(turn, message);
+    if (message.kind === 'request' && message.method === 'ping' && turn.line !== undefined) {
+      this.#decide(turn, rowOf('ping'), undefined).over?.({ outcome: 'result' });
+      reply.respond(resultBytes(message.id.raw, '{}'));
+      return;
+    }
+    if (turn.line?.opening !== undefined) return this.#afterOpening(turn, turn.line.opening);
+    const session = this.#isOneOff(turn) ? this.#stranger(turn) : this.session(turn);
+    checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
+    if (message.kind !== 'request') {
+      const row = this.#decideOneWay(turn, message, session);
+      this.#oneWay(session, turn, message, row);
+      reply.accepted();
+      return;
+    }
+    this.#admit(session, [message]);
+    const cleared = attemptEarly(() => this.#calls.clear(turn, session, message));
+    const [outlet] = reply.open({ ...streamOf(session), era: 'legacy', requests: 1, batch: false, longLived: false });
+    if (outlet !== undefined) this.#request(session, message, outlet, cleared);
+    else giveBack(cleared);
+  }
+
+  /** The session goes on with what is in force now, or ends as soon as what runs in it is done. */
+  renewed(session: Session, renewal: Renewal, isBound: boolean): void {
+    const { sessions, limits } = this.#rooms;
+    const { endpoint, principal } = session;
+    const isClosed = renewal.closed.has(endpoint.path);
+    if (!isBound && !isClosed && !renewal.isWelcome(endpoint.path, principal))
+      sessions.end(session, outlived(principal));
+    else if (isClosed || !this.#lanes.renewed(session, renewal))
+      sessions.retire(session, new Failure('session_ended'), limits.drainMs);
+  }
+
+  /** The session that a message names, or that its line has. */
+  session(turn: Pick<Turn, 'endpoint' | 'principal' | 'header' | 'line'>): Session {
+    if (turn.line !== undefined) {
+      if (turn.line.session === undefined) throw new Failure('session_required', { message: 'Not initialized' });
+      return turn.line.session;
+    }
+    const id = turn.header?.('mcp-session-id');
+    if (id === undefined) throw new Failure('session_required');
+    const session = this.#rooms.sessions.find(id, turn.principal, turn.endpoint);
+    if (session === undefined) throw new Failure('session_not_found');
+    return session;
+  }
+
+  /** A client on a line need not wait for the answer to `initialize`: what it says meanwhile is heard afterwards, in order. */
+  async #afterOpening(turn: Turn, opening: Opening): Promise<void> {
+    if (opening.waiting >= this.#rooms.limits.inFlightPerSession) throw new Failure('too_many_requests');
+    opening.waiting += 1;
+    await opening.answered;
+    return this.receive(turn);
+  }
+
+  /** There are clients that never send the id back; an endpoint may serve them all the same. */
+  #isOneOff({ endpoint, header, line }: Turn): boolean {
+    return endpoint.sessions === 'optional' && line === undefined && header?.('mcp-session-id') === undefined;
+  }
+
+  /** A session that lasts for one message. It declares nothing, so nobody asks it anything. */
+  #stranger({ endpoint, principal, header }: Turn): Session {
+    const client = readStranger(header?.('mcp-protocol-version'), endpoint.profile);
+    const facts = { id: this.#rooms.newId(), principal, endpoint, client };
+    return new Session(facts, nowhere, this.#rooms.limits, this.#rooms.clock);
+  }
+
+  async #initialize(turn: Turn, request: Request): Promise<void> {
+    const { endpoint, principal, reply, line } = turn;
+    // A second one is refused and harmless; a session id that nobody knows is answered as such.
+    if (
+      line !== undefined ? (line.opening ?? line.session) !== undefined : turn.header?.('mcp-session-id') !== undefined
+    ) {
+      if (line === undefined) this.session(turn);
+      throw new Failure('session_exists');
+    }
+    const via = readVia(turn.header?.(VIA));
+    const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
+    const { permit, over } = this.#decide(turn, rowOf('initialize'), client.revision);
+
+    const { inForce, sessions, limits, clock } = this.#rooms;
+    const id = this.#rooms.newId();
+    const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
+    const place = inForce.place(endpoint);
+    const session = new Session({ id, principal, endpoint: place, client }, downstream, limits, clock);
+    guardSession(this.#rooms.inForce, session);
+    let outcome: 'result' | 'error' = 'error';
+    try {
+      sessions.reserve(principal);
+    } catch (error) {
+      over?.({ outcome });
+      throw error;
+    }
+    this.#rooms.work.begin();
+    const opened = line === undefined ? undefined : open(line);
+    let added = false;
+    try {
+      const discovery = await this.#lanes.open(session, permit);
+      outcome = 'result';
+      // It went away before its session was there to be ended.
+      if (line?.closed === true) {
+        session.end(new Failure('session_ended'));
+        return;
+      }
+      // The endpoint may be another than before by now, or gone.
+      if (!inForce.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
+      this.#lanes.reshape(session);
+      if (line !== undefined) line.session = session;
+      // The one client of stdio may stay for as long as it likes; all others count.
+      if (line?.via !== 'stdio') {
+        sessions.add(session);
+        added = true;
+      }
+      const result = resultBytes(request.id.raw, initializeResult(client.revision, discovery));
+      reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
+    } finally {
+      if (!added) sessions.giveUp(principal);
+      this.#rooms.work.end();
+      opened?.();
+      over?.({ outcome });
+    }
+  }
+
+  #streams(sessionId: string, revision: Revision): StreamsDownstream {
+    const { newId, events, limits } = this.#rooms;
+    const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
+    return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision) }, events, limits);
+  }
+
+  /** 2025-03-26 alone: every member is decided before any of them is done, and one denial denies all. */
+  #batch(turn: Turn, batch: Batch): void | Promise<void> {
+    const { endpoint, header } = turn;
+    if (endpoint.profile.batches === 'deny') throw new Failure('unsupported_mcp_batch');
+    const session = this.session(turn);
+    checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
+    const denied = denyBatch(endpoint.profile, session.client.revision);
+    if (denied !== undefined) throw denied;
+    const { jsonDepth, batchMembers } = this.#rooms.limits;
+    const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? jsonDepth, members: batchMembers });
+    demandScopes(this.#rooms, turn, messages);
+    const requests = messages.filter((message) => message.kind === 'request');
+    this.#admit(session, requests);
+    const members = new Members(messages, {
+      oneWay: (message) => this.#decideOneWay(turn, message, session),
+      request: (message) => this.#calls.clear(turn, session, message),
+    });
+    if (turn.leave.isOpen) return this.#doBatch(turn, session, members);
+    return members.decided().then((denial) => this.#doBatch(turn, session, members, denial));
+  }
+
+  #doBatch(turn: Turn, session: Session, members: Members, denial?: Failure): void {
+    const { reply } = turn;
+    const { requests } = members;
+    if (denial !== undefined && (requests.length === 0 || isToldByStatus(denial))) throw denial;
+    if (denial === undefined) for (const { message, row } of members.oneWay) this.#oneWay(session, turn, message, row);
+    if (requests.length === 0) {
+      reply.accepted();
+      return;
+    }
+    const outlets = reply.open({
+      ...streamOf(session),
+      era: 'legacy',
+      requests: requests.length,
+      batch: true,
+      longLived: false,
+    });
+    for (const [index, outlet] of outlets.entries()) {
+      const request = requests[index];
+      if (request === undefined) continue;
+      const cleared = denial === undefined ? request.cleared : refusal(denial);
+      this.#request(session, request.message, outlet, cleared);
+    }
+  }
+
+  #admit(session: Session, requests: readonly Request[]): void {
+    if (session.inflight.size + requests.length > this.#rooms.limits.inFlightPerSession) {
+      throw new Failure('too_many_requests');
+    }
+  }
+
+  #request(session: Session, message: Request, outlet: Outlet, cleared: Cleared | Promise<Cleared>): void {
+    const row = methodRow(message.method) ?? rowOf('ping');
+    const exchange = new Exchange(message, row, outlet, (settled) => {
+      session.inflight.remove(settled);
+      session.touch();
+      this.#rooms.work.end();
+    });
+    session.inflight.add(exchange);
+    this.#rooms.work.begin();
+    this.#calls.serve(session, exchange, cleared).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+  }
+
+  /** For what is for all backends of the endpoint together. */
+  #decide({ principal, endpoint, leave, message }: Turn, row: MethodRow, revision: Revision | undefined): Grant {
+    const [only = ''] = endpoint.backends;
+    const backend = isMerged(endpoint) ? '' : only;
+    const said = message.kind === 'batch' ? undefined : message;
+    return leave.ask({ principal, endpoint, row, backend, revision, message: said });
+  }
+
+  /**
+   * The row of a notification that means something, and may come. A response has no method that a rule could speak of: it goes
+   * to the question that waits for it, and nowhere else.
+   */
+  #decideOneWay(turn: Turn, message: Exclude<Message, Request>, { client }: Session): MethodRow | undefined {
+    const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
+    if (row === undefined || row.kind !== 'notification' || row.from === 'server') return undefined;
+    this.#decide({ ...turn, message }, row, client.revision).over?.({ outcome: 'result' });
+    return row;
+  }
+
+  #oneWay(session: Session, turn: Turn, message: Exclude<Message, Request>, row: MethodRow | undefined): void {
+    if (message.kind === 'notification') this.#notification(session, turn.principal, message, row);
+    // An answer that nobody waits for is dropped. It never reaches a backend by itself.
+    else if (!session.answer(message)) {
+      this.#rooms.count('exchange.unasked_response');
+      turn.leave.dropped({ principal: turn.principal, endpoint: turn.endpoint, message });
+    }
+  }
+
+  #notification(session: Session, principal: Principal, message: Notification, row: MethodRow | undefined): void {
+    if (row === undefined) return;
+    if (row.method === 'notifications/cancelled') {
+      const cancelled = readCancelled(message);
+      if (cancelled !== undefined) session.cancel(cancelled.id, cancelled.reason);
+      return;
+    }
+    if (row.method === 'notifications/initialized') session.initialized = kept(message);
+    this.#lanes.notify(session, principal, message, row);
+  }
+}
+
+/** A session keeps it for backends that are opened later: bytes of its own, and not more of them than such a notification needs. */
+function kept(message: Notification): Notification {
+  if (message.bytes.byteLength > INITIALIZED_BYTES)
+    return skimMessage(notificationBytes(message.method)) as Notification;
+  return { ...message, bytes: new Uint8Array(message.bytes) };
+}
+
+const INITIALIZED_BYTES = 4 * 1024;
+
+/** Returns what to call when `initialize` was answered, one way or the other. */
+function open(line: LineState): () => void {
+  let done: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  line.opening = { answered, waiting: 0 };
+  return () => {
+    line.opening = undefined;
+    done();
+  };
+}
+
+function rowOf(method: string) {
+  const row = methodRow(method);
+  if (row === undefined) throw new Failure('internal_error', { cause: new Error(`no row for ${method}`) });
+  return row;
+}
+
+/** Over HTTP an answer can become a stream that the client comes back to. */
+function streamOf(session: Session) {
+  const { downstream } = session;
+  return downstream instanceof StreamsDownstream ? { stream: () => downstream.open() } : {};
+}

@@ -1,0 +1,109 @@
+/** What is done otherwise where several backends stand behind an endpoint. */
+
+import type { StartCall } from '../bridge/responder.ts';
+import { mergeDiscoveries } from '../catalog/discovery.ts';
+import type { Reader } from '../catalog/list-reader.ts';
+import type { Target } from '../catalog/name-resolver.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { CallSink } from '../exchange/call.ts';
+import type { Backend, Discovery } from '../exchange/upstream-session.ts';
+import { within } from '../exchange/within.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Leave } from '../policy/authorizer.ts';
+import { shownTo } from '../policy/shown-lists.ts';
+import { about } from '../wire/about.ts';
+import type { Notification, Request, ResultResponse } from '../wire/message.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { Rooms } from './services.ts';
+
+/** Everything that the backends have together. Never waits for the slowest: what comes later is told by a list change. */
+export async function discoverAll(
+  { backends, clock, limits }: Rooms,
+  endpoint: Endpoint,
+  principal: Principal,
+): Promise<Discovery> {
+  const all = endpoint.backends.flatMap((name) => backends.of(name, principal) ?? []);
+  const unknown = all.filter(({ lastDiscovery }) => lastDiscovery === undefined);
+  if (unknown.length > 0) {
+    const probes = Promise.allSettled(unknown.map((backend) => backend.discover()));
+    await within(clock, limits.discoverWaitMs, probes, () => undefined);
+  }
+  return mergeDiscoveries(
+    all.map((backend) => ({
+      backend: backend.name,
+      discovery: backend.lastDiscovery,
+      consentUrl: consentUrl(backend, backends.get(backend.name) !== backend),
+    })),
+    about,
+  );
+}
+
+/** Where the principal has to agree before the backend can be used. What is shared by all waits for nobody in particular. */
+function consentUrl({ state }: Backend, isOwn: boolean): string | undefined {
+  if (!isOwn || state.state !== 'refused' || state.failure.reason !== 'consent_needed') return undefined;
+  const url = state.failure.data?.url;
+  return typeof url === 'string' ? url : undefined;
+}
+
+/** A merged list in the place of a backend's. `unknown` makes the answer where no backend has such things. */
+export function listCall(
+  { lists, fault }: Rooms,
+  { endpoint, leave }: { readonly endpoint: Endpoint; readonly leave: Leave },
+  reader: Reader,
+  unknown: () => Failure,
+): StartCall {
+  return ({ row, message }, sink) => {
+    let cancelled = false;
+    const settle = (page: ResultResponse) => {
+      if (!cancelled) sink.settle({ kind: 'result', message: page, vocabulary: 'modern', screened: true });
+    };
+    const fail = (error: unknown) => {
+      if (!cancelled) sink.settle({ kind: 'failure', failure: fault(error) });
+    };
+    try {
+      const shown = shownTo(leave, endpoint, row, reader.principal);
+      const page = lists.page(endpoint, row, reader, { cursor: cursorOf(message), shown });
+      if (page === undefined) fail(unknown());
+      else if (page instanceof Promise)
+        page.then((given) => (given === undefined ? fail(unknown()) : settle(given)), fail);
+      else settle(page);
+    } catch (error) {
+      fail(error);
+    }
+    return {
+      cancel: () => {
+        cancelled = true;
+      },
+    };
+  };
+}
+
+function cursorOf({ bytes, params }: Request): string | undefined {
+  const span = member(params, 'cursor');
+  if (span === undefined) return undefined;
+  const cursor = stringAt(bytes, span);
+  if (cursor === undefined) throw new Failure('invalid_cursor');
+  return cursor;
+}
+
+/** Hears a backend in the names of its client. `said` gives what to pass on of a notification, if anything. */
+export function inClientNames(
+  sink: CallSink,
+  { renamed: rename }: Target,
+  said?: (notification: Notification) => Notification | undefined,
+): CallSink {
+  if (rename === undefined && said === undefined) return sink;
+  return {
+    notify: (notification) => {
+      const passed = said === undefined ? notification : said(notification);
+      if (passed !== undefined) sink.notify(passed);
+    },
+    ask: (ask) => sink.ask(ask),
+    pause: (retryMs) => sink.pause(retryMs),
+    settle: (outcome) => {
+      if (outcome.kind !== 'result' || rename === undefined) sink.settle(outcome);
+      else sink.settle({ ...outcome, message: rename(outcome.message) });
+    },
+  };
+}

@@ -1,0 +1,157 @@
+/** Clients that have one connection for everything: HTTP+SSE and stdio. */
+import { Failure } from '../errors/failure.ts';
+import type { Endpoint, Line, Sender } from '../exchange/arrival.ts';
+import { operationOf } from '../exchange/asked.ts';
+import { readCancelled } from '../exchange/cancelled.ts';
+import { Inflight } from '../exchange/exchange.ts';
+import type { Connection } from '../exchange/outlet.ts';
+import { LineReply } from '../exchange/shared-outlet.ts';
+import type { Credentials, Principal } from '../identity/principal.ts';
+import type { Session } from '../session/session.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import { eraOf } from './admit.ts';
+import type { Renewal } from './config-change.ts';
+import type { Rooms } from './services.ts';
+import type { LineState, Turn } from './turn.ts';
+
+const cancel = methodRow('notifications/cancelled') as MethodRow;
+
+export interface Opened {
+  readonly endpoint: Endpoint;
+  readonly principal: Principal;
+  readonly credentials: Credentials;
+  readonly via: LineState['via'];
+  readonly connection: Connection;
+}
+
+export class Lines {
+  readonly #rooms: Rooms;
+  readonly #take: (era: Era, turn: Turn) => void;
+  readonly #open = new Map<LineState, Opened>();
+
+  constructor(rooms: Rooms, take: (era: Era, turn: Turn) => void) {
+    this.#rooms = rooms;
+    this.#take = take;
+  }
+
+  open(opened: Opened): Line {
+    const { via, connection, principal } = opened;
+    const line: LineState = {
+      via,
+      connection,
+      inflight: new Inflight(),
+      era: undefined,
+      opening: undefined,
+      session: undefined,
+      closed: false,
+    };
+    this.#open.set(line, opened);
+    const overByItself = this.#rooms.tenure.hold(principal, () => connection.end());
+    const stopWaiting = via === 'sse' ? this.#awaitSession(line) : undefined;
+    return {
+      refusal: (sender, message) => this.#refusal(opened, sender, message),
+      receive: (message, sender = opened) => this.#receive(opened, line, message, sender),
+      close: () => {
+        overByItself();
+        stopWaiting?.();
+        this.#close(line);
+      },
+    };
+  }
+
+  end(failure: Failure): void {
+    for (const { session } of [...this.#open.keys()]) session?.end(failure);
+  }
+
+  /** Sessions whose client can go nowhere else: over stdio. */
+  get bound(): readonly Session[] {
+    return [...this.#open.keys()].flatMap(({ via, session }) => (via === 'stdio' && session ? [session] : []));
+  }
+
+  /** Streams over which nobody has initialized yet; the others end with their sessions. */
+  renewed({ closed, isWelcome }: Renewal): void {
+    for (const [{ via, session, connection }, { endpoint, principal }] of [...this.#open]) {
+      if (via === 'stdio' || session !== undefined) continue;
+      if (closed.has(endpoint.path) || !isWelcome(endpoint.path, principal)) connection.end();
+    }
+  }
+
+  #receive(opened: Opened, line: LineState, message: Message | Batch, sender: Sender): void {
+    const { connection } = opened;
+    const { credentials } = sender;
+    const { inForce, door } = this.#rooms;
+    const { leave, endpoints } = inForce.now;
+    const reply = new LineReply(connection, message);
+    const era = eraOn(line, message);
+    const endpoint = endpoints.get(opened.endpoint.path);
+    if (endpoint === undefined) {
+      reply.refuse(new Failure('path_not_found'), era, message.kind === 'request' ? message.id.raw : undefined);
+      return;
+    }
+    // What whoever started us may do can change.
+    const principal = credentials === 'local' ? door.local : sender.principal;
+    const head = { header: undefined, paramHeaders: undefined };
+    const turn: Turn = { endpoint, leave, principal, credentials, message, reply, ...head, line };
+    if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(turn))
+      cancelOn(line, turn);
+    this.#take(era, turn);
+  }
+
+  #mayCancel({ principal, endpoint, leave }: Turn): boolean {
+    return leave.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
+  }
+
+  /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */
+  #awaitSession(line: LineState): () => void {
+    const { clock, limits, count } = this.#rooms;
+    let stop: () => void;
+    const look = () => {
+      if (line.session !== undefined) return;
+      if (line.opening !== undefined) {
+        stop = clock.after(limits.initializeMs, look);
+        return;
+      }
+      count('line.never_initialized');
+      line.connection.end();
+    };
+    stop = clock.after(limits.initializeMs, look);
+    return () => stop();
+  }
+
+  /** Whoever learns the id of somebody else's line is told that there is none. */
+  #refusal({ endpoint, principal }: Opened, sender: Sender, message: Message | Batch): Failure | undefined {
+    if (sender.principal.key !== principal.key) return new Failure('session_not_found');
+    return this.#rooms.door.check(endpoint.path, sender.principal, sender.credentials, operationOf(message) ?? {});
+  }
+
+  #close(line: LineState): void {
+    line.closed = true;
+    this.#open.delete(line);
+    for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
+    if (line.session === undefined) return;
+    this.#rooms.sessions.end(line.session);
+    line.session.end(new Failure('session_ended'));
+  }
+}
+
+/**
+ * HTTP+SSE is older than the modern era and has no place for it. On stdio what names no revision is of the era in which the
+ * client began; `initialize` begins the legacy one also after a look at `server/discover`.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
+ */
+function eraOn(line: LineState, message: Message | Batch): Era {
+  if (line.via === 'sse') return 'legacy';
+  const said = eraOf(message, undefined);
+  if (said === 'modern') line.era ??= said;
+  else if (message.kind === 'request' && message.method === 'initialize') line.era = said;
+  return said === 'modern' ? said : (line.era ?? said);
+}
+
+/** On a line both eras cancel by name; a legacy session looks for the id itself. */
+function cancelOn(line: LineState, { message }: Turn): void {
+  if (message.kind !== 'notification') return;
+  const cancelled = readCancelled(message);
+  if (cancelled !== undefined) line.inflight.only(cancelled.id)?.cancel(cancelled.reason);
+}

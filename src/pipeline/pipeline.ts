@@ -1,0 +1,220 @@
+/**
+ * The spine: the way of a message through every room, in order. Read this file first, then pipeline/modern.ts and
+ * pipeline/legacy.ts, which name the stages for a client of each era:
+ *
+ *   ingress -> identity -> session -> profile -> headers against body -> catalog -> policy -> exchange -> backend
+ *
+ * A message that fails a gate causes no byte to any backend.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Arrival, Authenticated, Endpoint, Gateway, Line, Sender, SessionRequest } from '../exchange/arrival.ts';
+import { askedOf } from '../exchange/asked.ts';
+import type { Connection } from '../exchange/outlet.ts';
+import type { Asked, Credentials, Principal } from '../identity/principal.ts';
+import { RpcFront } from '../jsonrpc/front.ts';
+import { StreamsDownstream } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
+import type { Era } from '../wire/revisions.ts';
+import { checkVersionHeader, eraOf } from './admit.ts';
+import { forgetGone, type Renewal } from './config-change.ts';
+import { meetHop } from './hops.ts';
+import { LegacyFront } from './legacy.ts';
+import { ModernFront } from './modern.ts';
+import { Lines } from './persistent-connections.ts';
+import type { Rooms } from './services.ts';
+import type { Turn } from './turn.ts';
+
+export class Spine implements Gateway {
+  /** What is not MCP has a front of its own: jsonrpc/front.ts. */
+  readonly rpc: RpcFront;
+  readonly #rooms: Rooms;
+  readonly #legacy: LegacyFront;
+  readonly #modern: ModernFront;
+  readonly #lines: Lines;
+  #draining = false;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+    this.rpc = new RpcFront(rooms);
+    this.#legacy = new LegacyFront(rooms);
+    this.#modern = new ModernFront(rooms);
+    this.#lines = new Lines(rooms, (era, turn) => this.#take(era, turn));
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  authenticate(
+    { path }: Endpoint,
+    credentials: Credentials,
+  ): Authenticated | Failure | Promise<Authenticated | Failure> {
+    const asOf = this.#rooms.inForce.now;
+    const found = this.#rooms.door.identify(path, credentials);
+    if (found instanceof Promise)
+      return found.then((who) => (who instanceof Failure ? who : { principal: who, credentials, asOf }));
+    return found instanceof Failure ? found : { principal: found, credentials, asOf };
+  }
+
+  refusal({ path }: Endpoint, credentials: Credentials, failure: Failure, asked: Asked): Failure {
+    return this.#rooms.door.told(path, failure, credentials, asked);
+  }
+
+  receive(arrival: Arrival): void {
+    const { sender, header, paramHeaders, message, reply } = arrival;
+    const asOf = this.#rooms.inForce.now;
+    // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
+    if (sender.asOf !== asOf) {
+      void this.#again(arrival);
+      return;
+    }
+    const endpoint = asOf.endpoints.get(arrival.endpoint.path);
+    const era = eraOf(message, header('mcp-protocol-version'));
+    if (endpoint === undefined || endpoint.protocol !== undefined) {
+      reply.refuse(new Failure('path_not_found'), era);
+      return;
+    }
+    const hop = isOpening(message) ? meetHop(this.#rooms, endpoint, header) : undefined;
+    if (hop instanceof Failure) {
+      reply.refuse(hop, era);
+      return;
+    }
+    if (hop !== undefined) reply.carry(hop);
+    const { principal, credentials } = sender;
+    const { leave } = asOf;
+    this.#take(era, { endpoint, leave, principal, credentials, message, reply, header, paramHeaders, line: undefined });
+  }
+
+  async #again(arrival: Arrival): Promise<void> {
+    const { endpoint, message, header, reply } = arrival;
+    const { credentials } = arrival.sender;
+    const sender = await this.authenticate(endpoint, credentials);
+    if (!(sender instanceof Failure)) this.receive({ ...arrival, sender });
+    else {
+      const told = this.refusal(endpoint, credentials, sender, askedOf(message));
+      reply.refuse(told, eraOf(message, header('mcp-protocol-version')));
+    }
+  }
+
+  unread({ endpoint, sender: { principal } }: Omit<SessionRequest, 'header'>, failure: Failure): void {
+    this.#rooms.inForce.now.leave.refused({ principal, endpoint }, failure);
+  }
+
+  async listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined> {
+    return this.#onSession(request, async ({ downstream }, principal) => {
+      if (!(downstream instanceof StreamsDownstream)) throw new Failure('session_not_found');
+      const held = () => {
+        const connection = open();
+        connection.onClose(this.#rooms.tenure.hold(principal, () => connection.end()));
+        return connection;
+      };
+      const last = request.header('last-event-id');
+      if (last === undefined) downstream.listen(held);
+      else if (!(await downstream.resume(last, held))) throw new Failure('unknown_event');
+    });
+  }
+
+  async end(request: SessionRequest): Promise<Failure | undefined> {
+    return this.#onSession(request, async (session) => this.#rooms.sessions.end(session));
+  }
+
+  hop({ endpoint, header }: Omit<SessionRequest, 'sender'>): ReturnType<Gateway['hop']> {
+    const current = this.#rooms.inForce.now.endpoints.get(endpoint.path) ?? endpoint;
+    const hop = meetHop(this.#rooms, current, header);
+    return typeof hop === 'function' ? hop() : hop;
+  }
+
+  async connect(
+    endpoint: Endpoint,
+    sender: Sender,
+    via: 'sse' | 'stdio',
+    connection: Connection,
+  ): Promise<Line | Failure> {
+    const lacking = this.#lacking(endpoint, sender);
+    if (lacking !== undefined) return lacking;
+    if (this.#draining) return new Failure('shutting_down');
+    const { principal, credentials } = sender;
+    return this.#lines.open({ endpoint, principal, credentials, via, connection });
+  }
+
+  /**
+   * No new work. What runs may finish within the time; then everything that is still open is brought to an end that its
+   * client can understand: a result for a subscription, an error for a call.
+   */
+  async drain(withinMs: number): Promise<void> {
+    const { work, clock, sessions, parking, lanes, hub, tenure } = this.#rooms;
+    this.#draining = true;
+    this.rpc.drain();
+    this.#modern.endSubscriptions();
+    await work.finished(withinMs, clock);
+    const message = 'The gateway is shutting down';
+    sessions.close(new Failure('session_ended', { message }));
+    this.#lines.end(new Failure('session_ended', { message }));
+    // Modern clients know nothing of sessions.
+    this.#modern.abort(new Failure('shutting_down', { message }));
+    this.rpc.abort(new Failure('shutting_down', { message }));
+    hub.close();
+    tenure.close();
+    parking.close();
+    lanes.close();
+  }
+
+  /** Another config is in force: whoever is here goes on with it. */
+  renew(renewal: Renewal): void {
+    const { hub, sessions, tenure } = this.#rooms;
+    forgetGone(this.#rooms, renewal);
+    for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);
+    for (const session of this.#lines.bound) this.#legacy.renewed(session, renewal, true);
+    this.#lines.renewed(renewal);
+    this.#modern.renewed(renewal);
+    hub.renewed(renewal.lists);
+    tenure.look();
+  }
+
+  #take(era: Era, turn: Turn): void {
+    const { message, reply } = turn;
+    const refuse = (error: unknown) => {
+      const failure = this.#rooms.fault(error);
+      turn.leave.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
+      reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
+    };
+    try {
+      // What helps to finish the work in hand, an answer or a cancellation, is still taken.
+      if (this.#draining && (message.kind === 'request' || message.kind === 'batch'))
+        throw new Failure('shutting_down');
+      const served = (era === 'modern' ? this.#modern : this.#legacy).receive(turn);
+      served?.catch(refuse);
+    } catch (error) {
+      refuse(error);
+    }
+  }
+
+  /** For what expects no JSON-RPC answer: what the endpoint needs is all that it needs. */
+  #lacking({ path }: Endpoint, { principal, credentials }: Sender): Failure | undefined {
+    // Over stdio there is nothing but messages in which it could be told.
+    return credentials === 'local' ? undefined : this.#rooms.door.check(path, principal, credentials, {});
+  }
+
+  async #onSession(
+    request: SessionRequest,
+    action: (session: Session, principal: Principal) => Promise<void>,
+  ): Promise<Failure | undefined> {
+    try {
+      const { endpoint, sender, header } = request;
+      const lacking = this.#lacking(endpoint, sender);
+      if (lacking !== undefined) return lacking;
+      const { principal } = sender;
+      const session = this.#legacy.session({ endpoint, principal, header, line: undefined });
+      checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
+      await action(session, principal);
+      return undefined;
+    } catch (error) {
+      return this.#rooms.fault(error);
+    }
+  }
+}
+
+/** A loop begins with a probe or with a session: nothing else has to be looked at. */
+function isOpening(message: Arrival['message']): boolean {
+  return message.kind === 'request' && (message.method === 'server/discover' || message.method === 'initialize');
+}

@@ -1,0 +1,82 @@
+/**
+ * A legacy session where several backends stand behind the endpoint: what any of them says outside a call, in the client's
+ * names, each change once, storms told once at their beginning and once at their end.
+ */
+
+import type { Reader } from '../catalog/list-reader.ts';
+import type { Origin } from '../catalog/names.ts';
+import { readerForSession, sessionOwner } from '../catalog/readers.ts';
+import { distinguished } from '../catalog/uris.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Session } from '../session/session.ts';
+import { withUri } from '../subscriptions/notifications.ts';
+import type { Notification } from '../wire/message.ts';
+import { changedList, everyList, type ListKind } from '../wire/subscription-filter.ts';
+import { textMember } from '../wire/values.ts';
+import type { Rooms } from './services.ts';
+
+export class SessionLinks {
+  readonly #rooms: Rooms;
+  readonly #session: Session;
+  readonly #reader: Reader;
+  #stopHearing: (() => void) | undefined;
+
+  constructor(rooms: Rooms, session: Session) {
+    this.#rooms = rooms;
+    this.#session = session;
+    // It looks at what is known, and reads nothing.
+    this.#reader = readerForSession(session, rooms.lanes, async () => {
+      throw new Failure('backend_unavailable');
+    });
+    session.translate = (backend, said) => this.translate(backend, said);
+    session.silenced = (backend) => this.outdated(backend);
+    session.onEnd(() => this.#close());
+  }
+
+  /** The client is ready to hear. `back` is called for a backend that may have been away. */
+  begin(back: (backend: string) => void): void {
+    this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint, this.#session.principal, (backend, kind) => {
+      if (backend !== undefined) back(backend);
+      this.#session.tellChanged(kind);
+    });
+  }
+
+  /** What is to be passed on of what a backend said, if anything. */
+  translate(backend: string, notification: Notification): Notification | undefined {
+    const kind = changedList(notification.method);
+    if (kind !== undefined) {
+      this.#rooms.shelf.changed(backend, kind.lists, sessionOwner(this.#session));
+      this.changed(kind);
+      return undefined;
+    }
+    if (notification.method !== 'notifications/resources/updated') return notification;
+    const uri = textMember(notification.bytes, notification.params, 'uri');
+    if (uri === undefined) return notification;
+    const address = this.#addressOf({ backend, name: uri });
+    return address === uri ? notification : withUri(notification, address);
+  }
+
+  /** A list of one of its backends is another than before. */
+  changed(kind: ListKind): void {
+    if (this.#stopHearing !== undefined) this.#session.tellChanged(kind);
+  }
+
+  /** The address that the client subscribed under; otherwise the one that leads back to this backend and no other. */
+  #addressOf(origin: Origin): string {
+    const { backend, name } = origin;
+    const address = distinguished(backend, name);
+    const { subscriptions } = this.#session;
+    if (subscriptions.backendOf(address) !== undefined) return address;
+    if (subscriptions.backendOf(name) === backend) return name;
+    return this.#rooms.targets.addressOf(this.#session.endpoint, origin, this.#reader);
+  }
+
+  /** A session upstream was lost, or is not heard, and so is what it would have told. */
+  outdated(backend: string): void {
+    this.#rooms.shelf.changed(backend, everyList, sessionOwner(this.#session));
+  }
+
+  #close(): void {
+    this.#stopHearing?.();
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * What a legacy session has at its backends: lanes, opened when they are needed and opened anew when they were lost, and what
+ * every one of them has to be told that is opened later than the session.
+ */
+
+import { isMerged, type Target } from '../catalog/name-resolver.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import type { Discovery, Lane, ListProcesses } from '../exchange/upstream-session.ts';
+import type { Principal } from '../identity/principal.ts';
+import { type Permit, systemPermit } from '../policy/permit.ts';
+import { nowhere, StreamsDownstream } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
+import { subscribeRequest } from '../subscriptions/session-subscription.ts';
+import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { Notification } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { listKinds } from '../wire/subscription-filter.ts';
+import { textMember } from '../wire/values.ts';
+import type { Renewal } from './config-change.ts';
+import { rememberLevel } from './legacy-emulation.ts';
+import { discoverAll } from './merged.ts';
+import type { Rooms } from './services.ts';
+import { SessionLinks } from './session-links.ts';
+
+interface HeardLists {
+  readonly lists: ListProcesses;
+  readonly stop: () => void;
+}
+
+export class SessionLanes {
+  readonly #rooms: Rooms;
+  readonly #links = new WeakMap<Session, SessionLinks>();
+  /** Sessions of one modern backend that the hub tells of changes of its lists: how to stop that. */
+  readonly #hearing = new WeakMap<Session, () => void>();
+  /** By backend: whose changes of lists a session hears. */
+  readonly #heard = new WeakMap<Session, Map<string, HeardLists>>();
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  /** What is passed on of what a backend says outside any call; undefined where it stands alone. */
+  linksOf(session: Session): SessionLinks | undefined {
+    return this.#links.get(session);
+  }
+
+  /**
+   * What stands behind a new session. One backend is its other half, and is opened with it; of many each is opened when it
+   * is needed.
+   */
+  async open(session: Session, permit: Permit): Promise<Discovery> {
+    const { endpoint } = session;
+    const [only = ''] = endpoint.backends;
+    if (!isMerged(endpoint)) return this.#openOnly(session, only, permit);
+    this.#link(session);
+    return discoverAll(this.#rooms, endpoint, session.principal);
+  }
+
+  /** A backend that wants consent first is there all the same: its client can be asked for it only in a session. */
+  async #openOnly(session: Session, backend: string, permit: Permit): Promise<Discovery> {
+    try {
+      const known = await this.#rooms.lanes.discover(backend, session.principal, 'legacy');
+      const lists = this.#rooms.lanes.listsFor(session, backend);
+      // Its process is started for its first call.
+      if (lists !== undefined) return lists.discoveryFor(session.client) ?? known;
+      return (await this.#lane(session, backend, permit)).discovery;
+    } catch (error) {
+      const failure = this.#rooms.fault(error);
+      const { consenting, limits } = this.#rooms;
+      const { elicitationId } = failure.data ?? {};
+      if (consenting === undefined || failure.reason !== 'consent_needed') throw failure;
+      // What it offers is known then, and not before.
+      const over = new AbortController();
+      session.onEnd(() => over.abort());
+      void consenting.waitFor(String(elicitationId), limits.sessionIdleMs, over.signal).then((waited) => {
+        if (waited !== 'done' || session.ended) return;
+        for (const kind of listKinds) session.tellChanged(kind);
+      });
+      return discoverAll(this.#rooms, session.endpoint, session.principal);
+    }
+  }
+
+  /** A notification of the client, to every backend that has a session for it. */
+  notify(session: Session, principal: Principal, message: Notification, row: MethodRow): void {
+    // One that lasts for this message alone has no lanes, and must not get any.
+    if (session.downstream === nowhere) return;
+    const isReady = row.method === 'notifications/initialized';
+    const merged = isMerged(session.endpoint);
+    for (const [backend, opening] of session.lanes) {
+      const permit = this.#may(session, row, backend, principal);
+      if (permit === undefined) continue;
+      opening.then(
+        (lane) => {
+          lane.notify(permit, message);
+          if (isReady && !merged && lane.era === 'modern') this.#hearHub(session);
+        },
+        () => undefined,
+      );
+    }
+    if (!isReady) return;
+    if (merged) this.#hearAll(session);
+    else for (const backend of session.endpoint.backends) this.#hearLists(session, backend);
+  }
+
+  /** The session goes on with what is in force now. False where it cannot: its other half is gone. */
+  renewed(session: Session, { gone, lists }: Renewal): boolean {
+    const { endpoint, lanes, listenings } = session;
+    const wasAlone = !this.#links.has(session);
+    const lost = [...lanes.keys()].filter((backend) => gone.has(backend));
+    const isStream = session.downstream instanceof StreamsDownstream;
+    const heard = [...(this.#heard.get(session)?.keys() ?? [])].filter((backend) => gone.has(backend));
+    if (wasAlone && !isMerged(endpoint) && isStream && lost.length + heard.length > 0) return false;
+    for (const backend of lost) {
+      lanes.delete(backend);
+      listenings.get(backend)?.close();
+      listenings.delete(backend);
+      session.subscriptions.removeAt(backend);
+    }
+    this.reshape(session);
+    if (session.initialized === undefined || isMerged(endpoint)) return true;
+    for (const backend of endpoint.backends) this.#hearLists(session, backend);
+    if (!wasAlone || this.#hearing.has(session)) return true;
+    for (const kind of lists.get(endpoint.path) ?? []) session.tellChanged(kind);
+    return true;
+  }
+
+  /** Where one backend stood behind the endpoint there may be several now. */
+  reshape(session: Session): void {
+    if (!isMerged(session.endpoint)) return;
+    this.#stopHearing(session);
+    this.#link(session);
+    if (session.initialized !== undefined) this.#hearAll(session);
+  }
+
+  #link(session: Session): void {
+    if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#rooms, session));
+  }
+
+  /** A modern backend tells of its lists on one stream for all who hear of it under the same credentials. */
+  #hearHub(session: Session): void {
+    if (session.ended || this.#hearing.has(session) || this.#links.has(session)) return;
+    const { endpoint, principal } = session;
+    this.#hearing.set(
+      session,
+      this.#rooms.hub.hear(endpoint, principal, (_backend, kind) => session.tellChanged(kind)),
+    );
+    session.onEnd(() => this.#stopHearing(session));
+  }
+
+  #stopHearing(session: Session): void {
+    this.#hearing.get(session)?.();
+    this.#hearing.delete(session);
+  }
+
+  #hearAll(session: Session): void {
+    this.#links.get(session)?.begin((backend) => this.#openIfLegacy(session, backend));
+    for (const backend of session.endpoint.backends) this.#openIfLegacy(session, backend);
+  }
+
+  /** For what follows from something that was asked for: the lanes of a session, what they are told anew. */
+  #may(session: Session, row: MethodRow, backend: string, principal = session.principal): Permit | undefined {
+    const { endpoint, client } = session;
+    const { leave } = this.#rooms.inForce.now;
+    return leave.may({ principal, endpoint, row, backend, revision: client.revision });
+  }
+
+  /** The level of all backends that have one in their sessions; modern ones are told with every request. */
+  setLevels(session: Session, exchange: Exchange): void {
+    if (!rememberLevel(session, exchange)) return;
+    for (const [backend, opening] of session.lanes) {
+      opening.then(
+        (lane) => this.#tellLevel(session, backend, lane),
+        () => undefined,
+      );
+    }
+    exchange.respondResult('{}');
+  }
+
+  #tellLevel(session: Session, backend: string, lane: Lane): void {
+    const { logLevel: level } = session;
+    if (level === undefined || lane.era === 'modern' || lane.discovery.capabilities.logging === undefined) return;
+    const permit = this.#may(session, setLevel, backend);
+    if (permit === undefined) return;
+    callOnce((sink) => lane.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
+  }
+
+  /** Which address means which resource, for what a backend says of it later. Throws where there are too many. */
+  remember({ subscriptions }: Session, exchange: Exchange, { backend, message }: Target): void {
+    const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
+    const name = textMember(message.bytes, message.params, 'uri');
+    if (address === undefined || name === undefined) return;
+    if (exchange.row.method === 'resources/unsubscribe') subscriptions.remove(address);
+    if (exchange.row.method !== 'resources/subscribe') return;
+    const over = subscriptions.reserve(address, { backend, name });
+    exchange.onOver(({ outcome }) => over(outcome === 'result'));
+  }
+
+  #openIfLegacy(session: Session, backend: string): void {
+    const permit = this.#may(session, initialize, backend);
+    if (permit === undefined) return;
+    this.#rooms.lanes.discover(backend, session.principal).then(
+      ({ eras }) => {
+        if (!eras.includes('legacy') || session.ended) return;
+        const hasSubscribed = session.subscriptions.at(backend).length > 0;
+        const lists = hasSubscribed ? undefined : this.#rooms.lanes.listsFor(session, backend);
+        if (lists === undefined) this.#lane(session, backend, permit).catch(() => undefined);
+        else this.#hearLists(session, backend);
+      },
+      () => undefined,
+    );
+  }
+
+  /** Until it has a process of its own a session hears of changes from the one that its lists come from. */
+  #hearLists(session: Session, backend: string): void {
+    const lists = this.#rooms.lanes.listsFor(session, backend);
+    const heard = this.#heard.get(session) ?? new Map<string, HeardLists>();
+    this.#heard.set(session, heard);
+    const before = heard.get(backend);
+    if (lists === undefined || session.ended || before?.lists === lists) return;
+    before?.stop();
+    // The lists are kept for all who share them: what is outdated there must be known before anybody asks again.
+    this.#rooms.hub.watch(backend);
+    const stop = lists.hear(session.client, (kind) => {
+      if (session.lanes.has(backend) || session.ended) return;
+      const links = this.#links.get(session);
+      if (links !== undefined) links.changed(kind);
+      else session.tellChanged(kind);
+    });
+    heard.set(backend, { lists, stop });
+    if (before === undefined) session.onEnd(() => heard.get(backend)?.stop());
+  }
+
+  laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<HeldLane> {
+    if (session.downstream !== nowhere) {
+      const lists = row.list === undefined ? undefined : this.#rooms.lanes.listsFor(session, backend);
+      return lists === undefined
+        ? this.#lane(session, backend, permit)
+        : this.#rooms.lanes.forLists(lists, session.client);
+    }
+    return this.#rooms.lanes.forModern(permit, backend, session.principal, session.client, row);
+  }
+
+  #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
+    const isMergedNow = () => isMerged(session.endpoint);
+    const isNew = !session.lanes.has(backend);
+    // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
+    // opened anew with the next request. So is one of several, or at once: its client listens to it.
+    const { clock, lanes, sessions } = this.#rooms;
+    const openedAt = clock.now();
+    const opening = lanes.forSession(permit, session, backend, () => {
+      this.#links.get(session)?.outdated(backend);
+      const keepsState = this.#rooms.backends.of(backend, session.principal)?.isStateless !== true;
+      if (!isMergedNow() && keepsState && session.downstream instanceof StreamsDownstream)
+        sessions.end(session, new Failure('session_not_found'));
+      if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
+        this.#openIfLegacy(session, backend);
+    });
+    if (isNew) {
+      opening.then(
+        (lane) => this.#settleIn(session, backend, lane),
+        () => undefined,
+      );
+    }
+    return opening;
+  }
+
+  /** A session that was opened later than the client's own, or opened anew, is told what the client said before. */
+  #settleIn(session: Session, backend: string, lane: Lane): void {
+    this.#tellLevel(session, backend, lane);
+    if (lane.era === 'modern') {
+      if (!isMerged(session.endpoint) && session.initialized !== undefined) this.#hearHub(session);
+      return;
+    }
+    if (!this.#links.has(session)) return;
+    // They were allowed when they were made.
+    const permit = systemPermit('stream');
+    for (const uri of session.subscriptions.at(backend)) {
+      callOnce((sink) => lane.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(() => undefined);
+    }
+  }
+}
+
+/** An upstream session that was lost sooner would be lost again, and opened again, without end. */
+const STOOD_MS = 10_000;
+
+const initialize = methodRow('initialize') as MethodRow;
+const setLevel = methodRow('logging/setLevel') as MethodRow;

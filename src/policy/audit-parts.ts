@@ -1,0 +1,91 @@
+/** The decisions about the parts of one request, as one record: what was allowed of it, what was denied, and some names. */
+import type { Ending } from '../exchange/exchange.ts';
+import type { RecordedParts } from '../observe/audit.ts';
+import type { DecisionTrail, Ended, Records } from './audit-trail.ts';
+import type { Wish } from './authorization-request.ts';
+import type { Ruling } from './ruling.ts';
+
+/** A record that names more is a list, and a record has to stay small. */
+const NAMES = 16;
+const RULES = 32;
+
+const nothing = (): void => undefined;
+
+export class PartsTrail implements DecisionTrail {
+  readonly #records: Records;
+  readonly #started: ReturnType<Records['start']>;
+  readonly #allowed: string[] = [];
+  readonly #denied: string[] = [];
+  #allowedCount = 0;
+  #deniedCount = 0;
+  readonly #rules = new Set<string>();
+  readonly #wouldDeny = new Set<string>();
+  readonly #wouldAllow = new Set<string>();
+  /** The backend that every part is for; empty where there are several. */
+  #backend: string | undefined;
+  #generation = 0;
+  #reserved: boolean | undefined;
+
+  constructor(records: Records) {
+    this.#records = records;
+    this.#started = records.start();
+  }
+
+  /** Once for all parts. */
+  reserve(): boolean {
+    this.#reserved ??= this.#records.reserve();
+    return this.#reserved;
+  }
+
+  allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void {
+    this.#note(wish, ruling);
+    this.#allowedCount += 1;
+    if (this.#allowed.length < NAMES) this.#allowed.push(nameOf(wish));
+    return nothing;
+  }
+
+  denied(wish: Wish, ruling: Ruling): void {
+    this.#note(wish, ruling);
+    this.#deniedCount += 1;
+    if (this.#denied.length < NAMES) this.#denied.push(nameOf(wish));
+  }
+
+  /** Writes the record. To be called once. */
+  end(wish: Omit<Wish, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
+    if (this.#allowedCount + this.#deniedCount === 0) return;
+    const whole = { ...wish, backend: this.#backend ?? '', thing: undefined };
+    const wouldDeny = listOf(this.#wouldDeny);
+    const wouldAllow = listOf(this.#wouldAllow);
+    const ruling: Ruling = {
+      generation: this.#generation,
+      rules: listOf(this.#rules) ?? [],
+      ...(wouldDeny && { wouldDeny }),
+      ...(wouldAllow && { wouldAllow }),
+    };
+    const parts: RecordedParts = {
+      ...(this.#allowedCount > 0 && { names: this.#allowed }),
+      ...(this.#allowedCount > NAMES && { nameCount: this.#allowedCount }),
+      ...(this.#deniedCount > 0 && { deniedNames: this.#denied, deniedCount: this.#deniedCount }),
+    };
+    const outcome = decision === 'deny' ? 'denied' : ending.outcome;
+    const end: Omit<Ended, 'durationMs'> = { decision, reason: ending.reason, outcome, parts };
+    this.#records.end(whole, ruling, this.#started, end, this.#reserved === true);
+  }
+
+  #note({ backend }: Wish, { generation, rules, wouldDeny = [], wouldAllow = [] }: Ruling): void {
+    this.#generation = generation;
+    this.#backend = this.#backend === undefined || this.#backend === backend ? backend : '';
+    for (const rule of rules) this.#rules.add(rule);
+    for (const rule of wouldDeny) this.#wouldDeny.add(rule);
+    for (const rule of wouldAllow) this.#wouldAllow.add(rule);
+  }
+}
+
+/** Changes of a list have no name of their own: the method that reads the list stands for them. */
+function nameOf({ thing, row }: Wish): string {
+  return thing?.name ?? row.method;
+}
+
+function listOf(rules: ReadonlySet<string>): readonly string[] | undefined {
+  return rules.size === 0 ? undefined : [...rules].slice(0, RULES);
+}

@@ -1,0 +1,161 @@
+/** One record for each decision: at once where it is a no, at the end of what was allowed where it is a yes. */
+import type { Clock } from '../exchange/clock.ts';
+import type { Ending } from '../exchange/exchange.ts';
+import type { Principal } from '../identity/principal.ts';
+import {
+  type Audit,
+  type AuditedArguments,
+  type AuditedPrincipal,
+  type AuditRecord,
+  auditedPrincipal,
+  type RecordedParts,
+  unknownPrincipal,
+} from '../observe/audit.ts';
+import { type Recorded, recordArguments } from '../observe/audit-redact.ts';
+import { methodRow } from '../wire/methods.ts';
+import { argumentsIn, traceOf, type Wish } from './authorization-request.ts';
+import type { Ruling } from './ruling.ts';
+
+/** What was refused before it was known what is wanted, and of which backend. */
+export type Unasked = Pick<Wish, 'principal' | 'endpoint' | 'message'>;
+
+/** Where decisions go: to a record each, or to one record for all parts of a request. */
+export interface DecisionTrail {
+  /** False where a request cannot be recorded and is to be refused for it. */
+  reserve(): boolean;
+  denied(wish: Wish, ruling: Ruling, reason: string): void;
+  /** After `reserve`. What to call when it is over. */
+  allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void;
+}
+
+export interface EarlyRefusal
+  extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'action' | 'name' | 'traceId'> {
+  readonly reason: string;
+  /** Absent where the credentials were refused. */
+  readonly principal?: Principal | undefined;
+}
+
+interface Started {
+  readonly began: number;
+  readonly time: number;
+}
+
+export interface RecordsOptions {
+  readonly audit: Audit;
+  /** What cannot be recorded is refused. */
+  readonly isDemanded: boolean;
+  readonly arguments: AuditedArguments | undefined;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly timeOfDay: () => number;
+}
+
+export class Records implements DecisionTrail {
+  readonly #options: RecordsOptions;
+  readonly #recorded: Recorded;
+  readonly #principals = new WeakMap<Principal, AuditedPrincipal>();
+  #lastTime = Number.NaN;
+  #lastText = '';
+
+  constructor(options: RecordsOptions) {
+    this.#options = options;
+    this.#recorded = recordArguments(options.arguments);
+  }
+
+  denied(wish: Wish, ruling: Ruling, reason: string): void {
+    this.#write(wish, ruling, this.#options.timeOfDay(), { decision: 'deny', reason, outcome: 'denied' });
+  }
+
+  /** A form that the profile does not have. */
+  refused({ principal, endpoint, message }: Unasked, generation: number, reason: string): void {
+    const row = message !== undefined && 'method' in message ? methodRow(message.method) : undefined;
+    const action = row?.action;
+    this.early({ reason, generation, principal, endpoint: endpoint.path, action, traceId: traceOf(message) });
+  }
+
+  /** What was refused before policy was asked. */
+  early({ principal, ...refused }: EarlyRefusal): void {
+    this.#options.audit.write({
+      time: this.#written(this.#options.timeOfDay()),
+      decision: 'deny',
+      rules: [],
+      ...refused,
+      principal: principal === undefined ? unknownPrincipal : this.#principal(principal),
+      outcome: 'denied',
+    });
+  }
+
+  reserve(): boolean {
+    const { isDemanded, audit } = this.#options;
+    return !isDemanded || audit.reserve?.() !== false;
+  }
+
+  allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void {
+    const { clock, timeOfDay } = this.#options;
+    const began = clock.now();
+    const time = timeOfDay();
+    return ({ outcome, reason }) => {
+      const durationMs = Math.round((clock.now() - began) * 1_000) / 1_000;
+      this.#write(wish, ruling, time, { decision: 'allow', reason, outcome, durationMs });
+    };
+  }
+
+  /** Of a request that is decided part by part. */
+  start(): Started {
+    const { clock, timeOfDay } = this.#options;
+    return { began: clock.now(), time: timeOfDay() };
+  }
+
+  end(wish: Wish, ruling: Ruling, { began, time }: Started, end: Omit<Ended, 'durationMs'>, reserved: boolean): void {
+    const durationMs = Math.round((this.#options.clock.now() - began) * 1_000) / 1_000;
+    this.#write(wish, ruling, time, end.decision === 'deny' ? end : { ...end, durationMs }, reserved);
+  }
+
+  #write(wish: Wish, ruling: Ruling, time: number, end: Ended, reserved = end.decision === 'allow'): void {
+    const { isDemanded, audit } = this.#options;
+    const { message, thing, backend } = wish;
+    const given = argumentsIn(wish);
+    const record: AuditRecord = {
+      time: this.#written(time),
+      decision: end.decision,
+      reason: end.reason,
+      rules: ruling.rules,
+      wouldDeny: ruling.wouldDeny,
+      wouldAllow: ruling.wouldAllow,
+      generation: ruling.generation,
+      principal: this.#principal(wish.principal),
+      revision: wish.revision,
+      endpoint: wish.endpoint.path,
+      backend: backend === '' ? undefined : backend,
+      action: wish.row.action,
+      name: thing?.name,
+      ...end.parts,
+      durationMs: end.durationMs,
+      outcome: end.outcome,
+      traceId: traceOf(message),
+      arguments: given && this.#recorded(thing?.name, given),
+    };
+    audit.write(record, isDemanded && reserved);
+  }
+
+  /** Many records are of one millisecond. */
+  #written(time: number): string {
+    if (time !== this.#lastTime) {
+      this.#lastTime = time;
+      this.#lastText = new Date(time).toISOString();
+    }
+    return this.#lastText;
+  }
+
+  #principal(principal: Principal): AuditedPrincipal {
+    const known = this.#principals.get(principal);
+    if (known !== undefined) return known;
+    const audited = auditedPrincipal(principal);
+    this.#principals.set(principal, audited);
+    return audited;
+  }
+}
+
+export type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome' | 'durationMs'> & {
+  readonly parts?: RecordedParts;
+};

@@ -1,0 +1,80 @@
+/** A list of one backend as somebody may see it: entries that are hidden are taken out, all others stay byte for byte. */
+
+import { isMerged } from '../catalog/name-resolver.ts';
+import { readDistinguished } from '../catalog/uris.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import { elementsAt } from '../wire/array.ts';
+import { concat, type Edit, spliceMessage } from '../wire/compose.ts';
+import type { ResultResponse, Span } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { isObject, member, slice, valueAt } from '../wire/values.ts';
+import type { Leave, Onlooker } from './authorizer.ts';
+
+/** What a list holds, and what its entries are asked for by. */
+export const listed = {
+  tools: { kind: 'tool', key: 'name' },
+  prompts: { kind: 'prompt', key: 'name' },
+  resources: { kind: 'resource', key: 'uri' },
+  resourceTemplates: { kind: 'template', key: 'uriTemplate' },
+} as const;
+
+/** What a backend calls the resource that clients of the endpoint know by this address. */
+export function ownUri(endpoint: Endpoint, backend: string, uri: string): string {
+  return (isMerged(endpoint) ? readDistinguished(uri, [backend])?.uri : undefined) ?? uri;
+}
+
+interface To extends Onlooker {
+  readonly leave: Leave;
+  readonly backend: string;
+  readonly row: MethodRow;
+}
+
+export function withoutHidden(message: ResultResponse, vocabulary: Era, to: To): ResultResponse {
+  tellNames(message, to);
+  const edits = [...hiddenIn(message, to), ...privateScope(message, vocabulary, to)];
+  if (edits.length === 0) return message;
+  return skimMessage(spliceMessage(message, edits)) as ResultResponse;
+}
+
+/** Lists of several backends are read by the gateway itself; this one goes by. */
+function tellNames({ bytes, result }: ResultResponse, { leave, endpoint, backend, row }: To): void {
+  const seeker = row.list && leave.seekerOf(endpoint, row.list);
+  const span = row.list && member(result, row.list);
+  if (row.list === undefined || seeker === undefined || span === undefined) return;
+  const { key } = listed[row.list];
+  const names = (elementsAt(bytes, span) ?? []).flatMap((element) => {
+    const entry = valueAt(bytes, element);
+    const name = isObject(entry) ? entry[key] : undefined;
+    return typeof name === 'string' ? [name] : [];
+  });
+  seeker.readPage(backend, row.list, names, member(result, 'nextCursor') === undefined);
+}
+
+function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
+  const { leave, backend, row } = to;
+  const span = row.list === undefined ? undefined : member(result, row.list);
+  if (row.list === undefined || span === undefined) return [];
+  const { kind, key } = listed[row.list];
+  const extent = leave.extent(to, kind, backend);
+  if (extent === 'all') return [];
+  const elements = elementsAt(bytes, span) ?? [];
+  const isShown = (element: Span): boolean => {
+    const entry = extent === 'none' ? undefined : valueAt(bytes, element);
+    const name = isObject(entry) ? entry[key] : undefined;
+    if (typeof name !== 'string') return false;
+    return leave.shows(to, backend, { kind, name }, () => (isObject(entry) ? entry.annotations : undefined));
+  };
+  const kept = elements.filter(isShown);
+  if (kept.length === elements.length && elements.length > 0) return [];
+  const joined = kept.flatMap((element) => [',', slice(bytes, element)]).slice(1);
+  return [{ span, with: concat(['[', ...joined, ']']) }];
+}
+
+/** What is shown to some and not to others must not be kept for everybody on the way. */
+function privateScope({ bytes, result }: ResultResponse, vocabulary: Era, to: To): readonly Edit[] {
+  const span = vocabulary === 'modern' && to.row.cacheable === true ? member(result, 'cacheScope') : undefined;
+  if (span === undefined || !to.leave.isShaping || valueAt(bytes, span) === 'private') return [];
+  return [{ span, with: '"private"' }];
+}

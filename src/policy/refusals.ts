@@ -1,0 +1,56 @@
+/** How somebody is told no: in the style that the endpoint has. */
+import { targetOf } from '../catalog/requests.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Message } from '../wire/message.ts';
+import { methodRow } from '../wire/methods.ts';
+import { era, isRevision } from '../wire/revisions.ts';
+import type { Deed, Thing } from './question.ts';
+import type { Excess } from './rates.ts';
+import type { Denial } from './ruling.ts';
+
+/** A denial that every member of a batch shares, and that ends a call which waits. */
+export class Denied extends Failure {}
+
+interface Refused {
+  readonly endpoint: Pick<Endpoint, 'denials'>;
+  readonly row: Deed;
+  readonly thing?: Thing | undefined;
+  readonly message?: Message | undefined;
+  readonly revision: string | undefined;
+}
+
+export function denied({ rules }: Denial, refused: Refused): Denied {
+  const { endpoint, row, thing, revision } = refused;
+  const data = { rules };
+  if (endpoint.denials === 'http403') return new Denied('policy_denied', { data, http: { status: 403 } });
+  if (endpoint.denials === 'error' || row.kind === 'notification') return new Denied('policy_denied', { data });
+  const name = typedName(refused) ?? thing?.name;
+  if (thing !== undefined && thing.kind !== 'method' && name !== undefined) {
+    const { reason, message, data: told } = unknownThing(thing.kind, name);
+    return new Denied(reason, { message, ...(told && { data: told }) });
+  }
+  const isModern = isRevision(revision) && era(revision) === 'modern';
+  return new Denied(isModern ? 'method_removed' : 'method_not_found', { data: { method: row.method } });
+}
+
+/** Not the one that the catalog has: that would tell that there is such a thing, and what it is called. */
+function typedName({ row, message }: Refused): string | undefined {
+  const known = message?.kind === 'request' ? methodRow(row.method) : undefined;
+  return known && message?.kind === 'request' ? targetOf(message, known)?.text : undefined;
+}
+
+/** The same for what does not exist, and for what is hidden. */
+export function unknownThing(kind: Thing['kind'], name: string): Failure {
+  if (kind === 'resource' || kind === 'template') return new Failure('resource_not_found', { data: { uri: name } });
+  return new Failure('invalid_params', { message: `Unknown ${kind}: ${name}`, data: { name } });
+}
+
+export function limited({ limit, retryAfterMs }: Excess): Denied {
+  // RFC 9110, 10.2.3: whole seconds.
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  return new Denied('rate_limited', {
+    data: { limit, retryAfterMs },
+    http: { headers: { 'Retry-After': String(seconds) } },
+  });
+}

@@ -1,0 +1,43 @@
+/** Merged lists as each audience may see them. */
+import type { View } from '../catalog/view.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { isObject, valueAt } from '../wire/values.ts';
+import type { Leave } from './authorizer.ts';
+import { listed, ownUri } from './filtered-list.ts';
+
+export interface Shown {
+  /** Equal for those to whom the same is shown. */
+  readonly audience: string;
+  /** The part of the list that is for them. */
+  places(view: View): View['places'];
+  /** Whether they may know that there is such a backend. */
+  knows(backend: string): boolean;
+  /** Whether they may know that the backend has something of this name. */
+  knowsOf(backend: string, name: string): boolean;
+}
+
+/** Undefined where everybody is shown everything. */
+export function shownTo(leave: Leave, endpoint: Endpoint, row: MethodRow, principal: Principal): Shown | undefined {
+  const audience = leave.audience({ principal, endpoint });
+  if (audience === undefined || row.list === undefined) return undefined;
+  const { kind } = listed[row.list];
+  const to = { principal, endpoint };
+  const extents = new Map(endpoint.backends.map((backend) => [backend, leave.extent(to, kind, backend)]));
+  return {
+    audience,
+    knows: (backend) => extents.get(backend) !== 'none',
+    knowsOf: (backend, name) =>
+      extents.get(backend) !== 'none' && leave.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
+    places: ({ places }) =>
+      places.filter(({ backend, name, clientName, bytes }) => {
+        const extent = extents.get(backend);
+        if (extent !== 'some') return extent === 'all';
+        return leave.shows(to, backend, { kind, name: clientName, own: name }, () => {
+          const entry = valueAt(bytes, { start: 0, end: bytes.byteLength });
+          return isObject(entry) ? entry.annotations : undefined;
+        });
+      }),
+  };
+}

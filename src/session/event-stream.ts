@@ -1,0 +1,128 @@
+/**
+ * A stream of a legacy session. It outlives its connections: events carry ids that name the stream, are logged, and are
+ * replayed to a client that comes back with `Last-Event-ID`.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+ */
+
+import type { Connection, ResumableStream, Urgency } from '../exchange/outlet.ts';
+import type { EventLog } from '../store/ports.ts';
+
+const separator = '-';
+const nothing = new Uint8Array(0);
+
+export interface StreamFacts {
+  /** Unique in its session. */
+  readonly id: string;
+  readonly sessionId: string;
+  /** The client's revision has priming events and connections that are closed to be polled. */
+  readonly polls: boolean;
+}
+
+export class Stream implements ResumableStream {
+  readonly id: string;
+  readonly #log: EventLog;
+  /** Under which the events are kept: stream ids are unique in their session alone. */
+  readonly #logKey: string;
+  #sequence = 0;
+  #connection: Connection | undefined;
+  #ended = false;
+  readonly #polls: boolean;
+  readonly #onEnd: (stream: Stream) => void;
+
+  constructor(facts: StreamFacts, log: EventLog, onEnd: (stream: Stream) => void) {
+    this.id = facts.id;
+    this.#polls = facts.polls;
+    this.#logKey = `${facts.sessionId}/${facts.id}`;
+    this.#log = log;
+    this.#onEnd = onEnd;
+  }
+
+  get connected(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  emit(message: Uint8Array, urgency: Urgency, key?: string): void {
+    if (!this.#ended) this.#append(message, urgency, key);
+  }
+
+  attach(connection: Connection): void {
+    // A client that comes back while its old connection still looks alive means the new one.
+    const previous = this.#connection;
+    this.#connection = connection;
+    previous?.end();
+    connection.onClose(() => {
+      if (this.#connection === connection) this.#connection = undefined;
+    });
+    // Something to resume from before anything has happened.
+    if (this.#polls && this.#sequence === 0) this.#append(nothing, 'keep', undefined);
+  }
+
+  /** False where what came after cannot be told without a gap; then nothing was opened. */
+  async resume(sequence: number, open: () => Connection): Promise<boolean> {
+    let events = await this.#log.after(this.#logKey, sequence);
+    if (events === undefined || sequence > this.#sequence) return false;
+    const connection = open();
+    let last = sequence;
+    for (;;) {
+      for (const event of events) {
+        connection.send({ id: this.#eventId(event.sequence), data: event.data, urgency: 'keep', replayed: true });
+        last = event.sequence;
+      }
+      // What was emitted while the log was being read has to come before what is emitted from now on.
+      if (last >= this.#sequence) break;
+      events = await this.#log.after(this.#logKey, last);
+      if (events === undefined) {
+        connection.end();
+        return true;
+      }
+    }
+    if (this.#ended) connection.end();
+    else this.attach(connection);
+    return true;
+  }
+
+  /** A client of an older revision does not know that it should come back, and may have no event to come back with. */
+  pause(retryMs: number | undefined): void {
+    if (!this.#polls) return;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.pause(retryMs);
+  }
+
+  /** Nothing more will come. A client that resumes gets what is left, and then the end. */
+  terminate(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.end();
+    this.#onEnd(this);
+  }
+
+  /** Nobody can come back any more. */
+  forget(): void {
+    void this.#log.drop(this.#logKey);
+  }
+
+  #append(data: Uint8Array, urgency: Urgency, key: string | undefined): void {
+    const sequence = ++this.#sequence;
+    void this.#log.append(this.#logKey, { sequence, data });
+    this.#connection?.send({ id: this.#eventId(sequence), data, urgency, key });
+  }
+
+  #eventId(sequence: number): string {
+    return `${this.id}${separator}${sequence}`;
+  }
+}
+
+/** Undefined for anything that is not one of our event ids. */
+export function parseEventId(eventId: string): { readonly stream: string; readonly sequence: number } | undefined {
+  const at = eventId.lastIndexOf(separator);
+  const digits = eventId.slice(at + 1);
+  if (at <= 0 || !/^\d{1,15}$/.test(digits)) return undefined;
+  return { stream: eventId.slice(0, at), sequence: Number(digits) };
+}

@@ -1,0 +1,127 @@
+/**
+ * The questions that are out to one legacy client. Each has an id of ours in that session; the client's response goes to the
+ * one question that waits for that id, and to nothing else.
+ */
+
+import { olderAsk } from '../bridge/revision-compat.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Ask, AskReply, ClientFacts } from '../exchange/call.ts';
+import type { Clock } from '../exchange/clock.ts';
+import { missingFor } from '../wire/capabilities.ts';
+import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/compose.ts';
+import type { ObjectSpan, Response } from '../wire/message.ts';
+import { isObject, slice, valueAt } from '../wire/values.ts';
+
+export interface AskLimits {
+  /** How long a person may think. */
+  readonly askMs: number;
+  /** Questions out to one client at once: more is a backend that has lost its way. */
+  readonly asksPerSession: number;
+}
+
+interface Waiting {
+  finish(reply: AskReply): void;
+}
+
+/** A visit to a page is known by an id in 2025-11-25, and by nothing in the revision after: there it is given one. */
+function isUnnamedVisit(method: string, value: unknown): boolean {
+  if (method !== 'elicitation/create' || !isObject(value)) return false;
+  return value.mode === 'url' && !Object.hasOwn(value, 'elicitationId');
+}
+
+function withElicitationId(bytes: Uint8Array, params: ObjectSpan, id: string): Uint8Array {
+  return rewrite(bytes, params, { set: { elicitationId: JSON.stringify(id) } });
+}
+
+/** Sends to the client on the stream where the question belongs. */
+export type AskRoute = (message: Uint8Array) => void;
+
+/** Told the id that a visit was given here. */
+export type Named = (elicitationId: string) => void;
+
+export class Asks {
+  readonly #client: ClientFacts;
+  readonly #limits: AskLimits;
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, Waiting>();
+  #last = 0;
+
+  constructor(client: ClientFacts, limits: AskLimits, clock: Clock) {
+    this.#client = client;
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Puts the question to the client, or answers for a client that cannot: it is never offered what it did not declare. */
+  relay(ask: Ask, route: AskRoute, named?: Named): void {
+    const { bytes, params } = ask.message;
+    const { method } = ask.row;
+    const value = params && valueAt(bytes, params);
+    const older = olderAsk(this.#client.revision, method, value);
+    if (older instanceof Failure) {
+      ask.answer({ failure: older });
+      return;
+    }
+    const missing = missingFor({ method, params: value }, this.#client.capabilities);
+    if (missing !== undefined) {
+      ask.answer({ failure: new Failure('ask_not_supported', { data: { requiredCapabilities: missing } }) });
+      return;
+    }
+    if (this.#waiting.size >= this.#limits.asksPerSession) {
+      ask.answer({ failure: new Failure('too_many_asks') });
+      return;
+    }
+    const id = String(++this.#last);
+    const key = `n${id}`;
+    const forget = () => {
+      this.#waiting.delete(key);
+      stopWaiting();
+    };
+    const takeBack = () => route(notificationBytes('notifications/cancelled', `{"requestId":${id}}`));
+    const stopWaiting = this.#clock.after(this.#limits.askMs, () => {
+      this.#waiting.delete(key);
+      takeBack();
+      ask.answer({ failure: new Failure('ask_timeout') });
+    });
+    this.#waiting.set(key, {
+      finish: (reply) => {
+        forget();
+        ask.answer(reply);
+      },
+    });
+    let put: Raw | undefined = older === undefined ? params && slice(bytes, params) : JSON.stringify(older);
+    if (params !== undefined && isUnnamedVisit(method, value)) {
+      const elicitationId = `bascule-${id}`;
+      put = withElicitationId(bytes, params, elicitationId);
+      named?.(elicitationId);
+    }
+    route(requestBytes(id, method, put));
+    ask.handedOver?.();
+    ask.onWithdrawn(() => {
+      if (!this.#waiting.has(key)) return;
+      forget();
+      takeBack();
+    });
+  }
+
+  /** False where nobody waits for it: an answer that is late, or that nobody asked for. */
+  answer(response: Response): boolean {
+    const waiting = response.id && this.#waiting.get(response.id.key);
+    if (waiting === undefined) return false;
+    waiting.finish(
+      response.kind === 'result'
+        ? { result: slice(response.bytes, response.result) }
+        : { error: slice(response.bytes, response.error) },
+    );
+    return true;
+  }
+
+  /** The client is gone. */
+  abandon(failure: Failure): void {
+    for (const waiting of [...this.#waiting.values()]) waiting.finish({ failure });
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The resources that a legacy session subscribed to, by the client's address of each. They are kept until the client
+ * unsubscribes or the session ends, so their number and their bytes have limits.
+ */
+import { checkUri, type SubscriptionLimits, tooManyBytes, tooManySubscriptions } from '../subscriptions/limits.ts';
+
+/** Where a resource is, and what it is called there. */
+interface Origin {
+  readonly backend: string;
+  readonly name: string;
+}
+
+interface Entry extends Origin {
+  readonly bytes: number;
+  /** The backend has answered with a result. */
+  isAgreed: boolean;
+}
+
+export class SessionSubscriptions {
+  readonly #limits: SubscriptionLimits;
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+
+  constructor(limits: SubscriptionLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Reserves room before the backend is asked: a change may come with its answer. Returns what to call when the request is
+   * over: a subscription that the backend refused is not kept. Throws where there is no room.
+   */
+  reserve(address: string, { backend, name }: Origin): (isAgreed: boolean) => void {
+    const known = this.#entries.get(address);
+    if (known !== undefined) return () => undefined;
+    const { subscriptionsPerClient, subscriptionBytesPerClient } = this.#limits;
+    const bytes = checkUri(address);
+    if (this.#entries.size >= subscriptionsPerClient) throw tooManySubscriptions(this.#limits);
+    if (this.#bytes + bytes > subscriptionBytesPerClient) throw tooManyBytes(this.#limits);
+    const entry: Entry = { backend, name, bytes, isAgreed: false };
+    this.#entries.set(address, entry);
+    this.#bytes += bytes;
+    return (isAgreed) => {
+      entry.isAgreed = isAgreed;
+      if (!isAgreed && this.#entries.get(address) === entry) this.remove(address);
+    };
+  }
+
+  remove(address: string): void {
+    this.#bytes -= this.#entries.get(address)?.bytes ?? 0;
+    this.#entries.delete(address);
+  }
+
+  /** The backend is gone, and with it what was subscribed to there. */
+  removeAt(backend: string): void {
+    for (const [address, entry] of this.#entries) if (entry.backend === backend) this.remove(address);
+  }
+
+  backendOf(address: string): string | undefined {
+    return this.#entries.get(address)?.backend;
+  }
+
+  /** What the backend agreed to tell of, in its own names. */
+  at(backend: string): readonly string[] {
+    return [...this.#entries.values()]
+      .filter((entry) => entry.backend === backend && entry.isAgreed)
+      .map(({ name }) => name);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#bytes = 0;
+  }
+}

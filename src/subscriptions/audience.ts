@@ -1,0 +1,86 @@
+/** Modern clients that watch one upstream session of a legacy backend. What is subscribed there is counted, so that one leaving does not silence the others. */
+import type { Failure } from '../errors/failure.ts';
+import { callOnce } from '../exchange/own-call.ts';
+import type { Lane } from '../exchange/upstream-session.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { Notification } from '../wire/message.ts';
+import { subscribeRequest, type Watched, type WatchListener } from './session-subscription.ts';
+
+interface Subscription {
+  watchers: number;
+  readonly agreed: Promise<unknown>;
+}
+
+export class Audience {
+  readonly #listeners = new Set<WatchListener>();
+  readonly #subscriptions = new Map<string, Subscription>();
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  notify(notification: Notification): void {
+    for (const listener of this.#listeners) listener.heard(notification);
+  }
+
+  lost(failure: Failure): void {
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    this.#subscriptions.clear();
+    for (const listener of listeners) listener.lost(failure);
+  }
+
+  /** The session goes on, and is not heard for now. */
+  silenced(failure: Failure): void {
+    for (const listener of [...this.#listeners]) listener.silenced?.(failure);
+  }
+
+  /** The session as one more watcher sees it. */
+  watch(lane: Lane, permit: Permit): Watched {
+    return {
+      discovery: lane.discovery,
+      get hearing() {
+        return lane.hearing ?? 'heard';
+      },
+      whenHeard: async () => lane.whenHeard?.(),
+      subscribe: (uri) => this.#subscribe(lane, permit, uri),
+      unsubscribe: (uri) => this.#unsubscribe(lane, permit, uri),
+      hear: (given) => {
+        // One object each, even where one listener is given twice.
+        const listener: WatchListener = {
+          heard: (notification) => given.heard(notification),
+          lost: (failure) => given.lost(failure),
+          silenced: (failure) => given.silenced?.(failure),
+        };
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+    };
+  }
+
+  async #subscribe(lane: Lane, permit: Permit, uri: string): Promise<void> {
+    const existing = this.#subscriptions.get(uri);
+    const subscription = existing ?? {
+      watchers: 0,
+      agreed: callOnce((sink) => lane.call(permit, subscribeRequest('resources/subscribe', uri), sink)),
+    };
+    this.#subscriptions.set(uri, subscription);
+    subscription.watchers += 1;
+    try {
+      await subscription.agreed;
+    } catch (error) {
+      if (this.#subscriptions.get(uri) === subscription) this.#subscriptions.delete(uri);
+      throw error;
+    }
+  }
+
+  #unsubscribe(lane: Lane, permit: Permit, uri: string): void {
+    const subscription = this.#subscriptions.get(uri);
+    if (subscription === undefined) return;
+    subscription.watchers -= 1;
+    if (subscription.watchers > 0) return;
+    this.#subscriptions.delete(uri);
+    // Whether the backend agrees changes nothing for anybody here.
+    callOnce((sink) => lane.call(permit, subscribeRequest('resources/unsubscribe', uri), sink)).catch(() => undefined);
+  }
+}

@@ -1,0 +1,40 @@
+/** How much a client may subscribe to. Addresses are kept as long as a session or a stream, unlike everything else in a request. */
+import { Failure } from '../errors/failure.ts';
+import type { Request } from '../wire/message.ts';
+import { readFilter } from '../wire/subscription-filter.ts';
+
+export interface SubscriptionLimits {
+  readonly subscriptionsPerClient: number;
+  readonly subscriptionBytesPerClient: number;
+}
+
+/** RFC 9110, section 4.1, recommends to support URIs of 8,000 octets. Longer ones are rare, and clients cut them. */
+const URI_BYTES = 8 * 1024;
+
+/** Gives the bytes of an address. Throws where there are too many. */
+export function checkUri(uri: string): number {
+  const bytes = Buffer.byteLength(uri);
+  if (bytes <= URI_BYTES) return bytes;
+  const message = `The address to subscribe to has ${bytes} bytes, and may have ${URI_BYTES}: use a shorter one`;
+  throw new Failure('uri_too_long', { message });
+}
+
+/** A `subscriptions/listen` is kept whole as long as its stream. Throws where it is too large, or names too many resources. */
+export function checkListen(request: Request, limits: SubscriptionLimits): void {
+  if (request.bytes.byteLength > limits.subscriptionBytesPerClient) throw tooManyBytes(limits);
+  const uris = readFilter(request)?.resourceSubscriptions ?? [];
+  if (uris.length > limits.subscriptionsPerClient) throw tooManySubscriptions(limits);
+  for (const uri of uris) checkUri(uri);
+}
+
+export function tooManySubscriptions({ subscriptionsPerClient }: SubscriptionLimits): Failure {
+  return new Failure('too_many_subscriptions', {
+    message: `A client may subscribe to ${subscriptionsPerClient} resources at a time: unsubscribe from some first`,
+  });
+}
+
+export function tooManyBytes({ subscriptionBytesPerClient }: SubscriptionLimits): Failure {
+  return new Failure('too_many_subscriptions', {
+    message: `The addresses that a client subscribes to may have ${subscriptionBytesPerClient} bytes together: unsubscribe from some first`,
+  });
+}

@@ -1,0 +1,247 @@
+/**
+ * A modern client's `subscriptions/listen` where several backends stand behind the endpoint: one stream towards the client,
+ * as many towards backends as there are with something to tell.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
+import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Discovery } from '../exchange/upstream-session.ts';
+import { within } from '../exchange/within.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import {
+  changedList,
+  filterOf,
+  honoured,
+  type ListKind,
+  listKinds,
+  nothingWanted,
+  offeredLists,
+  readFilter,
+  type Wanted,
+} from '../wire/subscription-filter.ts';
+import { textMember } from '../wire/values.ts';
+import type { HearChange } from './list-change-notifier.ts';
+import { ownNotification, withUri } from './notifications.ts';
+import type { Watched } from './session-subscription.ts';
+import { Listening } from './upstream-subscription.ts';
+
+/** What is listened to, handed in by the spine. */
+export interface Sources {
+  /** As it is at the moment. */
+  readonly place: Pick<Endpoint, 'backends'>;
+  /** All that is offered here. */
+  readonly discovery: Discovery;
+  readonly client: ClientFacts;
+  readonly clock: Clock;
+  readonly limits: { readonly listWaitMs: number };
+  /** Changes at modern backends, and backends that come and go. */
+  hear(hear: HearChange, gone: (backend: string) => void): () => void;
+  /** The backend that has the resource, and what that calls it. Rejects with a Failure. */
+  locate(uri: string): Promise<{ readonly backend: string; readonly name: string }>;
+  isModern(backend: string): Promise<boolean>;
+  /** A legacy backend's session to listen to. */
+  watch(backend: string): Promise<Watched>;
+  /** Whether its client may read the backend's resource, by the rules of the moment. */
+  mayHear(backend: string, uri: string): boolean;
+  /** A call to a modern backend. */
+  start(backend: string, request: CallRequest, sink: CallSink): Call;
+}
+
+/** One backend that tells of single resources. */
+interface Source {
+  subscribe(uri: string): Promise<void>;
+  close(): void;
+}
+
+export class Gathering implements Call {
+  readonly #exchange: Exchange;
+  readonly #sources: Sources;
+  readonly #request: Request;
+  readonly #open = new Map<string, Promise<Source>>();
+  /** The client's address of a resource, by backend and the backend's own. */
+  readonly #addresses = new Map<string, string>();
+  readonly #early = new Set<ListKind>();
+  #stopHearing: () => void = () => undefined;
+  #wanted: Wanted = nothingWanted;
+  #acknowledged = false;
+  #ended = false;
+
+  /** `request` has the filter, where that is not all that the client asked for. */
+  constructor(exchange: Exchange, sources: Sources, request: Request = exchange.request) {
+    this.#exchange = exchange;
+    this.#sources = sources;
+    this.#request = request;
+  }
+
+  /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
+  async begin(): Promise<void> {
+    const asked = readFilter(this.#request);
+    if (asked === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    if (this.#exchange.settled) return;
+    this.#exchange.drivenBy(this);
+    const offered = offeredLists(this.#sources.discovery.capabilities);
+    this.#wanted = honoured(asked, offered);
+    this.#stopHearing = this.#sources.hear(
+      (backend, kind) => this.#heard(backend, kind),
+      (backend) => this.#gone(backend),
+    );
+    for (const backend of this.#sources.place.backends) this.#watchLists(backend);
+    const uris = await Promise.all(asked.resourceSubscriptions.map((uri) => this.#subscribe(uri)));
+    if (this.#ended || this.#exchange.settled) {
+      this.cancel();
+      return;
+    }
+    this.#wanted = { ...this.#wanted, resourceSubscriptions: uris.filter((uri) => uri !== undefined) };
+    const params = { notifications: filterOf(this.#wanted) };
+    this.#exchange.sendSubscribed(ownNotification('notifications/subscriptions/acknowledged', params));
+    this.#acknowledged = true;
+    for (const kind of this.#early) this.#tellChange(kind);
+  }
+
+  cancel(): void {
+    this.#ended = true;
+    this.#stopHearing();
+    for (const opening of this.#open.values()) closeWhenOpen(opening);
+    this.#open.clear();
+  }
+
+  #heard(backend: string | undefined, kind: ListKind): void {
+    // One that was away may be back: what it told before has to be asked for again.
+    for (const name of backend === undefined ? this.#sources.place.backends : [backend])
+      if (!this.#open.has(name)) this.#resume(name);
+    this.#tellChange(kind);
+  }
+
+  #gone(backend: string): void {
+    const opening = this.#open.get(backend);
+    this.#open.delete(backend);
+    closeWhenOpen(opening);
+  }
+
+  #tellChange(kind: ListKind): void {
+    if (this.#ended || !this.#wanted[kind.flag]) return;
+    if (this.#acknowledged) this.#exchange.sendSubscribed(ownNotification(kind.method, {}));
+    else this.#early.add(kind);
+  }
+
+  /** A legacy backend tells of its lists in a session; the modern ones are heard through the hub. */
+  #watchLists(backend: string): void {
+    if (!listKinds.some(({ flag }) => this.#wanted[flag])) return;
+    this.#sources.isModern(backend).then(
+      (modern) => {
+        if (!modern && !this.#ended) this.#source(backend).catch(() => undefined);
+      },
+      () => undefined,
+    );
+  }
+
+  #resume(backend: string): void {
+    this.#watchLists(backend);
+    const prefix = keyOf(backend, '');
+    for (const key of this.#addresses.keys()) {
+      const uri = key.slice(prefix.length);
+      if (!key.startsWith(prefix) || !this.#sources.mayHear(backend, uri)) continue;
+      this.#source(backend).then(
+        (source) => source.subscribe(uri).catch(() => undefined),
+        () => undefined,
+      );
+    }
+  }
+
+  /** The client's address where the backend agreed, within its time. */
+  async #subscribe(uri: string): Promise<string | undefined> {
+    const { clock, limits } = this.#sources;
+    const subscribing = this.#subscribeAt(uri).catch(() => undefined);
+    return within(clock, limits.listWaitMs, subscribing, () => undefined);
+  }
+
+  async #subscribeAt(uri: string): Promise<string> {
+    const { backend, name } = await this.#sources.locate(uri);
+    if (this.#ended) throw new Failure('backend_unavailable');
+    const source = await this.#source(backend);
+    await source.subscribe(name);
+    // Too late to be acknowledged: the client does not know that it would hear of it.
+    if (this.#acknowledged) throw new Failure('backend_timeout');
+    this.#addresses.set(keyOf(backend, name), uri);
+    return uri;
+  }
+
+  #source(backend: string): Promise<Source> {
+    const existing = this.#open.get(backend);
+    if (existing !== undefined) return existing;
+    const opening = this.#openSource(backend);
+    this.#open.set(backend, opening);
+    opening.then(
+      (source) => {
+        if (this.#ended) source.close();
+      },
+      () => this.#lost(backend, opening),
+    );
+    return opening;
+  }
+
+  /** Another may have been opened in its place since. */
+  #lost(backend: string, opening: Promise<Source> | undefined): void {
+    if (this.#open.get(backend) === opening) this.#open.delete(backend);
+  }
+
+  async #openSource(backend: string): Promise<Source> {
+    const { client, clock } = this.#sources;
+    if (await this.#sources.isModern(backend)) {
+      return new Listening(nothingWanted, {
+        client,
+        clock,
+        start: (request, sink) => this.#sources.start(backend, request, sink),
+        deliver: (_message, said) => this.#tellUpdate(backend, said),
+      });
+    }
+    const watched = await this.#sources.watch(backend);
+    const subscribed = new Set<string>();
+    const mine = this.#open.get(backend);
+    const stop = watched.hear({
+      heard: (notification) => this.#told(backend, notification),
+      lost: () => this.#lost(backend, mine),
+    });
+    return {
+      subscribe: async (uri) => {
+        await watched.whenHeard();
+        if (watched.hearing !== 'heard')
+          throw new Failure('backend_unavailable', { message: 'The backend has no event stream at the moment' });
+        await watched.subscribe(uri);
+        subscribed.add(uri);
+      },
+      close: () => {
+        stop();
+        for (const uri of subscribed) watched.unsubscribe(uri);
+      },
+    };
+  }
+
+  #told(backend: string, notification: Notification): void {
+    const kind = changedList(notification.method);
+    if (kind === undefined) this.#tellUpdate(backend, notification);
+    else this.#tellChange(kind);
+  }
+
+  #tellUpdate(backend: string, notification: Notification): void {
+    if (notification.method !== 'notifications/resources/updated' || !this.#acknowledged) return;
+    const own = textMember(notification.bytes, notification.params, 'uri');
+    const address = own === undefined ? undefined : this.#addresses.get(keyOf(backend, own));
+    // Another client of the same session wants to hear of it, or a part of something that was asked for.
+    if (own === undefined || address === undefined || !this.#sources.mayHear(backend, own)) return;
+    this.#exchange.sendSubscribed(withUri(notification, address));
+  }
+}
+
+function closeWhenOpen(opening: Promise<Source> | undefined): void {
+  opening?.then(
+    (source) => source.close(),
+    () => undefined,
+  );
+}
+
+function keyOf(backend: string, uri: string): string {
+  return `${backend.length}:${backend}:${uri}`;
+}

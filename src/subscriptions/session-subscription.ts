@@ -1,0 +1,130 @@
+/**
+ * A modern client's `subscriptions/listen` at a legacy backend: what the upstream session says unasked, filtered, and
+ * `resources/subscribe` for what has to be asked for.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Call, CallRequest } from '../exchange/call.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { ownRequest } from '../exchange/own-call.ts';
+import type { Discovery, Hearing } from '../exchange/upstream-session.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import {
+  admits,
+  filterOf,
+  honoured,
+  offeredLists,
+  offersSubscriptions,
+  readFilter,
+  type Wanted,
+} from '../wire/subscription-filter.ts';
+import { ownNotification } from './notifications.ts';
+
+/** The upstream session as a watcher sees it. Subscriptions of several watchers are counted there. */
+export interface Watched {
+  readonly discovery: Discovery;
+  subscribe(uri: string): Promise<void>;
+  unsubscribe(uri: string): void;
+  /** What is not heard cannot be subscribed to. Known after `whenHeard`. */
+  readonly hearing: Hearing;
+  /** Listen first, then wait for it: what the backend says on opening its stream is not missed then. */
+  whenHeard(): Promise<void>;
+  /** Returns how to stop hearing. */
+  hear(listener: WatchListener): () => void;
+}
+
+export interface WatchListener {
+  heard(notification: Notification): void;
+  /** The session is gone. Nothing is heard any more. */
+  lost(failure: Failure): void;
+  /** Nothing is heard for now; the session goes on. */
+  silenced?(failure: Failure): void;
+}
+
+/** Changes between the request and its acknowledgement; more of the same would say no more. */
+const EARLY = 100;
+
+export class Watching implements Call {
+  readonly #exchange: Exchange;
+  readonly #watched: Watched;
+  readonly #request: Request;
+  /** By the rules of the moment. */
+  readonly #mayHear: (said: Notification) => boolean;
+  #granted: Wanted | undefined;
+  #stop: () => void = () => undefined;
+
+  /** `request` has the filter, which may be less than the client asked for. */
+  constructor(exchange: Exchange, watched: Watched, request: Request, mayHear: (said: Notification) => boolean) {
+    this.#exchange = exchange;
+    this.#watched = watched;
+    this.#request = request;
+    this.#mayHear = mayHear;
+  }
+
+  /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
+  async begin(): Promise<void> {
+    const wanted = readFilter(this.#request);
+    if (wanted === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    // The client may have gone while the session was being opened.
+    if (this.#exchange.settled) return;
+    this.#exchange.drivenBy(this);
+    // Heard from now on, told once it was acknowledged.
+    const early: Notification[] = [];
+    const lost = (failure: Failure) => {
+      this.cancel();
+      this.#exchange.fail(failure);
+    };
+    this.#stop = this.#watched.hear({
+      heard: (notification) => {
+        if (this.#granted !== undefined) this.#tell(notification);
+        else if (early.length < EARLY) early.push(notification);
+      },
+      lost,
+      silenced: (failure) => {
+        if (this.#granted !== undefined) lost(failure);
+      },
+    });
+    await this.#watched.whenHeard();
+    const { hearing } = this.#watched;
+    if (this.#exchange.settled || hearing === 'lost') {
+      this.cancel();
+      throw new Failure('backend_unavailable', { message: 'The event stream of the backend was lost' });
+    }
+    // A backend without an event stream can tell of nothing.
+    const capabilities = hearing === 'never' ? {} : this.#watched.discovery.capabilities;
+    const subscribed = offersSubscriptions(capabilities) ? await this.#subscribe(wanted.resourceSubscriptions) : [];
+    const granted = honoured(wanted, { ...offeredLists(capabilities), resourceSubscriptions: subscribed });
+    if (this.#exchange.settled) {
+      this.#stop();
+      for (const uri of subscribed) this.#watched.unsubscribe(uri);
+      return;
+    }
+    this.#granted = granted;
+    this.#exchange.sendSubscribed(
+      ownNotification('notifications/subscriptions/acknowledged', { notifications: filterOf(granted) }),
+    );
+    for (const notification of early) this.#tell(notification);
+  }
+
+  cancel(): void {
+    this.#stop();
+    for (const uri of this.#granted?.resourceSubscriptions ?? []) this.#watched.unsubscribe(uri);
+    this.#granted = undefined;
+  }
+
+  #tell(notification: Notification): void {
+    if (this.#granted === undefined || !admits(this.#granted, notification) || !this.#mayHear(notification)) return;
+    // What says nothing has no parameters in this era, and still needs them to name the subscription.
+    this.#exchange.sendSubscribed(
+      notification.params === undefined ? ownNotification(notification.method, {}) : notification,
+    );
+  }
+
+  async #subscribe(uris: readonly string[]): Promise<readonly string[]> {
+    const outcomes = await Promise.allSettled(uris.map((uri) => this.#watched.subscribe(uri)));
+    return uris.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+  }
+}
+
+export function subscribeRequest(method: 'resources/subscribe' | 'resources/unsubscribe', uri: string): CallRequest {
+  return ownRequest(method, { uri });
+}

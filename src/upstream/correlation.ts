@@ -1,0 +1,110 @@
+/** Requests on a channel that everything shares: each answer is found by its id. */
+import { Failure } from '../errors/failure.ts';
+import type { Id, Notification, Request, Response } from '../wire/message.ts';
+import { idIn } from '../wire/values.ts';
+import type { ChannelNotes, HttpFacts, Pending, Reception, RequestSink } from './channel.ts';
+import { excerpt } from './incoming.ts';
+
+/** Who waits for one answer: nothing else is found by an id. */
+export type AnswerSink = Pick<RequestSink, 'answered' | 'failed'>;
+
+/** Aborted requests whose answers may still come. Several times `callsPerBackend`; the oldest is forgotten first. */
+const ABANDONED = 1024;
+
+export class Waiting implements Pending {
+  readonly id: string;
+  readonly sink: AnswerSink;
+  readonly #all: Correlation;
+
+  constructor(all: Correlation, id: string, sink: AnswerSink) {
+    this.#all = all;
+    this.id = id;
+    this.sink = sink;
+  }
+
+  fail(failure: Failure, http?: HttpFacts): void {
+    if (this.#all.take(this)) this.sink.failed(failure, http);
+  }
+
+  abort(): void {
+    this.#all.abandon(this);
+  }
+}
+
+export class Correlation {
+  readonly #notes: ChannelNotes;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #abandoned = new Set<string>();
+  readonly #emptied: (() => void) | undefined;
+
+  /** `emptied`: no request waits for an answer. */
+  constructor(notes: ChannelNotes, emptied?: () => void) {
+    this.#notes = notes;
+    this.#emptied = emptied;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Throws a Failure where the id is in flight already. */
+  add(id: string, sink: AnswerSink): Waiting {
+    if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
+    const waiting = new Waiting(this, id, sink);
+    this.#waiting.set(id, waiting);
+    return waiting;
+  }
+
+  /** Whether it was still waited for. */
+  take(waiting: Waiting): boolean {
+    if (this.#waiting.get(waiting.id) !== waiting) return false;
+    this.#waiting.delete(waiting.id);
+    if (this.#waiting.size === 0) this.#emptied?.();
+    return true;
+  }
+
+  abandon(waiting: Waiting): void {
+    if (!this.take(waiting)) return;
+    this.#abandoned.add(waiting.id);
+    const [oldest] = this.#abandoned;
+    if (this.#abandoned.size > ABANDONED && oldest !== undefined) this.#abandoned.delete(oldest);
+  }
+
+  /**
+   * An answer that nobody waits for (late, unknown or given twice) is noted. A late one was asked for all the same: the
+   * backend may have sent it before it heard of the cancellation
+   * (https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations).
+   */
+  answer(message: Response): Reception {
+    const key = message.id?.key ?? '';
+    const waiting = this.#waiting.get(key);
+    if (waiting !== undefined && this.take(waiting)) {
+      waiting.sink.answered(message, undefined);
+      return 'answer';
+    }
+    this.#notes.noise('unknown_id', excerpt(message.bytes));
+    return this.#abandoned.delete(key) ? 'answer' : 'none';
+  }
+
+  /** What a message was that the sink had this to say of: progress of an abandoned request is late. */
+  received(message: Notification | Request, reception: Reception): Reception {
+    return reception === 'none' && this.#isLate(message) ? 'late' : reception;
+  }
+
+  #isLate(message: Notification | Request): boolean {
+    if (message.method !== 'notifications/progress' || this.#abandoned.size === 0) return false;
+    const token = idIn(message, 'progressToken');
+    return token !== undefined && this.#abandoned.has(token.key);
+  }
+
+  /** False where nobody waits for an answer with that id. */
+  fail({ key }: Id, failure: Failure): boolean {
+    const waiting = this.#waiting.get(key);
+    waiting?.fail(failure);
+    return waiting !== undefined;
+  }
+
+  failAll(failure: Failure): void {
+    for (const waiting of [...this.#waiting.values()]) waiting.fail(failure);
+  }
+}

@@ -1,0 +1,191 @@
+/** A backend from its configuration: which channels it is reached by, and the limits of each. */
+import type { BackendConfig, HttpBackendConfig, StdioBackendConfig } from '../config/config.ts';
+import type { Limits } from '../config/limits.ts';
+import type { Backend } from '../exchange/upstream-session.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Presenter } from '../oauth/client/credential-provider.ts';
+import { VIA, writeVia } from '../wire/via.ts';
+import { LiveBackend } from './backend.ts';
+import { Pace } from './backoff.ts';
+import { Behind } from './behind.ts';
+import type { Connector, Way } from './connector.ts';
+import type { Clock } from './deadlines.ts';
+import { FloodBudget } from './flood-meter.ts';
+import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
+import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
+import { presentedPools } from './http/presented.ts';
+import { SseChannel } from './http/sse-channel.ts';
+import type { BackendNotes } from './notes.ts';
+import { PersonalBackend } from './personal.ts';
+import type { ProbeSlots } from './probe-slots.ts';
+import { Slots } from './slots.ts';
+import { StdioChannel } from './stdio/channel.ts';
+import { Child, STDIN_BYTES } from './stdio/child.ts';
+import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
+
+export interface CreateOptions {
+  readonly limits: Limits;
+  readonly notes: BackendNotes;
+  /** Of the gateway: what backends are told where a client says nothing of itself, and when they are probed. */
+  readonly version: string;
+  readonly clock: Clock;
+  /** From 0 up to 1, for jitter. */
+  random?(): number;
+  /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
+  readonly presented?: Presented;
+  /** The ids of this gateway and of those that started it: its requests over HTTP are marked with them. */
+  readonly via?: { readonly own: string; readonly outer: readonly string[] };
+  /** What every process is told beside its configured environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Paces the first probes of all backends. */
+  readonly slots?: ProbeSlots;
+  /** The generation of the config that brings it. */
+  readonly since?: number;
+}
+
+/** `shared`: the same for all. `personal`: each principal has something of their own. */
+export type Presented =
+  | { readonly kind: 'shared'; readonly presenter: Presenter }
+  | { readonly kind: 'personal'; presenterFor(current: () => Principal): Presenter };
+
+export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
+  const options = { ...given, limits: { ...given.limits, ...config.limits } };
+  const calls = new Slots(options.limits, options.clock);
+  if (config.kind === 'stdio') {
+    const pace = paceOf(options);
+    return live(config, options, { probes: options.slots, calls }, pace, stdioConnector(config, options, pace));
+  }
+  const url = new URL(config.url);
+  const { connectMs, headerBytes, callsPerBackend, streamsPerBackend } = options.limits;
+  const connections = callsPerBackend + HTTP_HANDSHAKES;
+  const pools = new HttpPools(
+    url.origin,
+    { connectMs, headerBytes, connections, queue: HTTP_QUEUE, streams: streamsPerBackend },
+    () => options.notes.streamsFull(streamsPerBackend),
+  );
+  // Of all principals: they share the backend, and our event loop.
+  const flood = new FloodBudget(options.limits);
+  const { presented } = options;
+  // One principal's probe waits for no other's: the slots are for backends that start together.
+  const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) => {
+    // Nor is each principal's way looked at without end: there may be thousands.
+    const everyMs = presented?.kind === 'personal' ? undefined : options.limits.restartMaxMs;
+    const { own = '', outer = [] } = options.via ?? {};
+    const behind = new Behind({ own, outer, clock: options.clock, everyMs });
+    const connector = httpConnector(config, options, used, { flood, behind }, close);
+    return live(config, options, { probes, calls }, paceOf(options), connector, behind);
+  };
+  if (presented?.kind !== 'personal') {
+    const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
+    return over(used, () => pools.close(), options.slots);
+  }
+  return new PersonalBackend({
+    name: config.name,
+    open: (current) => over(presentedPools(pools, presented.presenterFor(current)), async () => undefined),
+    idleMs: options.limits.processIdleMs,
+    clock: options.clock,
+    notes: options.notes,
+    close: () => pools.close(),
+  });
+}
+
+function paceOf({ limits, random = Math.random }: CreateOptions): Pace {
+  return new Pace(limits, random);
+}
+
+function live(
+  config: BackendConfig,
+  options: CreateOptions,
+  slots: { readonly probes: ProbeSlots | undefined; readonly calls: Slots },
+  pace: Pace,
+  connector: Connector,
+  behind?: Behind,
+): LiveBackend {
+  const { limits, clock, notes, version } = options;
+  return new LiveBackend({
+    name: config.name,
+    connector,
+    limits,
+    clock,
+    pace,
+    notes,
+    self: JSON.stringify({ name: 'bascule', version }),
+    share: config.kind === 'stdio' && config.share,
+    isStateless: config.kind === 'stdio' && config.state === 'none',
+    revisions: config.profile?.revisions,
+    single: config.kind === 'stdio' && processesOf(config) === 1,
+    slots: slots.probes,
+    callSlots: slots.calls,
+    since: options.since,
+    behind,
+  });
+}
+
+/** A shared process is one for each of the two eras that the backend may speak. */
+function processesOf({ share, maxProcesses }: StdioBackendConfig): number {
+  return share ? 2 : maxProcesses;
+}
+
+function stdioConnector(config: StdioBackendConfig, options: CreateOptions, pace: Pace): Connector {
+  const { limits, clock, notes } = options;
+  const command = {
+    command: config.command,
+    args: config.args,
+    env: { ...config.env, ...options.environment },
+    ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
+    ...(config.user === undefined ? {} : { user: config.user }),
+  };
+  const flood = new FloodBudget(limits);
+  const pool = new ChildPool({
+    start: () => Child.start({ command, limits: { ...limits, stdinBytes: STDIN_BYTES }, flood, clock, notes }),
+    limits: {
+      maxProcesses: processesOf(config),
+      idleMs: config.idleMs,
+      isStateless: config.state === 'none',
+      queue: POOL_QUEUE,
+      waitMs: POOL_WAIT_MS,
+    },
+    clock,
+    pace,
+  });
+  return {
+    transport: 'stdio',
+    connect: async (_era, sink, patienceMs, owner) =>
+      new StdioChannel({ child: await pool.acquire(patienceMs, owner), sink, notes }),
+    close: () => pool.close(),
+  };
+}
+
+function httpConnector(
+  config: HttpBackendConfig,
+  options: CreateOptions,
+  pools: CallPools,
+  { flood, behind }: { readonly flood: FloodBudget; readonly behind: Behind },
+  close: () => Promise<void>,
+): Connector {
+  const { limits, clock, notes, random = Math.random } = options;
+  const url = new URL(config.url);
+  const { via } = options;
+  const headers = via === undefined ? config.headers : { ...config.headers, [VIA]: writeVia([via.own, ...via.outer]) };
+  const told = (via: string) => behind.heard(via);
+  const shared = { url, pools, headers: () => headers, flood, clock, notes, told };
+  const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
+  const streamable: Way = {
+    transport: 'http',
+    connect: async (era, sink) =>
+      new HttpChannel({ ...shared, resumable: era === 'legacy', limits: channelLimits, random, sink }),
+  };
+  const older: Way = {
+    transport: 'sse',
+    connect: (_era, sink, endpointMs = limits.firstByteMs) =>
+      SseChannel.open({ ...shared, limits: { ...channelLimits, endpointMs }, sink }),
+  };
+  switch (config.transport) {
+    case 'streamable-http':
+      return { ...streamable, close };
+    case 'sse':
+      return { ...older, close };
+    case 'auto':
+      return { ...streamable, older, close };
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * The process has one table of file descriptors for everything. Where it is full, no backend is to blame: the failure has a
+ * name of its own, and there is one place that hears of it.
+ */
+import { Failure } from '../errors/failure.ts';
+
+/** What the system refused for want of a descriptor. */
+export type Wanted = 'connection' | 'process';
+
+const listeners = new Set<(wanted: Wanted) => void>();
+
+/** Calls whenever a descriptor was lacking. Returns how to stop that. */
+export function onOutOfDescriptors(listener: (wanted: Wanted) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Undefined where something else was wrong. EMFILE: the limit of this process; ENFILE: that of the machine. */
+export function outOfDescriptors(cause: unknown, wanted: Wanted): Failure | undefined {
+  const { code } = (cause ?? {}) as { code?: unknown };
+  if (code !== 'EMFILE' && code !== 'ENFILE') return undefined;
+  for (const listener of listeners) listener(wanted);
+  return new Failure('out_of_descriptors', { cause, cure: cures[code] });
+}
+
+const cures = {
+  EMFILE: 'raise the limit of the gateway (`ulimit -n`, `LimitNOFILE=`), or lower `limits.connectionsTotal`',
+  ENFILE: 'raise the limit of the machine (`fs.file-max`)',
+} as const;

@@ -1,0 +1,72 @@
+/** Reads what a backend says of itself. Members that nobody here knows survive in the objects. */
+import { Failure } from '../errors/failure.ts';
+import type { Discovery } from '../exchange/upstream-session.ts';
+import type { ResultResponse } from '../wire/message.ts';
+import { metaKeys } from '../wire/meta.ts';
+import { type Era, era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
+import { valueAt } from '../wire/values.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A `DiscoverResult`, as far as its shape tells it from whatever a legacy server answers to a method it does not know. */
+export interface Discovered {
+  readonly versions: readonly string[];
+  /** Undefined where it has no modern revision that we have. */
+  readonly discovery: Discovery | undefined;
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/discover#response */
+export function readDiscover(
+  { bytes, result }: ResultResponse,
+  spoken: readonly Revision[] = revisions,
+): Discovered | undefined {
+  const value = valueAt(bytes, result);
+  if (!isObject(value)) return undefined;
+  const { supportedVersions, capabilities, instructions, resultType: _type, _meta, ...rest } = value;
+  if (!Array.isArray(supportedVersions) || !isObject(capabilities)) return undefined;
+  const versions = supportedVersions.filter((version) => typeof version === 'string');
+  const known = versions.filter(isRevision).filter((version) => spoken.includes(version));
+  const revision = newest(known, 'modern');
+  if (revision === undefined) return { versions, discovery: undefined };
+  const eras: Era[] = known.some((one) => era(one) === 'legacy') ? ['modern', 'legacy'] : ['modern'];
+  const { [metaKeys.serverInfo]: serverInfo, ...meta } = isObject(_meta) ? _meta : {};
+  return {
+    versions,
+    discovery: {
+      eras,
+      revision,
+      capabilities,
+      serverInfo: isObject(serverInfo) ? serverInfo : undefined,
+      instructions: typeof instructions === 'string' ? instructions : undefined,
+      rest: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta },
+    },
+  };
+}
+
+/** https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization */
+export function readInitialize({ bytes, result }: ResultResponse, spoken: readonly Revision[] = revisions): Discovery {
+  const value = valueAt(bytes, result);
+  const { protocolVersion, capabilities, serverInfo, instructions, ...rest } = isObject(value) ? value : {};
+  return {
+    eras: ['legacy'],
+    revision: legacyRevision(protocolVersion, spoken),
+    capabilities: isObject(capabilities) ? capabilities : {},
+    serverInfo: isObject(serverInfo) ? serverInfo : undefined,
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+    rest,
+  };
+}
+
+/** Any legacy revision that may be spoken will do, whatever was asked for; with another there is nothing to say to each other. */
+function legacyRevision(version: unknown, spoken: readonly Revision[]): Revision {
+  if (!isRevision(version) || era(version) !== 'legacy') {
+    throw new Failure('backend_invalid', { message: 'The backend agreed on no legacy revision that is known here' });
+  }
+  if (spoken.includes(version)) return version;
+  const message = `The backend agreed on ${version}, which its profile does not have`;
+  throw new Failure('backend_invalid', { message });
+}

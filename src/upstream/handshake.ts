@@ -1,0 +1,111 @@
+/** `initialize`: how a legacy session begins, for a client and for a probe alike. */
+import { Failure } from '../errors/failure.ts';
+import type { Discovery } from '../exchange/upstream-session.ts';
+import { concat, type Raw, requestBytes } from '../wire/compose.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import { atLeast, era, newest, type Revision, revisions } from '../wire/revisions.ts';
+import { member, stringAt } from '../wire/values.ts';
+import type { Channel } from './channel.ts';
+import { readInitialize } from './discovery.ts';
+import type { Witness } from './health.ts';
+import { type Ids, keyOf } from './ids.ts';
+import { type Answer, Question } from './question.ts';
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** What is put forward. */
+export interface Introduction {
+  readonly revision: Revision;
+  readonly info: Raw;
+  readonly capabilities: Raw;
+  /** This era has none of its own at this point. */
+  readonly headers?: Headers;
+}
+
+/** What came of it. */
+export interface Agreement {
+  readonly discovery: Discovery;
+  readonly sessionId: string | undefined;
+  /** On everything that follows, where the channel has headers. */
+  readonly headers: Headers;
+}
+
+/** Throws where no legacy revision may be spoken. */
+export function newestLegacy(spoken: readonly Revision[] = revisions): Revision {
+  const revision = newest(spoken, 'legacy');
+  if (revision !== undefined) return revision;
+  throw new Failure('backend_invalid', { message: 'The backend has no revision that its profile has' });
+}
+
+/**
+ * The client's own revision where it is a legacy one that may be spoken, or else the nearest before it, so that the backend
+ * speaks as the client expects.
+ */
+export function revisionFor(client: Revision, spoken: readonly Revision[] = revisions): Revision {
+  const older = spoken.filter((revision) => era(client) === 'modern' || revision <= client);
+  return newest(older, 'legacy') ?? newestLegacy(spoken);
+}
+
+export function askInitialize(
+  channel: Channel,
+  ids: Ids,
+  introduction: Introduction,
+  heard: (message: Notification | Request) => void,
+): Question {
+  const { revision, info, capabilities, headers = {} } = introduction;
+  const id = ids.next();
+  const params = concat([
+    `{"protocolVersion":"${revision}","capabilities":`,
+    capabilities,
+    ',"clientInfo":',
+    info,
+    '}',
+  ]);
+  return new Question(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers }, heard);
+}
+
+/** What the answer says about whether the backend can be reached. A refusal over HTTP says nothing: it may be ours to mend. */
+export function bearWitness(answer: Answer, began: number, health: Witness): void {
+  if (answer.kind === 'answered') health.reached();
+  else if (answer.kind === 'silent') health.unreached(unanswered(), began);
+  else if (answer.http === undefined) health.unreached(answer.failure, began);
+}
+
+/** Throws a Failure where no session came of it. */
+export function readAgreement(answer: Answer, spoken?: readonly Revision[]): Agreement {
+  if (answer.kind === 'silent') throw unanswered();
+  if (answer.kind === 'failed') throw answer.failure;
+  const { message, http } = answer;
+  if (message.kind === 'error') throw refused(message.bytes, member(message.error, 'message'));
+  const discovery = readInitialize(message, spoken);
+  const sessionId = checkedSession(http?.sessionId);
+  return { discovery, sessionId, headers: headersOf(discovery.revision, sessionId) };
+}
+
+function unanswered(): Failure {
+  return new Failure('backend_timeout', {
+    message: 'Backend timed out: it did not answer initialize',
+    cure:
+      'check that it speaks MCP this way: some servers need an option such as `--stdio`; ' +
+      'a slow one needs more `limits.initializeMs`',
+  });
+}
+
+function refused(bytes: Uint8Array, text: { start: number; end: number } | undefined): Failure {
+  const cause = text && stringAt(bytes, text);
+  return new Failure('backend_invalid', { message: 'The backend refused initialize', cause });
+}
+
+/** Visible ASCII alone: 2025-11-25, basic/transports#session-management. Anything else can't be sent back in a header. */
+function checkedSession(sessionId: string | undefined): string | undefined {
+  if (sessionId === undefined || /^[\x21-\x7e]+$/.test(sessionId)) return sessionId;
+  throw new Failure('backend_invalid', { message: 'The backend gave a malformed session id' });
+}
+
+/** The version header is younger than sessions: 2025-06-18, basic/transports#protocol-version-header. */
+function headersOf(revision: Revision, sessionId: string | undefined): Headers {
+  return {
+    ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
+    ...(atLeast(revision, '2025-06-18') ? { 'mcp-protocol-version': revision } : {}),
+  };
+}

@@ -1,0 +1,108 @@
+/** Keeps a backend's health: hears what became of attempts, and looks after the backend in the background while it is not well. */
+import type { Failure } from '../errors/failure.ts';
+import type { Pace } from './backoff.ts';
+import type { Clock } from './deadlines.ts';
+import { Health, type HealthLimits, type Phase, type Witness } from './health.ts';
+
+export interface KeeperOptions {
+  readonly limits: HealthLimits;
+  readonly pace: Pace;
+  readonly clock: Clock;
+  /** Finds out whether the backend is there, and tells by `found` or `lookFailed`. Joins what looks already; never rejects. */
+  look(): Promise<void>;
+  /** It went down, or is still down for another reason; undefined: it is no longer down. */
+  turned(down: Failure | undefined): void;
+}
+
+export class Keeper implements Witness {
+  readonly #options: KeeperOptions;
+  readonly #health: Health;
+  #told: Failure | undefined;
+  #armedFor: number | undefined;
+  #stopTimer: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    this.#health = new Health(options.limits, options.pace);
+  }
+
+  get phase(): Phase {
+    return this.#health.phase;
+  }
+
+  get isDown(): boolean {
+    return this.#health.down !== undefined;
+  }
+
+  refusal(): Failure | undefined {
+    return !this.isDown ? undefined : this.#health.refusal(this.#options.clock.now());
+  }
+
+  /** Of every answer to every call: all is well, ordinarily, and there is nothing to do. */
+  reached(): void {
+    if (this.#health.phase === 'closed') return;
+    this.#health.reached();
+    this.#follow();
+  }
+
+  unreached(failure: Failure, began?: number): void {
+    const now = this.#options.clock.now();
+    this.#health.unreached(failure, began ?? now, now);
+    this.#follow();
+  }
+
+  suspected(): void {
+    this.#health.suspected(this.#options.clock.now());
+    this.#follow();
+  }
+
+  looking(): void {
+    this.#health.looking();
+    this.#follow();
+  }
+
+  found(): void {
+    this.#health.found();
+    this.#follow();
+  }
+
+  lookFailed(failure: Failure): void {
+    this.#health.lookFailed(failure, this.#options.clock.now());
+    this.#follow();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#disarm();
+  }
+
+  #follow(): void {
+    if (this.#closed) return;
+    this.#arm(this.#health.dueAt);
+    const { down } = this.#health;
+    if (down === this.#told) return;
+    this.#told = down;
+    this.#options.turned(down);
+  }
+
+  #arm(dueAt: number | undefined): void {
+    if (dueAt === this.#armedFor) return;
+    this.#disarm();
+    if (dueAt === undefined) return;
+    const { clock } = this.#options;
+    this.#armedFor = dueAt;
+    this.#stopTimer = clock.after(Math.max(0, dueAt - clock.now()), () => {
+      this.#armedFor = undefined;
+      this.#stopTimer = undefined;
+      this.looking();
+      void this.#options.look();
+    });
+  }
+
+  #disarm(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    this.#armedFor = undefined;
+  }
+}

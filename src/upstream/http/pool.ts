@@ -1,0 +1,111 @@
+/**
+ * Connections to one backend's origin. Three pools, so that what lasts cannot starve what is short: calls; streams that stay
+ * open (GET, `subscriptions/listen`); and handovers, among them the answers and cancellations that waiting calls need in
+ * order to end.
+ */
+import { type Dispatcher, Pool } from 'undici';
+import { Failure } from '../../errors/failure.ts';
+import { createConnector } from '../../oauth/fetch/connector.ts';
+import { wayClosed } from './context.ts';
+
+export interface HttpPoolLimits {
+  /** Until a connection stands, TLS included. */
+  readonly connectMs: number;
+  /** Headers of an answer. */
+  readonly headerBytes: number;
+  /** Calls at once: each has a connection while it runs. */
+  readonly connections: number;
+  /** Calls that wait for a connection. */
+  readonly queue: number;
+  /** Streams that stay open. */
+  readonly streams: number;
+}
+
+/** Beside calls: probes and `initialize`, which must not wait behind the calls of others. */
+export const HTTP_HANDSHAKES = 16;
+/** More would not be served within the time that clients wait. */
+export const HTTP_QUEUE = 1024;
+/** Handovers are answered at once; so few connections carry thousands of them in a second. */
+const HANDOVERS = 16;
+
+/** What ends a dispatch must be told to the pool: `done` once, from `onResponseEnd` or `onResponseError`. */
+export interface CallPool {
+  /** How many may be under way at once. */
+  readonly most: number;
+  /** Throws a Failure where there is no room. Everything else is told to the handler, possibly before this returns. */
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
+  done(): void;
+}
+
+export interface CallPools {
+  readonly calls: CallPool;
+  readonly streams: CallPool;
+  readonly handovers: CallPool;
+}
+
+export class BoundedPool implements CallPool {
+  readonly #open: () => Pool;
+  readonly most: number;
+  readonly #full: (() => void) | undefined;
+  #pool: Pool | undefined;
+  #inFlight = 0;
+  #closed = false;
+
+  /** `full`: told of each request for which there was no room. */
+  constructor(most: number, open: () => Pool, full?: () => void) {
+    this.most = most;
+    this.#open = open;
+    this.#full = full;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    if (this.#closed) throw wayClosed();
+    if (this.#inFlight >= this.most) {
+      this.#full?.();
+      throw new Failure('backend_busy', { message: `Backend busy: ${this.most} requests to it are under way` });
+    }
+    this.#pool ??= this.#open();
+    this.#inFlight++;
+    this.#pool.dispatch(options, handler);
+  }
+
+  done(): void {
+    this.#inFlight--;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#pool?.destroy();
+  }
+}
+
+export class HttpPools implements CallPools {
+  readonly calls: BoundedPool;
+  readonly streams: BoundedPool;
+  readonly handovers: BoundedPool;
+
+  /** `streamsFull`: told of each stream for which there was no room. */
+  constructor(origin: string, limits: HttpPoolLimits, streamsFull?: () => void) {
+    const open = (connections: number) => (): Pool =>
+      new Pool(origin, {
+        connections,
+        pipelining: 1,
+        // How long an answer may take is decided per call, elsewhere.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        maxHeaderSize: limits.headerBytes,
+        connect: createConnector({ timeout: limits.connectMs }),
+      });
+    this.calls = new BoundedPool(limits.connections + limits.queue, open(limits.connections));
+    this.streams = new BoundedPool(limits.streams, open(limits.streams), streamsFull);
+    this.handovers = new BoundedPool(HANDOVERS + limits.queue, open(HANDOVERS));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.calls.close(), this.streams.close(), this.handovers.close()]);
+  }
+}

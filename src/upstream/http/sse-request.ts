@@ -1,0 +1,63 @@
+/** A request over HTTP+SSE: it is handed over by a POST, and its answer comes on the stream of the session. */
+import type { Failure } from '../../errors/failure.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import type { Response } from '../../wire/message.ts';
+import type { HttpFacts, Pending } from '../channel.ts';
+import type { AnswerSink, Waiting } from '../correlation.ts';
+import { wayClosed } from './context.ts';
+import type { Handover } from './one-way-post.ts';
+
+export class PostedRequest implements Pending, AnswerSink {
+  readonly #sink: AnswerSink;
+  readonly #handoverMs: number;
+  readonly #clock: Pick<Clock, 'after'>;
+  #waiting: Waiting | undefined;
+  /** While the POST is not answered. */
+  #handover: Handover | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(sink: AnswerSink, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
+    this.#sink = sink;
+    this.#handoverMs = limits.handoverMs;
+    this.#clock = clock;
+  }
+
+  /** How long the backend may take is for whoever waits to say: some servers accept a request when they are done with it. */
+  begin(waiting: Waiting, handover: Handover): void {
+    this.#waiting = waiting;
+    this.#handover = handover;
+    handover.taken.then(
+      () => this.#handedOver(),
+      (failure: Failure) => {
+        this.#handedOver();
+        const { status } = handover;
+        waiting.fail(failure, status === undefined ? undefined : { status, sessionId: undefined });
+      },
+    );
+  }
+
+  abort(): void {
+    this.#waiting?.abort();
+    this.#drop();
+  }
+
+  /** It can come before the POST is answered, which then has its time, so that the connection can be kept. */
+  answered(message: Response, http: HttpFacts | undefined): void {
+    if (this.#handover !== undefined) this.#cancelTimer = this.#clock.after(this.#handoverMs, () => this.#drop());
+    this.#sink.answered(message, http);
+  }
+
+  failed(failure: Failure, http: HttpFacts | undefined): void {
+    this.#drop();
+    this.#sink.failed(failure, http);
+  }
+
+  #handedOver(): void {
+    this.#handover = undefined;
+    this.#cancelTimer?.();
+  }
+
+  #drop(): void {
+    this.#handover?.abort(wayClosed());
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * The backend's standalone stream (2025-11-25, basic/transports, "Listening for Messages from the Server"): a GET that is
+ * opened again whenever it ends, for as long as its session lives. That there is none is no failure; calls work without it.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { Failure } from '../../errors/failure.ts';
+import type { Message } from '../../wire/message.ts';
+import type { ChannelSink, Reception, StandaloneListener } from '../channel.ts';
+import { excerpt, readIncoming } from '../incoming.ts';
+import { BoundedBody } from './body.ts';
+import { closedByUs, type HttpContext } from './context.ts';
+import { EventFlow } from './flow.ts';
+import { type HeaderRecord, mediaType, namesSession } from './headers.ts';
+import type { CallPool } from './pool.ts';
+import { Reconnects } from './reconnects.ts';
+import { isPassing } from './verdict.ts';
+
+/** A stream that stood for so long was a working one: proxies end idle streams every minute or so, and that must not add up. */
+const STEADY_MS = 10_000;
+/** A backend that answers calls is asked for its stream again after this part of the pause, and no sooner than a second. */
+const REACHED_PART = 0.1;
+const REACHED_MIN_MS = 1_000;
+const METHOD_NOT_ALLOWED = 405;
+/** The JSON-RPC error that comes with a 404. */
+const REFUSAL_BYTES = 64 * 1024;
+
+type Phase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
+
+export class StandingStream implements Dispatcher.DispatchHandler {
+  readonly #context: HttpContext;
+  readonly #pool: CallPool;
+  readonly #own: HeaderRecord;
+  readonly #sink: ChannelSink;
+  readonly #listener: StandaloneListener;
+  readonly #flow: EventFlow;
+  readonly #reconnects: Reconnects;
+  /** When the first GET was answered, or will not be. */
+  readonly answered: Promise<void>;
+  #answer: () => void = () => undefined;
+  #phase: Phase = 'head';
+  #controller: Dispatcher.DispatchController | undefined;
+  #openedAt: number | undefined;
+  #refusal: BoundedBody | undefined;
+  #cancelTimer: (() => void) | undefined;
+  /** While it is lost: tells the log how that ended. */
+  #lost: ((how: 'back' | 'closed') => void) | undefined;
+  /** What the backend said in the meantime was not heard. */
+  #missed = false;
+  /** It was ended for flooding, or for what could not be read, and has not shown since that it can stand without. */
+  #isFaulty = false;
+  /** The last attempt gave no stream. */
+  #failed = false;
+  /** While it waits after an attempt that failed: from when on an answer to a call is reason enough to try again. */
+  #retryableFrom = Number.POSITIVE_INFINITY;
+
+  constructor(
+    context: HttpContext,
+    pool: CallPool,
+    own: HeaderRecord,
+    sink: ChannelSink,
+    listener: StandaloneListener,
+  ) {
+    this.#context = context;
+    this.#pool = pool;
+    this.#own = own;
+    this.#sink = sink;
+    this.#listener = listener;
+    this.#flow = new EventFlow(context, 'the standalone stream', {
+      message: (message) => this.#onMessage(message),
+      broken: () => {
+        context.notes.noise('unreadable', 'an event over the limit on the standalone stream');
+        this.#isFaulty = true;
+        this.#controller?.abort(closedByUs);
+      },
+      flooded: (failure) => {
+        this.#isFaulty = true;
+        this.#controller?.abort(failure);
+      },
+    });
+    this.#reconnects = new Reconnects(context.limits, context.random);
+    this.answered = new Promise((resolve) => {
+      this.#answer = resolve;
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#phase === 'over';
+  }
+
+  open(): void {
+    const { path, headers } = this.#context;
+    this.#phase = 'head';
+    this.#retryableFrom = Number.POSITIVE_INFINITY;
+    try {
+      this.#pool.dispatch({ method: 'GET', path, headers: headers.get(this.#own, this.#flow.lastEventId) }, this);
+    } catch (cause) {
+      this.#again(cause);
+    }
+  }
+
+  close(): void {
+    this.#end();
+    this.#answer();
+    this.#cancelTimer?.();
+    this.#controller?.abort(closedByUs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#phase === 'over') controller.abort(closedByUs);
+  }
+
+  /** A call was answered: a backend that could not be reached can be now. */
+  reached(): void {
+    if (this.#phase !== 'away' || this.#context.clock.now() < this.#retryableFrom) return;
+    this.#cancelTimer?.();
+    this.open();
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#phase !== 'head') return;
+    this.#answer();
+    if (status === 200 && mediaType(headers) === 'sse') {
+      this.#flow.opened(controller);
+      this.#openedAt = this.#context.clock.now();
+      this.#phase = 'stream';
+      this.#onOpened();
+    } else if (status === 404 && namesSession(this.#own)) {
+      this.#refusal = new BoundedBody(REFUSAL_BYTES);
+      this.#phase = 'refusal';
+    } else if (isPassing(status) || (this.#openedAt !== undefined && status !== METHOD_NOT_ALLOWED))
+      controller.abort(new Error(`HTTP status ${status}`));
+    else this.#none(status);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#phase === 'refusal' && this.#refusal?.add(chunk) === false) this.#none(404);
+    if (this.#phase === 'stream') this.#flow.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#disconnected();
+    if (this.#phase === 'refusal') this.#onRefusal();
+    else this.#again('the backend ended the stream');
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#disconnected();
+    this.#again(error);
+  }
+
+  #disconnected(): void {
+    this.#controller = undefined;
+    this.#pool.done();
+    this.#flow.closed();
+  }
+
+  #onMessage(message: Message): Reception {
+    if (this.#phase === 'over') return 'none';
+    this.#progress();
+    if (message.kind === 'request' || message.kind === 'notification') return this.#sink.stray(message);
+    this.#context.notes.noise('unknown_id', excerpt(message.bytes));
+    return 'none';
+  }
+
+  #again(cause: unknown): void {
+    this.#answer();
+    this.#cancelTimer?.();
+    if (this.#phase === 'over') return;
+    const { clock, notes } = this.#context;
+    const wasOpen = this.#phase === 'stream';
+    if (wasOpen && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#stood();
+    this.#phase = 'away';
+    // Taken up again at the first attempt, it was away for a moment, as it is where a proxy ends idle streams.
+    this.#missed ||= !wasOpen || this.#isFaulty || this.#reconnects.attempts > 0;
+    this.#failed = !wasOpen;
+    this.#listener.away();
+    if (this.#reconnects.isExhausted) {
+      this.#lost ??= notes.streamLost(cause instanceof Error ? cause.message : String(cause));
+      this.#listener.lost(
+        new Failure('backend_unavailable', { message: 'The event stream of the backend was lost', cause }),
+      );
+    }
+    const { retryMs } = this.#flow;
+    const waitMs = this.#reconnects.always(retryMs, this.#isFaulty ? 'flooded' : wasOpen ? 'served' : 'failed');
+    if (!wasOpen) {
+      const leastMs = Math.max(REACHED_MIN_MS, waitMs * REACHED_PART, retryMs ?? 0);
+      this.#retryableFrom = clock.now() + leastMs;
+    }
+    this.#cancelTimer = clock.after(waitMs, () => this.open());
+  }
+
+  /** A backend that could not be reached is back. One that ends each stream at once has to show first that it stands. */
+  #onOpened(): void {
+    this.#listener.opened();
+    if (this.#failed) this.#tellMissed();
+    if (this.#lost !== undefined || this.#missed || this.#isFaulty) this.#awaitSteady();
+  }
+
+  #awaitSteady(): void {
+    this.#cancelTimer = this.#context.clock.after(STEADY_MS, () => {
+      if (this.#flow.isFlooding) this.#awaitSteady();
+      else this.#stood();
+    });
+  }
+
+  #tellMissed(): void {
+    if (!this.#missed) return;
+    this.#missed = false;
+    this.#listener.missed();
+  }
+
+  #stood(): void {
+    if (this.#flow.isFlooding) return;
+    this.#isFaulty = false;
+    this.#progress();
+  }
+
+  /** It works: an event came, or it stood for long enough. The events of a flood say nothing of that. */
+  #progress(): void {
+    if (this.#isFaulty) return;
+    this.#tellMissed();
+    this.#reconnects.progress();
+    this.#lost?.('back');
+    this.#lost = undefined;
+  }
+
+  #end(): void {
+    this.#phase = 'over';
+    this.#flow.stop();
+    this.#lost?.('closed');
+    this.#lost = undefined;
+  }
+
+  /**
+   * 404: the session ended, says the specification; a server without a GET route says so too, in the words of its framework.
+   * Only what speaks JSON-RPC, or did serve the stream before, is believed to know sessions.
+   */
+  #onRefusal(): void {
+    const bytes = this.#refusal?.take() ?? new Uint8Array();
+    if (this.#openedAt === undefined && !isMessage(bytes)) {
+      this.#none(404);
+      return;
+    }
+    this.#end();
+    this.#sink.lost(new Failure('backend_session_lost'));
+  }
+
+  /** The backend offers no such stream: 405, and what else cannot be cured by trying again. */
+  #none(status: number): void {
+    this.#end();
+    this.#listener.none();
+    if (status !== METHOD_NOT_ALLOWED)
+      this.#context.notes.noise('unreadable', `HTTP status ${status} to GET: no standalone stream`);
+    this.#controller?.abort(closedByUs);
+  }
+}
+
+function isMessage(bytes: Uint8Array): boolean {
+  try {
+    return readIncoming(bytes).length > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,114 @@
+/** What an HTTP answer without a message in it, or none at all, means for the request. */
+import { Failure, failures, type Reason } from '../../errors/failure.ts';
+import { outOfDescriptors } from '../descriptors.ts';
+import type { FailureKind } from '../failure-kind.ts';
+
+const TOO_MANY_REQUESTS = 429;
+const REQUEST_TIMEOUT = 408;
+
+export function failureOfStatus(status: number, namedSession: boolean): Failure {
+  // 2025-11-25, basic/transports, "Session Management": a 404 means that the session ended.
+  if (status === 404 && namedSession) return new Failure('backend_session_lost');
+  if (status >= 300 && status < 400) {
+    // Never followed: it would carry credentials and messages to where the configuration did not send them.
+    return new Failure('backend_invalid', {
+      message: `Backend answered with a redirect (${status})`,
+      cure: 'write the address that it leads to into `url`, if you trust it: redirects are not followed',
+    });
+  }
+  const reason = reasonOfStatus(status);
+  const { why, cure } = refusals[status] ?? { why: `it answered HTTP ${status}`, cure: LOOK };
+  return new Failure(reason, { message: `${failures[reason].message}: ${why}`, cure });
+}
+
+const LOOK = 'look at the log of the server, and check the path in `url`';
+
+const refusals: Readonly<Record<number, FailureKind>> = {
+  401: {
+    why: 'it refuses the credentials of the gateway (HTTP 401)',
+    cure: 'check the key or token under `headers`, or take it out if the server wants a sign-in',
+  },
+  403: { why: 'it forbids the gateway access (HTTP 403)', cure: 'check what the key or account may do at the server' },
+  404: {
+    why: 'it has nothing at this address (HTTP 404)',
+    cure: 'check the path in `url`: most servers have `/mcp` or `/sse`',
+  },
+  429: { why: 'it limits the rate of requests (HTTP 429)', cure: 'wait, or ask for a higher limit at the server' },
+  508: { why: 'it leads back to this gateway (HTTP 508)', cure: 'write the address of the server itself into `url`' },
+};
+
+function reasonOfStatus(status: number): Reason {
+  const isDown =
+    status >= 500 || status === 401 || status === 403 || status === REQUEST_TIMEOUT || status === TOO_MANY_REQUESTS;
+  return isDown ? 'backend_unavailable' : 'backend_invalid';
+}
+
+/** Whether the same request may fare better a little later. */
+export function isPassing(status: number): boolean {
+  return status >= 500 || status === REQUEST_TIMEOUT || status === TOO_MANY_REQUESTS;
+}
+
+const reasons: Readonly<Record<string, Reason>> = {
+  UND_ERR_HEADERS_OVERFLOW: 'backend_too_large',
+  UND_ERR_HEADERS_TIMEOUT: 'backend_timeout',
+  UND_ERR_BODY_TIMEOUT: 'backend_timeout',
+  // A header that we were told to send, or made, cannot be sent.
+  UND_ERR_INVALID_ARG: 'internal_error',
+};
+
+/** What undici or the socket reports. */
+export function failureOfError(cause: unknown): Failure {
+  if (cause instanceof Failure) return cause;
+  const full = outOfDescriptors(cause, 'connection');
+  if (full !== undefined) return full;
+  const { code, name } = cause as { code?: unknown; name?: unknown };
+  const known = typeof code === 'string' ? reasons[code] : undefined;
+  const otherwise: Reason = name === 'HTTPParserError' ? 'backend_invalid' : 'backend_unavailable';
+  const reason = known ?? otherwise;
+  const kind = typeof code === 'string' ? kindOf(code) : undefined;
+  return new Failure(reason, {
+    cause,
+    ...(kind && { message: `${failures[reason].message}: ${kind.why}`, cure: kind.cure }),
+  });
+}
+
+const cut: FailureKind = {
+  why: 'the connection was cut',
+  cure: 'look at the log of the server: it, or a proxy, ended the connection',
+};
+const late: FailureKind = {
+  why: 'it cannot be connected to in time (`limits.connectMs`)',
+  cure: 'check host and port in `url`, and whether a firewall stands between',
+};
+const unreachable: FailureKind = {
+  why: 'its network cannot be reached',
+  cure: 'check the host in `url`, and the network of this machine',
+};
+const untrusted: FailureKind = {
+  why: 'TLS failed',
+  cure: 'check `https` against `http` in `url`; the file of a private authority goes into NODE_EXTRA_CA_CERTS',
+};
+
+/** Clients are told the class; host, port and certificate are in the cause, which is for the log. */
+const kinds: Readonly<Record<string, FailureKind>> = {
+  ECONNREFUSED: { why: 'connection refused', cure: 'start the server, or correct host and port in `url`' },
+  ENOTFOUND: { why: 'its host name is unknown', cure: 'correct the host in `url`' },
+  EAI_AGAIN: {
+    why: 'its host name cannot be looked up at the moment',
+    cure: 'check the host in `url`, and the name servers of this machine',
+  },
+  ECONNRESET: cut,
+  EPIPE: cut,
+  UND_ERR_SOCKET: cut,
+  ETIMEDOUT: late,
+  UND_ERR_CONNECT_TIMEOUT: late,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+};
+
+/** OpenSSL's names for certificates that do not verify, and node's for handshakes that fail. */
+const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO)/;
+
+function kindOf(code: string): FailureKind | undefined {
+  return kinds[code] ?? (tls.test(code) ? untrusted : undefined);
+}

@@ -1,0 +1,261 @@
+/**
+ * The lane to a modern backend. It is stateless, so there is one of it for everybody: nothing is opened, nothing is kept
+ * between requests, and closing it ends nothing.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Discovery, Lane } from '../exchange/upstream-session.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
+import { metaKeys } from '../wire/meta.ts';
+import { mirroredHeaders } from '../wire/mirror.ts';
+import { ambiguousResult } from '../wire/questions.ts';
+import { idAt, idIn, member, stringAt } from '../wire/values.ts';
+import { asFailure } from './as-failure.ts';
+import { cancelledBytes } from './cancelled.ts';
+import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
+import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
+import type { Deadlines, ExceededLimit } from './deadlines.ts';
+import { modernRequest } from './envelope.ts';
+import { replaced, type Witness } from './health.ts';
+import type { Ids } from './ids.ts';
+import type { BackendNotes } from './notes.ts';
+import { type CallHost, type Ending, RunningCall } from './running.ts';
+import type { Slots } from './slots.ts';
+
+/**
+ * A server that tears a subscription down says so and then answers the request; one that says it and does not answer is not
+ * waited for any longer.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
+ */
+const TEARDOWN_MS = 5000;
+
+const noHeaders: Readonly<Record<string, string>> = {};
+
+export interface ModernOptions {
+  readonly channel: Channel;
+  readonly ids: Ids;
+  readonly discovery: Discovery;
+  readonly deadlines: Deadlines;
+  readonly notes: BackendNotes;
+  readonly health: Witness;
+  readonly slots?: Slots | undefined;
+  /** The config that brought the backend: no older permit is good for it. */
+  readonly since?: number | undefined;
+  /** The backend no longer behaves like what was discovered. */
+  doubt(): void;
+}
+
+export class ModernLane implements Lane, ChannelSink, CallHost {
+  readonly era = 'modern';
+  /** A modern backend never asks: it answers `input_required`. */
+  readonly attributesAsks = true;
+  readonly deadlines: Deadlines;
+  readonly notes: BackendNotes;
+  readonly health: Witness;
+  readonly channel: Channel;
+  readonly slots: Slots | undefined;
+  readonly #ids: Ids;
+  readonly #calls = new Map<string, ModernCall>();
+  readonly #since: number;
+  readonly #doubt: () => void;
+  #discovery: Discovery;
+  #closed: Failure | undefined;
+
+  constructor(options: ModernOptions) {
+    this.channel = options.channel;
+    this.deadlines = options.deadlines;
+    this.notes = options.notes;
+    this.health = options.health;
+    this.slots = options.slots;
+    this.#ids = options.ids;
+    this.#discovery = options.discovery;
+    this.#since = options.since ?? 0;
+    this.#doubt = options.doubt;
+  }
+
+  get isIdle(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  get discovery(): Discovery {
+    return this.#discovery;
+  }
+
+  /** What a later probe found, so long as the backend is still modern. */
+  rediscovered(discovery: Discovery): void {
+    this.#discovery = discovery;
+  }
+
+  call({ holder, generation }: Permit, request: CallRequest, sink: CallSink): Call {
+    const id = this.#ids.next();
+    const call = new ModernCall(this, request, sink, id, holder);
+    const refusal = this.#closed ?? (generation < this.#since ? replaced() : this.health.refusal());
+    if (refusal !== undefined) {
+      call.refuse(refusal);
+      return call;
+    }
+    try {
+      const { revision } = this.#discovery;
+      const bytes = modernRequest(request, id, revision);
+      const headers = this.channel.streamPerRequest ? headersOf(request, revision) : noHeaders;
+      this.#calls.set(call.key, call);
+      call.start(this.channel, { bytes, id: call.key, headers });
+    } catch (cause) {
+      call.refuse(asFailure(cause));
+    }
+    return call;
+  }
+
+  /** The revision has no notification from a client but `cancelled`, and that is `Call.cancel`. */
+  notify(): void {
+    return;
+  }
+
+  /** Shared by everybody: each call is ended by who began it. */
+  close(): void {
+    return;
+  }
+
+  /** Ends every call, for good. */
+  shut(failure: Failure): void {
+    this.#closed = failure;
+    for (const call of [...this.#calls.values()]) call.fail(failure);
+  }
+
+  gone(call: RunningCall, _how: Ending): void {
+    this.#calls.delete(call.key);
+  }
+
+  doubt(): void {
+    this.#doubt();
+  }
+
+  /**
+   * Only channels without a stream per request have strays in this era.
+   * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#receiving-messages
+   */
+  stray(message: Notification | Request): Reception {
+    try {
+      const call = message.kind === 'request' ? undefined : this.#ownerOf(message);
+      if (call !== undefined) return call.message(message);
+      if (message.kind === 'request') this.notes.odd('forbidden_request', message.method);
+      else this.notes.odd('unattributed', message.method);
+    } catch (cause) {
+      this.notes.odd('fault', `a stray ${message.method}`, cause);
+    }
+    return 'none';
+  }
+
+  /** Calls in flight have failed before; the next ones find a new process, or fail by themselves. */
+  lost(): void {
+    this.doubt();
+  }
+
+  #ownerOf(message: Notification): ModernCall | undefined {
+    const span = message.meta && member(message.meta, metaKeys.subscriptionId);
+    const subscription = span && idAt(message.bytes, span);
+    if (subscription !== undefined) {
+      const call = this.#calls.get(subscription.key);
+      return call?.longLived === true ? call : undefined;
+    }
+    switch (message.method) {
+      case 'notifications/progress': {
+        const token = idIn(message, 'progressToken');
+        const call = token && this.#calls.get(token.key);
+        return call?.request.progress === true ? call : undefined;
+      }
+      case 'notifications/cancelled': {
+        const id = idIn(message, 'requestId');
+        const call = id && this.#calls.get(id.key);
+        return call?.longLived === true ? call : undefined;
+      }
+      case 'notifications/message':
+        return this.#onlyLogging();
+      default:
+        return undefined;
+    }
+  }
+
+  /** Log messages name no request. They go to the one that wants them, if there is one and only one. */
+  #onlyLogging(): ModernCall | undefined {
+    let only: ModernCall | undefined;
+    for (const call of this.#calls.values()) {
+      if (call.request.logLevel === undefined) continue;
+      if (only !== undefined) return undefined;
+      only = call;
+    }
+    return only;
+  }
+}
+
+class ModernCall extends RunningCall {
+  readonly #lane: ModernLane;
+
+  constructor(lane: ModernLane, request: CallRequest, sink: CallSink, id: string, holder: string) {
+    super(lane, request, sink, id, holder);
+    this.#lane = lane;
+  }
+
+  protected override understand(message: Notification | Request): Reception {
+    if (message.kind === 'request') {
+      this.host.notes.odd('forbidden_request', message.method);
+      return 'none';
+    }
+    if (message.method !== 'notifications/cancelled') return this.notify(message);
+    if (this.longLived) this.endBy = this.host.deadlines.now() + TEARDOWN_MS;
+    return 'none';
+  }
+
+  protected override judge(message: Response, http: HttpFacts | undefined): Outcome {
+    if (message.kind === 'error') {
+      const code = codeOf(message);
+      if (turnedLegacy(code, http?.status)) this.#lane.doubt();
+      // It said that it has the revision. A client that is told otherwise would think that the gateway has not.
+      if (code === UNSUPPORTED_VERSION) return invalid('The backend no longer supports the revision that it offered');
+      return { kind: 'error', message, vocabulary: 'modern' };
+    }
+    const ambiguity = ambiguousResult(message);
+    if (ambiguity !== undefined) return invalid(`The backend's answer is ambiguous: ${ambiguity}`);
+    const type = member(message.result, 'resultType');
+    if (type !== undefined) {
+      const text = stringAt(message.bytes, type);
+      if (text !== 'complete' && text !== 'input_required') return invalid('The backend gave an unknown resultType');
+      // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests
+      if (text === 'input_required' && this.request.row.mayAsk !== true) {
+        return invalid('The backend asked for input where none can be given');
+      }
+    }
+    return { kind: 'result', message, vocabulary: 'modern' };
+  }
+
+  protected override judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure {
+    if (failure.reason === 'backend_unavailable' || turnedLegacy(undefined, http?.status)) this.#lane.doubt();
+    return failure;
+  }
+
+  override timedOut(limit: ExceededLimit): void {
+    if (this.endBy === undefined) super.timedOut(limit);
+    else this.fail(new Failure('backend_unavailable', { message: 'The backend ended the subscription' }));
+  }
+
+  /** Over HTTP closing the stream says it; elsewhere it must be said. */
+  protected override recall(reason: string | undefined): void {
+    const { channel, notes } = this.#lane;
+    if (channel.streamPerRequest) return;
+    channel
+      .post(cancelledBytes(this.id, reason), noHeaders)
+      .catch((cause: unknown) => notes.odd('not_taken', 'notifications/cancelled', cause));
+  }
+}
+
+function headersOf({ row, message, paramHeaders }: CallRequest, revision: string): Readonly<Record<string, string>> {
+  const named = row.mirrored === true && row.name !== undefined ? member(message.params, row.name) : undefined;
+  const name = named && stringAt(message.bytes, named);
+  const mirrored = mirroredHeaders(row.method, name, revision);
+  return paramHeaders === undefined ? mirrored : { ...paramHeaders, ...mirrored };
+}
+
+function invalid(message: string): Outcome {
+  return { kind: 'failure', failure: new Failure('backend_invalid', { message }) };
+}

@@ -1,0 +1,209 @@
+/**
+ * The questions of a legacy backend that are open on one lane. Each is answered once, under the backend's own id, or taken
+ * back; none is left without an answer while the lane lives.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Ask, AskReply } from '../exchange/call.ts';
+import { concat, errorBytes, resultBytes } from '../wire/compose.ts';
+import type { Request } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import { asFailure } from './as-failure.ts';
+import type { BackendNotes } from './notes.ts';
+
+/** The call that a question was put to. */
+export interface AskedCall {
+  asking: number;
+  /** The backend goes on: its silence counts again from now. */
+  touch(): void;
+}
+
+/** Where a question goes. `guessed`: nothing but the moment says that it belongs to the call. */
+export interface AskTarget {
+  readonly call: AskedCall | undefined;
+  readonly guessed: boolean;
+  put(ask: Ask): void;
+}
+
+export interface AskBookOptions {
+  /** Questions open at once on one lane. */
+  readonly asksPerSession: number;
+  readonly notes: BackendNotes;
+  /** Hands an answer to the backend. Never throws. */
+  send(answer: Uint8Array): void;
+  /** Who hears what belongs to no call. */
+  orphaned(ask: Ask): void;
+}
+
+const INTERNAL = -32603;
+
+/** The client was not asked: it could not have answered. */
+function isRefusal({ reason }: Failure): boolean {
+  return reason === 'ask_not_supported' || reason === 'revision_too_old';
+}
+
+/** What clients answer to a question that they have no capability for. */
+const refusals: Readonly<Record<string, number>> = {
+  'elicitation/create': -32602,
+  'roots/list': -32601,
+  'sampling/createMessage': -32600,
+};
+
+export class AskBook {
+  readonly #options: AskBookOptions;
+  readonly #open = new Map<string, OpenAsk>();
+
+  constructor(options: AskBookOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  put(message: Request, row: MethodRow, target: AskTarget): void {
+    const { asksPerSession, notes, send } = this.#options;
+    if (this.#open.has(message.id.key)) {
+      notes.odd('duplicate_ask', row.method);
+      return;
+    }
+    if (this.#open.size >= asksPerSession) {
+      send(replyBytes(message, { failure: new Failure('too_many_asks') }));
+      return;
+    }
+    const ask = new OpenAsk(message, row, target, notes, (reply) => this.#answer(ask, reply));
+    this.#open.set(message.id.key, ask);
+    if (target.call !== undefined) target.call.asking += 1;
+    try {
+      target.put(ask);
+    } catch (cause) {
+      notes.odd('fault', `putting ${row.method}`, cause);
+      ask.answer({ failure: asFailure(cause) });
+    }
+  }
+
+  /** The backend takes its question back. */
+  withdraw(key: string): void {
+    const ask = this.#open.get(key);
+    if (ask !== undefined) this.#close(ask)?.withdrawn();
+  }
+
+  /**
+   * A call is over. Its questions are taken back, and the backend is told, should it still wait. One that was only
+   * guessed to belong to a call which the backend has completed did not belong to it: it stays open. A client that has
+   * it already is not asked twice; otherwise it is put to the lane.
+   */
+  callEnded(call: AskedCall, how: 'settled' | 'dropped'): void {
+    if (call.asking === 0) return;
+    for (const ask of [...this.#open.values()]) {
+      if (ask.target.call !== call) continue;
+      const stays = how === 'settled' && ask.target.guessed;
+      if (stays && ask.isOut) {
+        call.asking -= 1;
+        ask.leaveCall();
+        continue;
+      }
+      this.#close(ask)?.withdrawn();
+      if (stays) {
+        const { orphaned } = this.#options;
+        this.put(ask.message, ask.row, { call: undefined, guessed: false, put: orphaned });
+      } else {
+        const failure = new Failure('ask_failed', { message: 'The request that the question belongs to is over' });
+        this.#options.send(replyBytes(ask.message, { failure }));
+      }
+    }
+  }
+
+  /** The session is over: there is nobody left to answer. */
+  close(): void {
+    for (const ask of [...this.#open.values()]) this.#close(ask)?.withdrawn();
+  }
+
+  #answer(ask: OpenAsk, reply: AskReply): void {
+    if (this.#close(ask) === undefined) return;
+    this.#options.send(replyBytes(ask.message, reply));
+    ask.target.call?.touch();
+  }
+
+  /** Undefined where it was closed already. */
+  #close(ask: OpenAsk): OpenAsk | undefined {
+    const key = ask.message.id.key;
+    if (this.#open.get(key) !== ask) return undefined;
+    this.#open.delete(key);
+    if (ask.target.call !== undefined) ask.target.call.asking -= 1;
+    return ask;
+  }
+}
+
+class OpenAsk implements Ask {
+  readonly message: Request;
+  readonly row: MethodRow;
+  readonly answer: (reply: AskReply) => void;
+  readonly #notes: BackendNotes;
+  #target: AskTarget;
+  #isOut = false;
+  #withdrawn = false;
+  #listeners: (() => void)[] = [];
+
+  constructor(
+    message: Request,
+    row: MethodRow,
+    target: AskTarget,
+    notes: BackendNotes,
+    answer: (reply: AskReply) => void,
+  ) {
+    this.#notes = notes;
+    this.message = message;
+    this.row = row;
+    this.#target = target;
+    this.answer = answer;
+  }
+
+  get target(): AskTarget {
+    return this.#target;
+  }
+
+  /** Whether a client has it. */
+  get isOut(): boolean {
+    return this.#isOut;
+  }
+
+  handedOver(): void {
+    this.#isOut = true;
+  }
+
+  leaveCall(): void {
+    this.#target = { ...this.#target, call: undefined, guessed: false };
+  }
+
+  onWithdrawn(listener: () => void): void {
+    if (this.#withdrawn) listener();
+    else this.#listeners.push(listener);
+  }
+
+  withdrawn(): void {
+    this.#withdrawn = true;
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) {
+      try {
+        listener();
+      } catch (cause) {
+        this.#notes.odd('fault', `taking back ${this.row.method}`, cause);
+      }
+    }
+  }
+}
+
+function replyBytes({ id, method }: Request, reply: AskReply): Uint8Array {
+  if ('result' in reply) return resultBytes(id.raw, reply.result);
+  if ('error' in reply) return concat([`{"jsonrpc":"2.0","id":${id.raw},"error":`, reply.error, '}']);
+  const { failure } = reply;
+  // A form that may not be asked for is the backend's own mistake, and it is told which.
+  const mistaken = failure.reason === 'invalid_params' ? failure.row.legacy : undefined;
+  const refused = isRefusal(failure) ? refusals[method] : mistaken;
+  return errorBytes(id.raw, {
+    code: refused ?? INTERNAL,
+    message: failure.reason === 'internal_error' ? failure.row.message : failure.message,
+    data: JSON.stringify({ ...failure.data, reason: failure.reason }),
+  });
+}

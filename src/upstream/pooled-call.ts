@@ -1,0 +1,100 @@
+/**
+ * A call on an upstream session that belongs to nobody in particular. The lane is given back when the call is over; a session
+ * that the backend has forgotten is opened anew, once, for what may be sent again. A call that may have run is not.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Lane } from '../exchange/upstream-session.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { SessionLevel, StartRequest } from './session-level.ts';
+
+/** An upstream session for one call, given back with `release`. */
+export interface OpenedLane {
+  readonly lane: Pick<Lane, 'call' | 'discovery' | 'era' | 'hearing'>;
+  /** Of a session that has log messages. */
+  readonly level: SessionLevel | undefined;
+  release(): void;
+}
+
+export class PooledCall implements Call {
+  readonly #request: CallRequest;
+  readonly #sink: CallSink;
+  readonly #permit: Permit;
+  readonly #reopen: () => Promise<OpenedLane>;
+  #opened: OpenedLane | undefined;
+  #call: Call | undefined;
+  #again = true;
+  #cancelled = false;
+
+  constructor(request: CallRequest, sink: CallSink, permit: Permit, reopen: () => Promise<OpenedLane>) {
+    this.#request = request;
+    this.#sink = sink;
+    this.#permit = permit;
+    this.#reopen = reopen;
+  }
+
+  begin(opened: OpenedLane): this {
+    this.#opened = opened;
+    const ready = opened.level?.want(this, this.#request.logLevel, this.#starter(opened));
+    if (ready === undefined) this.#start(opened);
+    else {
+      void ready.then(() => {
+        if (!this.#cancelled) this.#start(opened);
+      });
+    }
+    return this;
+  }
+
+  hear(logLevel: string | undefined): void {
+    const opened = this.#opened;
+    if (opened !== undefined) void opened.level?.want(this, logLevel, this.#starter(opened));
+  }
+
+  cancel(reason?: string): void {
+    this.#cancelled = true;
+    this.#leave();
+    this.#call?.cancel(reason);
+  }
+
+  #start({ lane }: OpenedLane): void {
+    this.#call = lane.call(this.#permit, this.#request, {
+      notify: (notification) => this.#sink.notify(notification),
+      ask: (ask) => this.#sink.ask(ask),
+      pause: (retryMs) => this.#sink.pause(retryMs),
+      settle: (outcome) => this.#settle(outcome),
+    });
+  }
+
+  #starter({ lane }: OpenedLane): StartRequest {
+    return (request, sink) => lane.call(this.#permit, request, sink);
+  }
+
+  #leave(): void {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    if (opened === undefined) return;
+    opened.level?.leave(this, this.#starter(opened));
+    opened.release();
+  }
+
+  #settle(outcome: Outcome): void {
+    this.#leave();
+    const repeatable = outcome.kind === 'failure' && (outcome.unseen === true || this.#request.row.replayable === true);
+    if (!repeatable || outcome.failure.reason !== 'backend_session_lost' || !this.#again) {
+      this.#sink.settle(outcome);
+      return;
+    }
+    this.#again = false;
+    this.#call = undefined;
+    this.#reopen().then(
+      (opened) => {
+        if (this.#cancelled) opened.release();
+        else this.begin(opened);
+      },
+      (error: unknown) => {
+        const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });
+        if (!this.#cancelled) this.#sink.settle({ kind: 'failure', failure });
+      },
+    );
+  }
+}

@@ -1,0 +1,39 @@
+/** A channel with its ids, and a sink that can be handed from a probe to a lane. */
+import type { Failure } from '../errors/failure.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import type { Channel, ChannelSink, Reception } from './channel.ts';
+import { Ids } from './ids.ts';
+
+export type Connect = (sink: ChannelSink) => Promise<Channel>;
+
+export interface Line {
+  readonly channel: Channel;
+  readonly ids: Ids;
+  /** Whoever hears from now on what belongs to no request. Told at once where the channel was lost already. */
+  attach(sink: ChannelSink): void;
+}
+
+class Relay implements ChannelSink {
+  #sink: ChannelSink | undefined;
+  #lost: Failure | undefined;
+
+  stray(message: Notification | Request): Reception {
+    return this.#sink?.stray(message) ?? 'none';
+  }
+
+  lost(failure: Failure): void {
+    this.#lost = failure;
+    this.#sink?.lost(failure);
+  }
+
+  attach(sink: ChannelSink): void {
+    this.#sink = sink;
+    if (this.#lost !== undefined) sink.lost(this.#lost);
+  }
+}
+
+export async function openLine(connect: Connect): Promise<Line> {
+  const relay = new Relay();
+  const channel = await connect(relay);
+  return { channel, ids: new Ids(), attach: (sink) => relay.attach(sink) };
+}

@@ -1,0 +1,65 @@
+/** One request of the gateway's own, and what became of it. */
+import type { Failure } from '../errors/failure.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
+import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
+import type { Clock } from './deadlines.ts';
+
+export type Answer =
+  | { readonly kind: 'answered'; readonly message: Response; readonly http: HttpFacts | undefined }
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly http: HttpFacts | undefined }
+  /** Nothing came within the time given; it still may. */
+  | { readonly kind: 'silent' };
+
+export class Question implements RequestSink {
+  readonly answer: Promise<Answer>;
+  readonly #heard: (message: Notification | Request) => void;
+  #pending: Pending | undefined;
+  #resolve: (answer: Answer) => void = () => undefined;
+
+  /** `heard` gets what comes on the question's own stream before the answer. */
+  constructor(channel: Channel, outgoing: Outgoing, heard: (message: Notification | Request) => void) {
+    this.#heard = heard;
+    this.answer = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#pending = channel.request(outgoing, this);
+  }
+
+  message(message: Notification | Request): Reception {
+    this.#heard(message);
+    return 'none';
+  }
+
+  answered(message: Response, http: HttpFacts | undefined): void {
+    this.#resolve({ kind: 'answered', message, http });
+  }
+
+  failed(failure: Failure, http: HttpFacts | undefined): void {
+    this.#resolve({ kind: 'failed', failure, http });
+  }
+
+  alive(): void {
+    return;
+  }
+
+  paused(): void {
+    return;
+  }
+
+  /** The answer, or silence when the time is over. The question stays open until it is dropped. */
+  within(ms: number, clock: Clock): Promise<Answer> {
+    return new Promise((resolve) => {
+      const stop = clock.after(ms, () => resolve({ kind: 'silent' }));
+      void this.answer.then((answer) => {
+        stop();
+        resolve(answer);
+      });
+    });
+  }
+
+  /** Nobody waits any more. The backend is not told: what is asked here may not be cancelled. */
+  drop(): void {
+    this.#pending?.abort();
+    this.#pending = undefined;
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * What a call is in both eras: it has an id of ours, it is heard of, and it ends once. The eras differ in how a message is
+ * understood, how an answer is judged, and how a backend is told that nobody waits any more.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
+import { changedList } from '../wire/subscription-filter.ts';
+import { idIn } from '../wire/values.ts';
+import { asFailure } from './as-failure.ts';
+import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
+import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
+import type { Witness } from './health.ts';
+import { keyOf } from './ids.ts';
+import type { BackendNotes } from './notes.ts';
+import type { Slots, SlotWaiter, Ticket } from './slots.ts';
+
+/** What a call needs of the lane that runs it. */
+export interface CallHost {
+  readonly deadlines: Deadlines;
+  readonly notes: BackendNotes;
+  readonly channel: Pick<Channel, 'streamPerRequest'>;
+  readonly health: Witness;
+  /** What the backend is given at once. Absent where whoever calls has it alone. */
+  readonly slots: Slots | undefined;
+  /** The call is over, one way or the other. */
+  gone(call: RunningCall, how: Ending): void;
+}
+
+/** What is sent when its turn has come. */
+interface Queued {
+  readonly channel: Channel;
+  readonly outgoing: Outgoing;
+  readonly ticket: Ticket;
+}
+
+/** `settled`: the backend was done with it. `dropped`: nobody waits any more, or it failed. */
+export type Ending = 'settled' | 'dropped';
+
+const RESOURCE_UPDATED = 'notifications/resources/updated';
+
+export abstract class RunningCall implements Call, RequestSink, Watched, SlotWaiter {
+  readonly id: string;
+  /** `Id.key` of the id. */
+  readonly key: string;
+  readonly request: CallRequest;
+  readonly sink: CallSink;
+  /** The principal that it counts for where several wait. */
+  readonly holder: string;
+  startedAt: number;
+  readonly longLived: boolean;
+  heardAt: number;
+  heard = false;
+  asking = 0;
+  askingMs = 0;
+  endBy: number | undefined = undefined;
+
+  /** The backend refused the request without looking at it. */
+  protected unseen = false;
+  protected readonly host: CallHost;
+  private pending: Pending | undefined = undefined;
+  private starting = true;
+  private over = false;
+  private hasSlot = false;
+  private queued: Queued | undefined = undefined;
+
+  constructor(host: CallHost, request: CallRequest, sink: CallSink, id: string, holder: string) {
+    this.host = host;
+    this.holder = holder;
+    this.request = request;
+    this.sink = sink;
+    this.id = id;
+    this.key = keyOf(id);
+    this.longLived = request.row.longLived === true;
+    this.startedAt = host.deadlines.now();
+    this.heardAt = this.startedAt;
+  }
+
+  /** A message that belongs to this call, from its own stream or found by its token. */
+  protected abstract understand(message: Notification | Request): Reception;
+  protected abstract judge(message: Response, http: HttpFacts | undefined): Outcome;
+  protected abstract judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure;
+  /** Tells the backend that nobody waits, where closing the stream does not say it. */
+  protected abstract recall(reason: string | undefined): void;
+
+  /** Not at once, perhaps: then it may be over already. */
+  start(channel: Channel, outgoing: Outgoing): void {
+    if (this.over) return;
+    const { slots } = this.host;
+    // What is open for as long as somebody listens has limits of its own.
+    if (slots === undefined || this.longLived) this.send(channel, outgoing);
+    else if (slots.enter()) {
+      this.hasSlot = true;
+      this.send(channel, outgoing);
+    } else this.queued = { channel, outgoing, ticket: slots.wait(this.holder, this) };
+    this.starting = false;
+  }
+
+  /** Its turn has come. */
+  admitted(): void {
+    const queued = this.queued;
+    this.queued = undefined;
+    this.hasSlot = true;
+    this.startedAt = this.host.deadlines.now();
+    this.heardAt = this.startedAt;
+    if (queued !== undefined) this.send(queued.channel, queued.outgoing);
+  }
+
+  /** Its turn did not come. */
+  refused(failure: Failure): void {
+    if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
+  }
+
+  private send(channel: Channel, outgoing: Outgoing): void {
+    this.host.deadlines.watch(this);
+    try {
+      const pending = channel.request(outgoing, this);
+      if (!this.over) this.pending = pending;
+    } catch (cause) {
+      this.settle({ kind: 'failure', failure: asFailure(cause) });
+    }
+  }
+
+  /** Instead of `start`: it is not sent at all. */
+  refuse(failure: Failure): void {
+    this.starting = false;
+    queueMicrotask(() => {
+      if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
+    });
+  }
+
+  message(message: Notification | Request): Reception {
+    if (this.over) return 'none';
+    this.touch();
+    if (message.method === 'notifications/progress' && !this.isOurs(message)) {
+      this.host.notes.odd('unattributed', message.method);
+      return 'none';
+    }
+    try {
+      return this.understand(message);
+    } catch (cause) {
+      this.broke(cause);
+      return 'none';
+    }
+  }
+
+  answered(message: Response, http: HttpFacts | undefined): void {
+    if (this.over) return;
+    this.host.health.reached();
+    let outcome: Outcome;
+    try {
+      outcome = this.judge(message, http);
+    } catch (cause) {
+      outcome = { kind: 'failure', failure: asFailure(cause) };
+    }
+    this.settle(outcome);
+  }
+
+  failed(failure: Failure, http: HttpFacts | undefined): void {
+    if (this.over) return;
+    // On a channel that stands, the channel itself tells when it is gone.
+    if (http === undefined && this.host.channel.streamPerRequest) this.host.health.unreached(failure, this.startedAt);
+    const judged = this.judgeFailure(failure, http);
+    this.settle({ kind: 'failure', failure: judged, unseen: this.unseen });
+  }
+
+  alive(): void {
+    // Who listens is owed an acknowledgement; that the stream stands is none.
+    if (!this.over && !this.longLived) this.touch();
+  }
+
+  paused(retryMs: number | undefined): void {
+    if (this.over) return;
+    this.touch();
+    try {
+      this.sink.pause(retryMs);
+    } catch (cause) {
+      this.broke(cause);
+    }
+  }
+
+  cancel(reason?: string): void {
+    this.drop(reason);
+  }
+
+  timedOut(limit: ExceededLimit): void {
+    if (!this.heard && this.host.channel.streamPerRequest) this.host.health.suspected();
+    const failure = new Failure('backend_timeout', { data: { limit } });
+    this.fail(failure, 'The request timed out');
+  }
+
+  /** Ends it here and upstream, and says why to whoever waits. */
+  fail(failure: Failure, reason?: string): void {
+    if (this.drop(reason)) this.tell({ kind: 'failure', failure });
+  }
+
+  touch(): void {
+    this.heard = true;
+    this.heardAt = this.host.deadlines.now();
+  }
+
+  /** A report under another token is not about this call, though it came on its stream. */
+  private isOurs(progress: Notification | Request): boolean {
+    return idIn(progress, 'progressToken')?.key === this.key;
+  }
+
+  /**
+   * What a call of a client says while it runs is the call's, also what an extension adds. Changes of lists and resources,
+   * and what somebody listens to for long, have the budget of a session.
+   */
+  protected notify(message: Notification): Reception {
+    this.sink.notify(message);
+    const isChange = changedList(message.method) !== undefined || message.method === RESOURCE_UPDATED;
+    return this.longLived || isChange ? 'session' : 'call';
+  }
+
+  protected broke(cause: unknown): void {
+    const failure = asFailure(cause);
+    if (failure.reason === 'internal_error')
+      this.host.notes.odd('fault', `a call of ${this.request.row.method}`, cause);
+    this.fail(failure);
+  }
+
+  private settle(outcome: Outcome): void {
+    // Whoever called `call` has not got the call yet.
+    if (this.starting) {
+      queueMicrotask(() => this.settle(outcome));
+      return;
+    }
+    if (this.over) return;
+    this.over = true;
+    this.pending = undefined;
+    this.leave(outcome.kind === 'failure' ? 'dropped' : 'settled');
+    this.tell(outcome);
+  }
+
+  private drop(reason: string | undefined): boolean {
+    if (this.over) return false;
+    this.over = true;
+    // Without it the backend never got the request, and has nothing to stop.
+    if (this.pending !== undefined) {
+      this.recall(reason);
+      this.pending.abort();
+      this.pending = undefined;
+    }
+    this.leave('dropped');
+    return true;
+  }
+
+  private leave(how: Ending): void {
+    this.host.deadlines.forget(this);
+    this.host.gone(this, how);
+    if (this.queued !== undefined) {
+      this.host.slots?.withdraw(this.queued.ticket);
+      this.queued = undefined;
+    }
+    if (!this.hasSlot) return;
+    this.hasSlot = false;
+    this.host.slots?.leave();
+  }
+
+  private tell(outcome: Outcome): void {
+    try {
+      this.sink.settle(outcome);
+    } catch (cause) {
+      this.host.notes.odd('fault', `the end of a call of ${this.request.row.method}`, cause);
+    }
+  }
+}

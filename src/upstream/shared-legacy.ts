@@ -1,0 +1,239 @@
+/**
+ * `share: true`: one legacy process for everybody, because its owner says that it keeps nothing between calls that one
+ * client must not see of another. It is introduced to the first client, and knows of no other: what that one declared is
+ * what the backend may ask of anybody. Ids and progress are mapped as ever; changes of resources go to those who subscribed
+ * to them, the end of a visit to the one who was asked for it, and other notifications outside any call to all. The most verbose
+ * log level of all is set.
+ */
+
+import { visitIds } from '../bridge/url-elicitation.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Ask, Call, CallRequest, CallSink } from '../exchange/call.ts';
+import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import type { Discovery, Lane, LaneSink } from '../exchange/upstream-session.ts';
+import type { Permit } from '../policy/permit.ts';
+import { resultBytes } from '../wire/compose.ts';
+import { logLevelAt, mostVerbose } from '../wire/log-level.ts';
+import type { Notification, Request, ResultResponse } from '../wire/message.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { member, stringAt } from '../wire/values.ts';
+import { SharedSubscriptions } from './shared-subscriptions.ts';
+
+const VISITED = 'notifications/elicitation/complete';
+
+/** Visits whose end was not told yet; the oldest go first. Many never end, and backends need not tell. */
+const VISITS = 1_000;
+
+/** Who hears the shared session. */
+class Audience implements LaneSink {
+  readonly subscriptions = new SharedSubscriptions<LaneSink>();
+  /** What each of them set. */
+  readonly levels = new Map<LaneSink, string>();
+  /** Who was asked for a visit, by its id. */
+  readonly #visitors = new Map<string, LaneSink>();
+  readonly #sinks = new Set<LaneSink>();
+  readonly #ended: () => void;
+
+  constructor(ended: () => void) {
+    this.#ended = ended;
+  }
+
+  add(sink: LaneSink): void {
+    this.#sinks.add(sink);
+  }
+
+  /** Subscriptions that nobody has any more. */
+  leave(sink: LaneSink): readonly string[] {
+    this.#sinks.delete(sink);
+    this.levels.delete(sink);
+    for (const [id, visitor] of this.#visitors) if (visitor === sink) this.#visitors.delete(id);
+    return this.subscriptions.leave(sink);
+  }
+
+  visits(sink: LaneSink, ids: readonly string[]): void {
+    for (const id of ids) {
+      const [oldest] = this.#visitors.keys();
+      if (this.#visitors.size >= VISITS && oldest !== undefined) this.#visitors.delete(oldest);
+      this.#visitors.set(id, sink);
+    }
+  }
+
+  /** 2025-11-25, client/elicitation: told to the client that was asked, and to nobody else. */
+  #visited(notification: Notification): void {
+    const id = textIn(notification, 'elicitationId');
+    const visitor = id === undefined ? undefined : this.#visitors.get(id);
+    if (id !== undefined) this.#visitors.delete(id);
+    visitor?.notify(notification);
+  }
+
+  notify(notification: Notification): void {
+    if (notification.method === VISITED) this.#visited(notification);
+    else
+      for (const sink of [...this.#sinks])
+        if (this.subscriptions.concerns(notification, sink)) sink.notify(notification);
+  }
+
+  /** A question outside any call is put to the only client there is, or to nobody: it is not one client's to answer for another. */
+  ask(ask: Ask): void {
+    const [first, ...others] = this.#sinks;
+    if (first !== undefined && others.length === 0) {
+      this.visits(first, visitOf(ask));
+      first.ask(ask);
+    } else ask.answer({ failure: new Failure('ask_not_supported') });
+  }
+
+  lost(failure: Failure): void {
+    this.#ended();
+    const sinks = [...this.#sinks];
+    this.#sinks.clear();
+    for (const sink of sinks) sink.lost(failure);
+  }
+
+  silenced(failure: Failure): void {
+    for (const sink of [...this.#sinks]) sink.silenced?.(failure);
+  }
+}
+
+/** The answer to a client that takes back what others still want. */
+const taken = skimMessage(resultBytes('1', '{}')) as ResultResponse;
+
+class SharedLane implements Lane {
+  readonly era = 'legacy';
+  readonly attributesAsks: boolean;
+  readonly discovery: Discovery;
+  readonly #lane: Lane;
+  readonly #audience: Audience;
+  readonly #client: LaneSink;
+  /** Under which the client subscribed. */
+  readonly #permits = new Map<string, Permit>();
+
+  constructor(lane: Lane, audience: Audience, client: LaneSink) {
+    this.#lane = lane;
+    this.#audience = audience;
+    this.#client = client;
+    this.discovery = lane.discovery;
+    this.attributesAsks = lane.attributesAsks;
+  }
+
+  call(permit: Permit, request: CallRequest, sink: CallSink): Call {
+    const uri = textIn(request.message, 'uri');
+    if (request.row.method === 'logging/setLevel') return this.#lane.call(permit, this.#setLevel(request), sink);
+    if (uri !== undefined && request.row.method === 'resources/subscribe')
+      return this.#subscribe(uri, permit, request, sink);
+    if (uri !== undefined && request.row.method === 'resources/unsubscribe') {
+      this.#permits.delete(uri);
+      if (!this.#audience.subscriptions.remove(uri, this.#client)) return answer(taken, sink);
+    }
+    return this.#lane.call(permit, request, this.#heardBy(sink));
+  }
+
+  notify(permit: Permit, notification: Notification): void {
+    this.#lane.notify(permit, notification);
+  }
+
+  /** The others go on. Each call is ended by who began it. */
+  close(): void {
+    for (const uri of this.#audience.leave(this.#client)) {
+      const permit = this.#permits.get(uri);
+      if (permit === undefined) continue;
+      // Whether the backend agrees changes nothing for anybody here.
+      callOnce((sink) => this.#lane.call(permit, ownRequest('resources/unsubscribe', { uri }), sink)).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  /** Its questions are this client's. */
+  #heardBy(sink: CallSink): CallSink {
+    return {
+      notify: (notification) => sink.notify(notification),
+      ask: (ask) => {
+        this.#audience.visits(this.#client, visitOf(ask));
+        sink.ask(ask);
+      },
+      pause: (retryMs) => sink.pause(retryMs),
+      settle: (outcome) => {
+        if (outcome.kind === 'error') this.#audience.visits(this.#client, visitIds(outcome.message));
+        sink.settle(outcome);
+      },
+    };
+  }
+
+  /** What the others want to hear must not be lost because this one wants less: each hears its own part. */
+  #setLevel(request: CallRequest): CallRequest {
+    const { bytes, params } = request.message;
+    const level = logLevelAt(bytes, member(params, 'level'));
+    if (level === undefined) return request;
+    const { levels } = this.#audience;
+    levels.set(this.#client, level);
+    const wanted = mostVerbose(levels.values());
+    return wanted === level ? request : ownRequest('logging/setLevel', { level: wanted });
+  }
+
+  #subscribe(uri: string, permit: Permit, request: CallRequest, sink: CallSink): Call {
+    const { subscriptions } = this.#audience;
+    // Not after the answer: the first change may come with it.
+    const isNew = subscriptions.add(uri, this.#client);
+    this.#permits.set(uri, permit);
+    return this.#lane.call(permit, request, {
+      notify: (notification) => sink.notify(notification),
+      ask: (ask) => sink.ask(ask),
+      pause: (retryMs) => sink.pause(retryMs),
+      settle: (outcome) => {
+        if (outcome.kind !== 'result' && isNew) {
+          subscriptions.remove(uri, this.#client);
+          this.#permits.delete(uri);
+        }
+        sink.settle(outcome);
+      },
+    });
+  }
+}
+
+function textIn({ bytes, params }: Request | Notification, key: string): string | undefined {
+  const span = member(params, key);
+  return span && stringAt(bytes, span);
+}
+
+function visitOf({ message }: Ask): readonly string[] {
+  const id = textIn(message, 'elicitationId');
+  return id === undefined ? [] : [id];
+}
+
+function answer(message: ResultResponse, sink: CallSink): Call {
+  let wanted = true;
+  // Whoever called has not got the call yet.
+  queueMicrotask(() => {
+    if (wanted) sink.settle({ kind: 'result', message, vocabulary: 'legacy' });
+  });
+  return {
+    cancel: () => {
+      wanted = false;
+    },
+  };
+}
+
+export class SharedLegacy {
+  #session: { readonly lane: Promise<Lane>; readonly audience: Audience } | undefined;
+
+  /** `open` is called for the first one, and for the first after the process ended. */
+  async join(sink: LaneSink, open: (sink: LaneSink) => Promise<Lane>): Promise<Lane> {
+    const session = this.#session ?? this.#begin(open);
+    try {
+      const lane = await session.lane;
+      session.audience.add(sink);
+      return new SharedLane(lane, session.audience, sink);
+    } catch (cause) {
+      if (this.#session === session) this.#session = undefined;
+      throw cause;
+    }
+  }
+
+  #begin(open: (sink: LaneSink) => Promise<Lane>): { readonly lane: Promise<Lane>; readonly audience: Audience } {
+    const audience = new Audience(() => {
+      this.#session = undefined;
+    });
+    this.#session = { audience, lane: open(audience) };
+    return this.#session;
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * One way to a modern backend for everybody. Over stdio that is a process, which may end: it is started again when somebody
+ * needs it. Whoever was in flight then has failed, and nothing is sent twice.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import { asFailure } from './as-failure.ts';
+import type { Channel, ChannelSink, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
+import { outOfService, type Witness } from './health.ts';
+import type { Ids } from './ids.ts';
+import { type Connect, type Line, openLine } from './probed-channel.ts';
+
+/** Requests that wait while a process is started: that takes milliseconds, so more is a stampede. */
+const WAITING = 256;
+
+class Waiting implements Pending {
+  readonly outgoing: Outgoing;
+  readonly sink: RequestSink;
+  #pending: Pending | undefined;
+  #aborted = false;
+
+  constructor(outgoing: Outgoing, sink: RequestSink) {
+    this.outgoing = outgoing;
+    this.sink = sink;
+  }
+
+  send(channel: Channel): void {
+    if (this.#aborted) return;
+    try {
+      this.#pending = channel.request(this.outgoing, this.sink);
+    } catch (cause) {
+      this.sink.failed(asFailure(cause), undefined);
+    }
+  }
+
+  fail(failure: Failure): void {
+    if (!this.#aborted) this.sink.failed(failure, undefined);
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#pending?.abort();
+  }
+}
+
+export class SharedChannel implements Channel, ChannelSink {
+  readonly streamPerRequest: boolean;
+  /** Go on counting over restarts, so that an id is never used twice. */
+  readonly ids: Ids;
+  readonly #connect: Connect;
+  readonly #health: Pick<Witness, 'unreached'>;
+  #channel: Channel | undefined;
+  #sink: ChannelSink | undefined;
+  #waiting: Waiting[] | undefined;
+  #closed: Failure | undefined;
+
+  /** Takes over a line that was opened by a probe. */
+  constructor(line: Line, connect: Connect, health: Pick<Witness, 'unreached'>) {
+    this.streamPerRequest = line.channel.streamPerRequest;
+    this.ids = line.ids;
+    this.#channel = line.channel;
+    this.#connect = connect;
+    this.#health = health;
+    line.attach(this);
+  }
+
+  attach(sink: ChannelSink): void {
+    this.#sink = sink;
+  }
+
+  request(outgoing: Outgoing, sink: RequestSink): Pending {
+    if (this.#channel !== undefined) return this.#channel.request(outgoing, sink);
+    const waiting = new Waiting(outgoing, sink);
+    const failure = this.#closed ?? this.#queue(waiting);
+    if (failure !== undefined) queueMicrotask(() => waiting.fail(failure));
+    return waiting;
+  }
+
+  async post(message: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void> {
+    // What a notification is about ended with the process.
+    await this.#channel?.post(message, headers);
+  }
+
+  async listen(): Promise<void> {
+    return;
+  }
+
+  async forget(): Promise<void> {
+    return;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = outOfService();
+    const channel = this.#channel;
+    this.#channel = undefined;
+    await channel?.close();
+  }
+
+  stray(message: Notification | Request): Reception {
+    return this.#sink?.stray(message) ?? 'none';
+  }
+
+  lost(failure: Failure): void {
+    this.#channel = undefined;
+    this.#health.unreached(failure);
+    this.#sink?.lost(failure);
+  }
+
+  #queue(waiting: Waiting): Failure | undefined {
+    if (this.#waiting === undefined) {
+      this.#waiting = [waiting];
+      void this.#reconnect();
+      return undefined;
+    }
+    if (this.#waiting.length >= WAITING)
+      return new Failure('backend_busy', { message: 'Backend busy: too many requests wait for its process to start' });
+    this.#waiting.push(waiting);
+    return undefined;
+  }
+
+  async #reconnect(): Promise<void> {
+    try {
+      const line = await openLine(this.#connect);
+      if (this.#closed !== undefined) {
+        await line.channel.close();
+        throw this.#closed;
+      }
+      this.#channel = line.channel;
+      // Tells at once if it is lost again already.
+      line.attach(this);
+      const waiting = this.#take();
+      for (const one of waiting) one.send(line.channel);
+    } catch (cause) {
+      const failure = asFailure(cause);
+      this.#health.unreached(failure);
+      for (const one of this.#take()) one.fail(failure);
+    }
+  }
+
+  #take(): readonly Waiting[] {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    return waiting;
+  }
+}

@@ -1,0 +1,100 @@
+/** A channel over one process: everything shares two pipes, and answers are found by their ids. */
+import { Failure } from '../../errors/failure.ts';
+import { lineBytes } from '../../wire/lines.ts';
+import type { Message } from '../../wire/message.ts';
+import { answerIdIn } from '../../wire/skim.ts';
+import { asFailure } from '../as-failure.ts';
+import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
+import { Correlation } from '../correlation.ts';
+import type { Child } from './child.ts';
+
+export interface StdioChannelOptions {
+  /** Owned from now on: closing the channel ends it. */
+  readonly child: Child;
+  readonly sink: ChannelSink;
+  readonly notes: ChannelNotes;
+}
+
+export class StdioChannel implements Channel {
+  readonly streamPerRequest = false;
+  readonly #child: Child;
+  readonly #sink: ChannelSink;
+  readonly #waiting: Correlation;
+  #closed = false;
+
+  constructor(options: StdioChannelOptions) {
+    this.#child = options.child;
+    this.#sink = options.sink;
+    this.#waiting = new Correlation(options.notes, () => this.#child.rested());
+    this.#child.attach({
+      message: (message) => this.#onMessage(message),
+      oversized: (failure) => this.#onOversized(failure),
+      unreadable: (line) => this.#onUnreadable(line),
+      exited: (failure) => this.#onExit(failure),
+      busy: () => this.#waiting.size > 0,
+    });
+  }
+
+  request(outgoing: Outgoing, sink: RequestSink): Pending {
+    const waiting = this.#waiting.add(outgoing.id, sink);
+    try {
+      this.#child.send(lineBytes(outgoing.bytes));
+      this.#child.touch();
+    } catch (cause) {
+      const failure = asFailure(cause);
+      // Not before the caller has its Pending.
+      queueMicrotask(() => waiting.fail(failure));
+    }
+    return waiting;
+  }
+
+  async post(message: Uint8Array, _headers?: Readonly<Record<string, string>>): Promise<void> {
+    try {
+      this.#child.send(lineBytes(message));
+    } catch (cause) {
+      throw asFailure(cause);
+    }
+  }
+
+  async listen(): Promise<void> {
+    // Whatever the backend has to say comes on its stdout anyway.
+  }
+
+  async forget(): Promise<void> {
+    // A process is its session: it ends with `close`.
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.#child.keepWhile(wanted);
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#waiting.failAll(new Failure('backend_unavailable', { message: 'The way to the backend was closed' }));
+    return this.#child.stop();
+  }
+
+  #onMessage(message: Message): Reception {
+    if (this.#closed) return 'none';
+    if (message.kind === 'result' || message.kind === 'error') return this.#waiting.answer(message);
+    return this.#waiting.received(message, this.#sink.stray(message));
+  }
+
+  /** A skipped line has no id that could be read; where only one request waits, there is no doubt whose answer it was. */
+  #onOversized(failure: Failure): void {
+    if (this.#waiting.size === 1) this.#waiting.failAll(failure);
+  }
+
+  /** Whoever waits for it must not wait until the time is over. */
+  #onUnreadable(line: Uint8Array): Reception {
+    const id = this.#waiting.size === 0 ? undefined : answerIdIn(line);
+    if (id === undefined) return 'none';
+    const message = 'The backend gave an answer that is no JSON-RPC response, or is nested too deeply';
+    return this.#waiting.fail(id, new Failure('backend_invalid', { message })) ? 'answer' : 'none';
+  }
+
+  #onExit(failure: Failure): void {
+    this.#waiting.failAll(failure);
+    if (!this.#closed) this.#sink.lost(failure);
+  }
+}

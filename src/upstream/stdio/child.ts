@@ -1,0 +1,360 @@
+/**
+ * One process of a stdio backend: started without a shell, read line by line, ended as the specification orders
+ * (2026-07-28, basic/transports/stdio, "Shutdown"; 2025-11-25, basic/lifecycle, "Shutdown").
+ */
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { Failure } from '../../errors/failure.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import type { Line } from '../../wire/lines.ts';
+import type { Message } from '../../wire/message.ts';
+import type { ChannelNotes, Reception } from '../channel.ts';
+import { outOfDescriptors } from '../descriptors.ts';
+import { type FloodBudget, floodFailure } from '../flood-meter.ts';
+import { excerpt, readIncoming } from '../incoming.ts';
+import { findAccount } from './account.ts';
+import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
+import { endInOrder } from './ending.ts';
+import { childEnvironment, type Environment } from './environment.ts';
+import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
+import { Output } from './output.ts';
+import { cannotStart } from './start-failure.ts';
+import { Stderr } from './stderr.ts';
+
+export interface ChildCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Name or number; absent: the gateway's own. */
+  readonly user?: string;
+}
+
+export interface ChildLimits {
+  /** One line of stdout. */
+  readonly lineBytes: number;
+  /** The tail of stderr that is kept. */
+  readonly stderrBytes: number;
+  /** Each step of ending it. */
+  readonly childStopMs: number;
+  /** What may wait for a child that does not read. */
+  readonly stdinBytes: number;
+}
+
+/** Several of the largest messages that a client may send: a child that is further behind has stopped reading. */
+export const STDIN_BYTES = 16 * 1024 * 1024;
+
+export interface ChildOptions {
+  readonly command: ChildCommand;
+  readonly limits: ChildLimits;
+  /** Shared with the other processes of the backend. */
+  readonly flood: FloodBudget;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly notes: ChannelNotes;
+  /** Whence the safe part is inherited. Default: our own. */
+  readonly environment?: Environment;
+}
+
+/** Who hears a child. None of these may throw. */
+export interface ChildSink {
+  message(message: Message): Reception;
+  /** A line was too long and was skipped: somebody's answer, most likely. */
+  oversized(failure: Failure): void;
+  /** A line is no message. `answer`: it was meant for somebody who waited, who was told so. */
+  unreadable(line: Uint8Array): Reception;
+  /** Once, and not after a `stop` that its own listener ordered. */
+  exited(failure: Failure): void;
+  /** Whether somebody waits for the child, so that it is not idle although it is silent. */
+  busy(): boolean;
+}
+
+/** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
+const LAST_OUTPUT_MS = 500;
+
+const RUN_IT = 'run the command in a terminal: it has to stay, read stdin and write messages on stdout';
+
+const nothing = (): void => undefined;
+
+type Piped = ChildProcessByStdio<Writable, Readable, Readable>;
+
+export class Child {
+  readonly pid: number;
+  readonly startedAt: number;
+  /** Resolves when the process and its group are gone. */
+  readonly gone: Promise<void>;
+  /** Resolves when it will say nothing more: with a failure where it ended by itself, without where it was told to. */
+  readonly ended: Promise<Failure | undefined>;
+  readonly #options: ChildOptions;
+  readonly #process: Piped;
+  readonly #output: Output;
+  readonly #stderr: Stderr;
+  readonly #exited: Promise<void>;
+  #resolveGone: () => void = nothing;
+  #resolveEnded: (failure: Failure | undefined) => void = nothing;
+  #sink: ChildSink | undefined;
+  #wanted: (() => boolean) | undefined;
+  #hasAnswered = false;
+  #onRest: (() => void) | undefined;
+  #used = false;
+  #lastActive: number;
+  #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
+  /** What the listener was told, or would have been. */
+  #failure: Failure | undefined;
+  #ending: 'ordered' | 'by itself' | undefined;
+  #silent = false;
+  #reported = false;
+  #cancelLastOutput: (() => void) | undefined;
+
+  /** Rejects with a Failure where the command cannot be started. */
+  static start(options: ChildOptions): Promise<Child> {
+    const { command, args, env, cwd, user } = options.command;
+    return new Promise((resolve, reject) => {
+      const refuse = (cause: unknown): void =>
+        reject(outOfDescriptors(cause, 'process') ?? cannotStart(cause, options.command));
+      try {
+        const account = user === undefined ? undefined : findAccount(user);
+        if (user !== undefined && account === undefined) throw new Error(`this machine has no user ${user}`);
+        const process_ = spawn(command, args, {
+          ...ownGroup,
+          stdio: ['pipe', 'pipe', 'pipe'],
+          env: childEnvironment(options.environment ?? process.env, env, process.platform, account),
+          ...(cwd === undefined ? {} : { cwd }),
+          // Node also gives up the gateway's supplementary groups.
+          ...(account === undefined ? {} : { uid: account.uid, gid: account.gid }),
+        });
+        process_.once('error', refuse);
+        process_.once('spawn', () => {
+          process_.off('error', refuse);
+          resolve(new Child(process_, options));
+        });
+      } catch (cause) {
+        refuse(cause);
+      }
+    });
+  }
+
+  private constructor(process_: Piped, options: ChildOptions) {
+    this.#process = process_;
+    this.#options = options;
+    this.pid = process_.pid as number;
+    this.startedAt = options.clock.now();
+    this.#lastActive = this.startedAt;
+    this.gone = new Promise((resolve) => {
+      this.#resolveGone = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    this.#output = new Output(process_.stdout, options, {
+      line: (line) => this.#onLine(line),
+      // A child that closed its output answers nobody any more, whether it ends or not.
+      ended: () => this.#awaitLastOutput(),
+      paused: () => options.notes.flood('paused', 'stdout'),
+      flooded: () => this.#onFlood('stdout'),
+    });
+    this.#stderr = new Stderr(process_.stderr, {
+      stderrBytes: options.limits.stderrBytes,
+      flood: options.flood,
+      clock: options.clock,
+      tell: (line) => options.notes.noise('stderr', line),
+      paused: () => options.notes.flood('paused', 'stderr'),
+      // A verbose server that works is slowed down at most: its log alone ends it only while nobody waits for it.
+      tryEnd: () => !this.busy && this.#onFlood('stderr'),
+    });
+    endWithUs(this.pid);
+    // A broken pipe means that the child goes; `exit` tells.
+    process_.on('error', nothing);
+    process_.stdin.on('error', nothing);
+    process_.stdout.on('error', nothing);
+    process_.stderr.on('error', nothing);
+    this.#exited = new Promise((resolve) => {
+      process_.once('exit', (code, signal) => {
+        this.#onExit(code, signal);
+        resolve();
+      });
+    });
+    process_.once('close', () => this.#report());
+  }
+
+  /** Whether anything was ever sent. A legacy process that was used is somebody's session. */
+  get used(): boolean {
+    return this.#used;
+  }
+
+  get alive(): boolean {
+    return this.#ending === undefined && this.#failure === undefined;
+  }
+
+  get busy(): boolean {
+    return this.#sink?.busy() ?? false;
+  }
+
+  /** Whether it is to go on although nothing happens. */
+  get kept(): boolean {
+    return this.#wanted?.() ?? false;
+  }
+
+  keepWhile(wanted: () => boolean): void {
+    this.#wanted = wanted;
+  }
+
+  /** Whether it ever answered anything. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
+  /** Called when nobody waits for it any more. */
+  onRest(action: () => void): void {
+    this.#onRest = action;
+  }
+
+  rested(): void {
+    this.#onRest?.();
+  }
+
+  /**
+   * When it last was of use: it got a request, or said something to a caller. An answer to its ping is no use of it.
+   */
+  get lastActive(): number {
+    return this.#lastActive;
+  }
+
+  touch(): void {
+    this.#lastActive = this.#options.clock.now();
+  }
+
+  /** Output is read from here on, so that nothing is lost between the start and the first listener. */
+  attach(sink: ChildSink): void {
+    this.#sink = sink;
+    if (this.#reported) {
+      const failure = this.#failure;
+      if (failure !== undefined) queueMicrotask(() => sink.exited(failure));
+      return;
+    }
+    this.#output.read();
+  }
+
+  /** Takes one line. Throws a Failure where the child is gone or does not read what it was sent. */
+  send(line: Uint8Array): void {
+    const { stdin } = this.#process;
+    if (!this.alive || !stdin.writable) throw this.#failure ?? new Failure('backend_unavailable');
+    if (stdin.writableLength + line.byteLength > this.#options.limits.stdinBytes) {
+      throw new Failure('backend_busy', { message: 'Backend busy: it does not read what it is sent' });
+    }
+    this.#used = true;
+    stdin.write(line);
+  }
+
+  /**
+   * Closes stdin, waits, SIGTERM to the group, waits, SIGKILL. Resolves when it is gone. With a failure the listener is
+   * told that it lost its child; without, it ordered this itself.
+   */
+  stop(failure?: Failure): Promise<void> {
+    if (failure === undefined) this.#silent = true;
+    else this.#tell(failure);
+    this.#begin('ordered');
+    return this.gone;
+  }
+
+  #onLine(line: Line): void {
+    if (this.#reported) return;
+    if (line instanceof Failure) {
+      this.#options.notes.noise('unreadable', line.message);
+      this.#output.count('none', this.#options.limits.lineBytes);
+      this.#sink?.oversized(line);
+      return;
+    }
+    let messages: readonly Message[];
+    try {
+      messages = readIncoming(line);
+    } catch {
+      this.#options.notes.noise('stdout', excerpt(line));
+      this.#output.count(this.#sink?.unreadable(line) ?? 'none', line.byteLength);
+      return;
+    }
+    for (const message of messages) this.#onMessage(message);
+  }
+
+  /** What belongs to nobody is no activity: a child that only writes such things is idle. */
+  #onMessage(message: Message): void {
+    const reception = this.#sink?.message(message) ?? 'none';
+    if (reception === 'answer') this.#hasAnswered = true;
+    if (reception !== 'none' && reception !== 'late') this.touch();
+    this.#output.count(reception, message.bytes.byteLength);
+  }
+
+  /**
+   * Ended like one that crashed, so that the pace of restarts applies. It cannot go on writing while it is being ended.
+   */
+  #onFlood(where: string): boolean {
+    if (this.#ending === undefined) {
+      this.#options.notes.flood('ended', where);
+      this.#tell(floodFailure());
+      this.#begin('by itself');
+    }
+    this.#output.destroy();
+    this.#process.stderr.destroy();
+    return true;
+  }
+
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+    this.#exit = { code, signal };
+    this.#output.finish();
+    this.#awaitLastOutput();
+    // Ends what it left behind in its group.
+    this.#begin('by itself');
+  }
+
+  #awaitLastOutput(): void {
+    if (this.#reported) return;
+    this.#cancelLastOutput ??= this.#options.clock.after(LAST_OUTPUT_MS, () => this.#report());
+  }
+
+  #report(): void {
+    this.#cancelLastOutput?.();
+    if (this.#reported) return;
+    this.#reported = true;
+    this.#stderr.end();
+    const { code, signal } = this.#exit ?? { code: null, signal: null };
+    const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
+    const message = `Backend process ended without an answer (${howEnded(code, signal)})`;
+    const cure = cause.stderr.trim() === '' ? RUN_IT : `do what it says on stderr, or ${RUN_IT}`;
+    const failure = new Failure('backend_unavailable', { message, cause, cure });
+    this.#begin('by itself');
+    this.#tell(failure);
+    this.#resolveEnded(this.#ending === 'ordered' ? undefined : (this.#failure ?? failure));
+  }
+
+  #tell(failure: Failure): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = failure;
+    if (!this.#silent) this.#sink?.exited(failure);
+  }
+
+  #begin(ending: 'ordered' | 'by itself'): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = ending;
+    // Nobody reads it, and a pipe that is not empty never closes.
+    if (this.#sink === undefined) this.#process.stdout.resume();
+    void this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const { stdin, stdout, stderr } = this.#process;
+    await endInOrder({
+      pid: this.pid,
+      exited: this.#exited,
+      hasExited: () => this.#exit !== undefined,
+      closeInput: () => stdin.end(),
+      clock: this.#options.clock,
+      childStopMs: this.#options.limits.childStopMs,
+    });
+    this.#awaitLastOutput();
+    await this.ended;
+    stdin.destroy();
+    stdout.destroy();
+    stderr.destroy();
+    endedBeforeUs(this.pid);
+    this.#resolveGone();
+  }
+}

@@ -1,0 +1,329 @@
+/**
+ * The processes of one stdio backend. A legacy process is its session, so each client session gets one of its own, and a
+ * process that was used is never given to another. Their number, those who wait, and how long are bounded; principals take
+ * turns. Where there is no room, processes that belong to no session go first (dispensable.ts).
+ */
+import { Failure } from '../../errors/failure.ts';
+import type { Clock } from '../../exchange/clock.ts';
+import { FairQueue } from '../../exchange/fair-queue.ts';
+import { type Pace, STEADY_MS } from '../backoff.ts';
+import { leftAlone, OwnDoing, outOfService } from '../health.ts';
+import { Crashes } from './crashes.ts';
+import { type Candidate, dispensable } from './dispensable.ts';
+
+export interface PoolLimits {
+  readonly maxProcesses: number;
+  /** A process that nobody used for so long is ended. */
+  readonly idleMs: number;
+  /** Who comes when all processes are taken and so many wait already is told at once. */
+  readonly queue: number;
+  /** How long one waits for a process. */
+  readonly waitMs: number;
+  /** Nothing is lost with a process that is idle, but the time to start another. */
+  readonly isStateless?: boolean;
+}
+
+/** A queue longer than this is not served within the time that anybody waits. */
+export const POOL_QUEUE = 64;
+/** Shorter than the time that clients give `initialize`, so that they hear "busy" and not nothing. */
+export const POOL_WAIT_MS = 10_000;
+
+/** What the pool needs to know of a process. */
+export interface PooledChild {
+  readonly startedAt: number;
+  readonly lastActive: number;
+  readonly used: boolean;
+  readonly alive: boolean;
+  readonly busy: boolean;
+  /** Whether it ever answered anything. */
+  readonly hasAnswered: boolean;
+  /** Somebody wants it to go on although nothing happens. */
+  readonly kept: boolean;
+  /** `action` is called whenever nobody waits for it any more. */
+  onRest(action: () => void): void;
+  /** With a failure where it ended by itself. */
+  readonly ended: Promise<Failure | undefined>;
+  readonly gone: Promise<void>;
+  stop(failure?: Failure): Promise<void>;
+}
+
+export interface PoolOptions<C extends PooledChild> {
+  /** Rejects with a Failure. */
+  start(): Promise<C>;
+  readonly limits: PoolLimits;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  /** How soon a command that failed is started again. */
+  readonly pace: Pace;
+}
+
+interface Waiter<C> {
+  readonly owner: string | undefined;
+  take(child: C): void;
+  refuse(failure: Failure): void;
+  cancelTimer(): void;
+}
+
+export class ChildPool<C extends PooledChild> {
+  readonly #options: PoolOptions<C>;
+  /** With the principal whose session each is; undefined: nobody's in particular. */
+  readonly #children = new Map<C, string | undefined>();
+  readonly #unused: C[] = [];
+  readonly #waiters: FairQueue<Waiter<C>>;
+  readonly #crashes: Crashes;
+  /** Of those who wait for the end of a pause of their own. */
+  readonly #paused = new Set<() => void>();
+  #starting = 0;
+  #closed = false;
+  #lastFailure: Failure | undefined;
+  #cancelPump: (() => void) | undefined;
+  #cancelSweep: (() => void) | undefined;
+  #cancelRest: (() => void) | undefined;
+
+  constructor(options: PoolOptions<C>) {
+    this.#options = options;
+    this.#waiters = new FairQueue(options.limits.queue);
+    this.#crashes = new Crashes(options.pace.leastMs);
+  }
+
+  /** Processes that exist or are being started; one that is being stopped still counts. */
+  get size(): number {
+    return this.#children.size + this.#starting;
+  }
+
+  /**
+   * A process that nobody has used. Give it back with `release`, or stop it. Rejects with a Failure. `owner`: the principal whose
+   * session it is to be.
+   */
+  acquire(waitMs = this.#options.limits.waitMs, owner?: string): Promise<C> {
+    const pauseMs = this.#crashes.leftMs(keyOf(owner), this.#options.clock.now());
+    if (pauseMs === 0) return this.#acquire(waitMs, owner);
+    return this.#pause(pauseMs).then(() => this.#acquire(waitMs, owner));
+  }
+
+  /** Whoever made a process crash waits a moment for the next one; nobody else does. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const over = () => {
+        stopTimer();
+        this.#paused.delete(over);
+        resolve();
+      };
+      const stopTimer = this.#options.clock.after(ms, over);
+      this.#paused.add(over);
+    });
+  }
+
+  #acquire(waitMs: number, owner: string | undefined): Promise<C> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(outOfService());
+        return;
+      }
+      const { clock, pace } = this.#options;
+      if (pace.leftMs(clock.now()) > waitMs) {
+        reject(this.#resting());
+        return;
+      }
+      const waiter: Waiter<C> = {
+        owner,
+        take: resolve,
+        refuse: reject,
+        cancelTimer: clock.after(waitMs, () => this.#giveUp(waiter)),
+      };
+      const displaced = this.#waiters.push(keyOf(owner), waiter);
+      displaced?.cancelTimer();
+      displaced?.refuse(this.#busy());
+      this.#pump();
+    });
+  }
+
+  /** Takes back a process. Kept for the next one if nothing was ever sent to it. */
+  release(child: C): void {
+    if (this.#closed || child.used || !child.alive) {
+      void child.stop();
+      return;
+    }
+    this.#unused.push(child);
+    this.#pump();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelPump?.();
+    this.#cancelSweep?.();
+    this.#cancelRest?.();
+    for (const over of [...this.#paused]) over();
+    for (const waiter of this.#waiters.drain()) {
+      waiter.cancelTimer();
+      waiter.refuse(outOfService());
+    }
+    await Promise.all([...this.#children.keys()].map((child) => child.stop()));
+  }
+
+  #pump(): void {
+    const { limits, clock, pace } = this.#options;
+    while (this.#waiters.size > 0) {
+      const unused = this.#nextUnused();
+      if (unused !== undefined) {
+        this.#serve(unused);
+        continue;
+      }
+      if (this.size >= limits.maxProcesses) {
+        this.#makeRoom();
+        return;
+      }
+      // A command that failed is tried by one, and the others see what becomes of it.
+      if (this.#starting > 0 && pace.isDoubtful) return;
+      const rest = pace.leftMs(clock.now());
+      if (rest > 0) {
+        this.#cancelPump ??= clock.after(rest, () => {
+          this.#cancelPump = undefined;
+          this.#pump();
+        });
+        return;
+      }
+      void this.#start(this.#waiters.shift() as Waiter<C>);
+    }
+  }
+
+  /** Ends one that can be done without, for each that waits. Who waits is served when it is gone. */
+  #makeRoom(): void {
+    const next = this.#waiters.peek();
+    if (next === undefined) return;
+    let going = 0;
+    const candidates: Candidate<C>[] = [];
+    for (const [child, owner] of this.#children) {
+      if (!child.alive) going++;
+      else candidates.push({ child, owner });
+    }
+    if (going >= this.#waiters.size) return;
+    const { clock, limits } = this.#options;
+    const found = dispensable(candidates, next.owner, { now: clock.now(), isStateless: limits.isStateless === true });
+    if (found === undefined) return;
+    const message = 'Backend process made room for another client';
+    // Nobody's session: whatever was to be read of it can be read of another.
+    const isNobodys = this.#children.get(found) === undefined;
+    void found.stop(isNobodys ? new Failure('backend_session_lost', { message }) : new OwnDoing({ message }));
+  }
+
+  #nextUnused(): C | undefined {
+    for (let child = this.#unused.shift(); child !== undefined; child = this.#unused.shift()) {
+      if (child.alive) return child;
+    }
+    return undefined;
+  }
+
+  #serve(child: C): void {
+    const waiter = this.#waiters.shift();
+    if (waiter === undefined) return;
+    this.#children.set(child, waiter.owner);
+    waiter.cancelTimer();
+    waiter.take(child);
+  }
+
+  async #start(waiter: Waiter<C>): Promise<void> {
+    waiter.cancelTimer();
+    this.#starting++;
+    try {
+      const child = await this.#options.start();
+      this.#starting--;
+      this.#adopt(child, waiter.owner);
+      if (this.#closed) {
+        await child.stop();
+        waiter.refuse(outOfService());
+      } else {
+        waiter.take(child);
+        this.#pump();
+      }
+    } catch (cause) {
+      this.#starting--;
+      const failure = cause instanceof Failure ? cause : new Failure('backend_unavailable', { cause });
+      this.#failed(failure);
+      waiter.refuse(failure);
+      this.#pump();
+    }
+  }
+
+  #adopt(child: C, owner: string | undefined): void {
+    this.#children.set(child, owner);
+    child.onRest(() => {
+      const { pace } = this.#options;
+      if (child.hasAnswered && pace.isDoubtful) pace.worked();
+      if (this.#waiters.size === 0) return;
+      // What it rests from may go on at once: the next page of a list.
+      this.#cancelRest ??= this.#options.clock.after(0, () => {
+        this.#cancelRest = undefined;
+        this.#pump();
+      });
+    });
+    this.#sweepLater();
+    void child.ended.then((exit) => {
+      // Who was told to stop did not fail, however soon that was.
+      if (exit === undefined) return;
+      // One that answered worked, and what ended it is its caller's doing. Else, one that ends soon did not work: it is not
+      // started again at once.
+      const { clock, pace } = this.#options;
+      if (child.hasAnswered) this.#crashes.add(keyOf(owner), clock.now());
+      else if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
+      else pace.worked();
+    });
+    void child.gone.then(() => {
+      this.#children.delete(child);
+      if (!this.#closed) this.#pump();
+    });
+  }
+
+  #failed(failure: Failure): void {
+    this.#lastFailure = failure;
+    this.#options.pace.failed(this.#options.clock.now());
+  }
+
+  #giveUp(waiter: Waiter<C>): void {
+    if (!this.#waiters.remove(keyOf(waiter.owner), waiter)) return;
+    const { clock, pace } = this.#options;
+    const resting = pace.leftMs(clock.now()) > 0;
+    waiter.refuse(resting ? this.#resting() : this.#busy());
+  }
+
+  #busy(): Failure {
+    const message = `Backend busy: all its processes are in use (\`maxProcesses\`: ${this.#options.limits.maxProcesses})`;
+    return new Failure('backend_busy', { message });
+  }
+
+  /** The command failed a moment ago and is left alone. */
+  #resting(): Failure {
+    const { clock, pace } = this.#options;
+    return leftAlone(this.#lastFailure, pace.leftMs(clock.now()));
+  }
+
+  #sweepLater(): void {
+    if (this.#closed || this.#cancelSweep !== undefined || this.#children.size === 0) return;
+    const { clock, limits } = this.#options;
+    // One that is due and still there is in use: it is looked at again a whole period later.
+    let nextMs = limits.idleMs;
+    for (const child of this.#children.keys()) {
+      const left = child.lastActive + limits.idleMs - clock.now();
+      if (left > 0) nextMs = Math.min(nextMs, left);
+    }
+    this.#cancelSweep = clock.after(nextMs, () => {
+      this.#cancelSweep = undefined;
+      this.#sweep();
+    });
+  }
+
+  #sweep(): void {
+    const { clock, limits } = this.#options;
+    const due = clock.now() - limits.idleMs;
+    for (const child of this.#children.keys()) {
+      if (child.alive && !child.busy && !child.kept && child.lastActive <= due) {
+        void child.stop(new OwnDoing({ message: 'Backend process was idle and was ended' }));
+      }
+    }
+    this.#sweepLater();
+  }
+}
+
+/** What belongs to no session waits in a queue of its own. */
+function keyOf(owner: string | undefined): string {
+  return owner ?? '';
+}

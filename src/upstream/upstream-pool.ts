@@ -1,0 +1,365 @@
+/**
+ * Which lane a request travels on. Modern backends: one lane for everybody. Legacy backends: one per client session, or a
+ * pooled one per principal and declared capabilities for clients that have no session.
+ */
+import { Failure } from '../errors/failure.ts';
+import type { ClientFacts } from '../exchange/call.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Backend, Discovery, Lane, LaneSink, ListProcesses } from '../exchange/upstream-session.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Permit } from '../policy/permit.ts';
+import type { Session } from '../session/session.ts';
+import { Audience } from '../subscriptions/audience.ts';
+import type { Watched } from '../subscriptions/session-subscription.ts';
+import { canonical } from '../wire/canonical.ts';
+import { mayBeAsked } from '../wire/capabilities.ts';
+import type { Notification } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
+import type { Backends } from './backends.ts';
+import { type OpenedLane, PooledCall } from './pooled-call.ts';
+import { SessionLevel } from './session-level.ts';
+
+export interface LaneLimits {
+  /** Pooled upstream sessions of one principal at one backend, whatever its requests declare; each may be a process. */
+  readonly pooledPerPrincipal: number;
+  /** A pooled session that nobody used for so long is ended. */
+  readonly processIdleMs: number;
+}
+
+/** From so many on, empty pools are looked for and forgotten. */
+const POOLS = 256;
+
+/** A lane for one call, given back when that is over. A lane that is shared by everybody is one too. */
+export interface HeldLane extends Pick<Lane, 'call' | 'discovery' | 'era' | 'hearing'> {
+  /** Gives it back without having called. */
+  release?(): void;
+  /** A call of the gateway's own, beside the one that the lane is held for. `call` itself where the lane is everybody's. */
+  aside?: Lane['call'];
+}
+
+interface Pooled {
+  /** Backend and principal: all that they have counts together. */
+  readonly owner: string;
+  readonly opening: Promise<Lane>;
+  users: number;
+  /** A call that may ask is alone on a lane where nothing says which call an ask belongs to. */
+  exclusive: boolean;
+  idleSince: number;
+  /** Who hears what the session says outside any call. */
+  readonly audience: Audience;
+  readonly level: SessionLevel;
+  /** Once it stands. */
+  lane?: Lane;
+}
+
+/** What a pooled session says outside its calls; undefined: it is lost, or not heard for now, and so is what it would have said. */
+export type HearPooled = (
+  backend: string,
+  principal: Principal,
+  client: ClientFacts,
+  said: Notification | undefined,
+) => void;
+
+interface Held extends OpenedLane {
+  readonly entry: Pooled;
+}
+
+export class Lanes {
+  readonly #backends: Backends;
+  readonly #limits: LaneLimits;
+  readonly #clock: Clock;
+  readonly #hear: HearPooled;
+  readonly #pools = new Map<string, Set<Pooled>>();
+  /**
+   * By backend: whether asks say which call they belong to. Known once a session was opened, and no longer believed of a
+   * backend that was heard asking elsewhere.
+   */
+  readonly #attributing = new Map<string, boolean>();
+  #stopSweeping: () => void;
+
+  constructor(backends: Backends, limits: LaneLimits, clock: Clock, hear: HearPooled) {
+    this.#hear = hear;
+    this.#backends = backends;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#stopSweeping = this.#clock.after(limits.processIdleMs, () => this.#sweep());
+  }
+
+  /** The lane of a backend that is known to be modern. No waiting: this is the way that most modern calls take. */
+  stateless(name: string, principal: Principal): Lane | undefined {
+    return this.#backends.of(name, principal)?.modern;
+  }
+
+  async discover(name: string, principal: Principal, wanted?: Era): Promise<Discovery> {
+    return this.#backend(name, principal).discover(wanted);
+  }
+
+  async forModern(
+    permit: Permit,
+    name: string,
+    principal: Principal,
+    client: ClientFacts,
+    row: MethodRow,
+  ): Promise<HeldLane> {
+    const backend = this.#backend(name, principal);
+    const { eras } = await backend.discover();
+    if (!eras.includes('modern')) return this.pooled(permit, name, principal, client, row);
+    return backend.open(permit, 'modern', client, silent);
+  }
+
+  /** The session's own lane; a dual backend is spoken to in the client's era, so that nothing needs translation. */
+  forSession(permit: Permit, session: Session, name: string, lost: (failure: Failure) => void): Promise<Lane> {
+    const existing = session.lanes.get(name);
+    if (existing !== undefined) return existing.then((lane) => this.#current(name, session.principal, lane));
+    const opening = this.#openForSession(permit, session, name, lost);
+    session.lanes.set(name, opening);
+    opening.catch(() => {
+      if (session.lanes.get(name) === opening) session.lanes.delete(name);
+    });
+    return opening;
+  }
+
+  /** A modern backend that was taken for something else for a while has another lane since, and the old one is shut. */
+  #current(name: string, principal: Principal, lane: Lane): Lane {
+    return lane.era === 'modern' ? (this.stateless(name, principal) ?? lane) : lane;
+  }
+
+  /** Where lists are read for a session that has no process of its own; undefined where it needs none, or has one. */
+  listsFor(session: Session, name: string): ListProcesses | undefined {
+    if (session.lanes.has(name)) return undefined;
+    const backend = this.#backends.of(name, session.principal);
+    // Of a backend that is not known yet the first to ask finds out.
+    if (backend?.lists === undefined || backend.lastDiscovery?.eras.includes('legacy') === false) return undefined;
+    return backend.lists;
+  }
+
+  /** A process that serves lists to clients like this one. */
+  async forLists(lists: ListProcesses, client: ClientFacts): Promise<HeldLane> {
+    const lane = await lists.open(client);
+    const opened = (on: Lane) => ({ lane: on, level: undefined, release: () => undefined });
+    return {
+      era: lane.era,
+      discovery: lane.discovery,
+      // It may have made room for others meanwhile.
+      call: (permit, request, sink) =>
+        new PooledCall(request, sink, permit, async () => opened(await lists.open(client))).begin(opened(lane)),
+    };
+  }
+
+  async pooled(
+    permit: Permit,
+    name: string,
+    principal: Principal,
+    client: ClientFacts,
+    row: MethodRow,
+  ): Promise<HeldLane> {
+    const held = await this.#hold(permit, name, principal, client, row);
+    const { lane, release } = held;
+    const reopen = (given: Permit) => {
+      // The next one to look would find it, too, before it hears that it is lost.
+      this.#pool(name, principal, client).delete(held.entry);
+      return this.#hold(given, name, principal, client, row);
+    };
+    return {
+      era: lane.era,
+      discovery: lane.discovery,
+      get hearing() {
+        return lane.hearing ?? 'heard';
+      },
+      call: (given, request, sink) => new PooledCall(request, sink, given, () => reopen(given)).begin(held),
+      release,
+      aside: (given, request, sink) => lane.call(given, request, sink),
+    };
+  }
+
+  /** A pooled session to listen to. Its calls are none of the watcher's business, so they share it. */
+  async watch(permit: Permit, name: string, principal: Principal, client: ClientFacts): Promise<Watched> {
+    const pool = this.#pool(name, principal, client);
+    const [entry = this.#grow(permit, name, principal, client)] = pool;
+    entry.users += 1;
+    try {
+      return entry.audience.watch(await entry.opening, permit);
+    } finally {
+      entry.users -= 1;
+    }
+  }
+
+  /** The backend is gone, or another one under the same name: nothing new begins in the sessions that there are. */
+  retire(name: string): void {
+    this.#attributing.delete(name);
+    for (const key of [...this.#pools.keys()]) {
+      const [backend] = JSON.parse(key) as readonly unknown[];
+      if (backend === name) this.#pools.delete(key);
+    }
+  }
+
+  close(): void {
+    this.#stopSweeping();
+    for (const pool of this.#pools.values()) for (const entry of pool) closeWhenOpen(entry);
+    this.#pools.clear();
+  }
+
+  #backend(name: string, principal: Principal): Backend {
+    const backend = this.#backends.of(name, principal);
+    if (backend === undefined) throw new Failure('backend_unavailable');
+    return backend;
+  }
+
+  async #openForSession(
+    permit: Permit,
+    session: Session,
+    name: string,
+    lost: (failure: Failure) => void,
+  ): Promise<Lane> {
+    const backend = this.#backend(name, session.principal);
+    const { eras } = await backend.discover('legacy');
+    const mine = () => session.lanes.get(name);
+    let opened: Promise<Lane> | undefined;
+    const sink = session.laneSink(name, (failure) => {
+      // Another may have been opened in its place since, or will be: its backend was taken out of service.
+      if (opened !== undefined && mine() !== opened) return;
+      session.lanes.delete(name);
+      lost(failure);
+    });
+    const era = eras.includes('legacy') ? 'legacy' : 'modern';
+    const lane = await backend.open(permit, era, session.client, sink, session.principal.key);
+    opened = mine();
+    if (session.ended) lane.close();
+    else if (session.initialized !== undefined) lane.notify(permit, session.initialized);
+    return lane;
+  }
+
+  #pool(name: string, principal: Principal, client: ClientFacts): Set<Pooled> {
+    const key = JSON.stringify([name, principal.key, client.revision, canonical(client.capabilities.raw)]);
+    const existing = this.#pools.get(key);
+    if (existing !== undefined) return existing;
+    // What a request declares is up to its sender: pools in which nothing is left must not pile up.
+    if (this.#pools.size >= POOLS)
+      for (const [other, pool] of this.#pools) if (pool.size === 0) this.#pools.delete(other);
+    const pool = new Set<Pooled>();
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  async #hold(permit: Permit, name: string, principal: Principal, client: ClientFacts, row: MethodRow): Promise<Held> {
+    // Who can answer nothing is asked nothing: the pool is one of such clients alone.
+    const mayAsk = row.mayAsk === true && mayBeAsked(client.capabilities);
+    const alone = () => mayAsk && this.#attributing.get(name) !== true;
+    const free = () => {
+      const pool = [...this.#pool(name, principal, client)];
+      if (pool.some(({ lane }) => lane?.attributesAsks === false)) this.#attributing.set(name, false);
+      return pool.find((pooled) => !pooled.exclusive && (pooled.users === 0 || !alone()));
+    };
+    let entry = free();
+    const [first] = this.#pool(name, principal, client);
+    if (entry === undefined && first !== undefined && !this.#attributing.has(name)) {
+      // Perhaps the session that is being opened can be shared: that is known when it stands.
+      await first.opening.catch(() => undefined);
+      entry = free();
+    }
+    entry ??= this.#grow(permit, name, principal, client);
+    entry.users += 1;
+    entry.exclusive = alone();
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      entry.users -= 1;
+      entry.exclusive = false;
+      entry.idleSince = this.#clock.now();
+    };
+    try {
+      const lane = await entry.opening;
+      entry.lane = lane;
+      if (this.#attributing.get(name) !== false) this.#attributing.set(name, lane.attributesAsks);
+      // Where the stream tells whose ask it is, calls share the lane.
+      entry.exclusive = alone();
+      const level = lane.discovery.capabilities.logging === undefined ? undefined : entry.level;
+      return { entry, lane, level, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  #grow(permit: Permit, name: string, principal: Principal, client: ClientFacts): Pooled {
+    const owner = JSON.stringify([name, principal.key]);
+    this.#makeRoom(owner);
+    const pool = this.#pool(name, principal, client);
+    const audience = new Audience();
+    const sink: LaneSink = {
+      ...silent,
+      notify: (notification) => {
+        this.#hear(name, principal, client, notification);
+        audience.notify(notification);
+      },
+      lost: (failure) => {
+        pool.delete(entry);
+        this.#hear(name, principal, client, undefined);
+        audience.lost(failure);
+      },
+      silenced: (failure) => {
+        this.#hear(name, principal, client, undefined);
+        audience.silenced(failure);
+      },
+    };
+    const opening = this.#backend(name, principal).open(permit, 'legacy', client, sink, principal.key);
+    const entry: Pooled = {
+      owner,
+      opening,
+      users: 0,
+      exclusive: false,
+      idleSince: this.#clock.now(),
+      audience,
+      level: new SessionLevel(this.#clock),
+    };
+    opening.catch(() => pool.delete(entry));
+    pool.add(entry);
+    return entry;
+  }
+
+  /** What a request declares is up to its sender: it must not be able to open sessions without end. The longest idle one goes. */
+  #makeRoom(owner: string): void {
+    const owned = [...this.#pools.values()].flatMap((pool) =>
+      [...pool].filter((entry) => entry.owner === owner).map((entry) => ({ pool, entry })),
+    );
+    if (owned.length < this.#limits.pooledPerPrincipal) return;
+    const [idle] = owned
+      .filter(({ entry }) => entry.users === 0 && entry.audience.size === 0)
+      .sort((a, b) => a.entry.idleSince - b.entry.idleSince);
+    if (idle === undefined) {
+      const message = 'Backend busy: too many sessions of one principal (`limits.pooledPerPrincipal`)';
+      throw new Failure('backend_busy', { message });
+    }
+    idle.pool.delete(idle.entry);
+    closeWhenOpen(idle.entry);
+  }
+
+  #sweep(): void {
+    const oldest = this.#clock.now() - this.#limits.processIdleMs;
+    for (const [key, pool] of this.#pools) {
+      for (const entry of pool) {
+        if (entry.users > 0 || entry.audience.size > 0 || entry.idleSince > oldest) continue;
+        pool.delete(entry);
+        closeWhenOpen(entry);
+      }
+      if (pool.size === 0) this.#pools.delete(key);
+    }
+    this.#stopSweeping = this.#clock.after(this.#limits.processIdleMs, () => this.#sweep());
+  }
+}
+
+function closeWhenOpen({ opening }: Pooled): void {
+  opening.then(
+    (lane) => lane.close(),
+    () => undefined,
+  );
+}
+
+/** For lanes behind which no client listens: there is nobody who could answer outside a call. */
+const silent: LaneSink = {
+  notify: () => undefined,
+  ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),
+  lost: () => undefined,
+};

@@ -1,0 +1,116 @@
+/**
+ * What the answer to a `server/discover` probe says about a backend's era. Only what is recognised as modern is modern; an
+ * outage, or a door that is closed, says nothing.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
+ */
+import { Failure } from '../errors/failure.ts';
+import type { Discovery } from '../exchange/upstream-session.ts';
+import type { ErrorResponse } from '../wire/message.ts';
+import { era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
+import { member, valueAt } from '../wire/values.ts';
+import { codeOf, METHOD_NOT_FOUND, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
+import { readDiscover } from './discovery.ts';
+import { failureOfStatus } from './http/verdict.ts';
+import type { Answer } from './question.ts';
+
+/** `http`: Streamable HTTP. `sse`: HTTP+SSE, which has the legacy era alone. */
+export type Transport = 'stdio' | 'http' | 'sse';
+
+export type Verdict =
+  | { readonly kind: 'modern'; readonly discovery: Discovery }
+  /** Modern, in another revision that we have. */
+  | { readonly kind: 'retry'; readonly revision: Revision }
+  /** `initialize` is to be tried. */
+  | { readonly kind: 'legacy' }
+  | { readonly kind: 'none'; readonly failure: Failure };
+
+const legacy: Verdict = { kind: 'legacy' };
+
+/** `spoken`: the revisions that may be spoken to it. */
+export function judge(answer: Answer, transport: Transport, spoken: readonly Revision[] = revisions): Verdict {
+  switch (answer.kind) {
+    case 'silent':
+      // A pipe has nobody else on it, so silence there is the server's own. Behind HTTP stands who knows what.
+      return transport === 'stdio' ? legacy : none(unanswered());
+    case 'failed':
+      return saysNothing(answer.http?.status, transport, false) ? none(answer.failure) : legacy;
+    case 'answered': {
+      const { message, http } = answer;
+      if (message.kind === 'result') {
+        const discovered = readDiscover(message, spoken);
+        if (discovered === undefined) return legacy;
+        return discovered.discovery === undefined
+          ? choose(discovered.versions, spoken)
+          : { kind: 'modern', discovery: discovered.discovery };
+      }
+      const code = codeOf(message);
+      if (code === UNSUPPORTED_VERSION) return choose(supportedBy(message), spoken);
+      if (onlyModern(code))
+        return none(new Failure('backend_invalid', { message: 'The backend refused server/discover' }));
+      return saysNothing(http?.status, transport, true) ? none(failureOfStatus(http?.status ?? 0, false)) : legacy;
+    }
+  }
+}
+
+/**
+ * Whether a POST was refused as by a server that takes none at this address, as one of HTTP+SSE does. A modern server
+ * explains itself; what it says is recognised, and then there is nothing older to look for.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#http%2Bsse-transport-2024-11-05
+ */
+export function takesNoPosts(answer: Answer): boolean {
+  if (answer.kind === 'silent') return false;
+  const status = answer.http?.status;
+  if (status !== 400 && status !== 404 && status !== 405) return false;
+  if (answer.kind === 'failed') return true;
+  if (answer.message.kind === 'result') return false;
+  const code = codeOf(answer.message);
+  return code !== METHOD_NOT_FOUND && !onlyModern(code);
+}
+
+/**
+ * Refused credentials, rate limits and broken gateways are not the server's word. A JSON-RPC error with a plain 500 is: there
+ * are legacy servers that answer so to a request before `initialize`.
+ */
+export function saysNothing(status: number | undefined, transport: Transport, jsonRpc: boolean): boolean {
+  if (status === undefined) return transport === 'http' && !jsonRpc;
+  if (status === 401 || status === 403 || status === 407 || status === 408 || status === 429) return true;
+  return status >= 500 && !(jsonRpc && status === 500);
+}
+
+/** A server that names its versions is taken at its word: a modern one that both have, else a legacy one. */
+function choose(versions: readonly string[], spoken: readonly Revision[]): Verdict {
+  const known = versions.filter(isRevision).filter((version) => spoken.includes(version));
+  const revision = newest(known, 'modern');
+  if (revision !== undefined) return { kind: 'retry', revision };
+  if (known.some((one) => era(one) === 'legacy')) return legacy;
+  return none(
+    new Failure('backend_invalid', {
+      message: isNarrowed(spoken)
+        ? 'The backend has no revision that its profile has'
+        : 'The backend has no revision that is known here',
+      data: { supported: versions },
+    }),
+  );
+}
+
+function isNarrowed(spoken: readonly Revision[]): boolean {
+  return revisions.some((revision) => !spoken.includes(revision));
+}
+
+function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
+  const span = member(error, 'data');
+  const data = span === undefined ? undefined : valueAt(bytes, span);
+  if (typeof data !== 'object' || data === null || !('supported' in data) || !Array.isArray(data.supported)) return [];
+  return data.supported.filter((version) => typeof version === 'string');
+}
+
+function unanswered(): Failure {
+  return new Failure('backend_timeout', {
+    message: 'Backend timed out: it did not answer server/discover (`limits.probeMs`)',
+    cure: 'check that it speaks MCP; a slow one needs more `limits.probeMs`',
+  });
+}
+
+function none(failure: Failure): Verdict {
+  return { kind: 'none', failure };
+}
