@@ -1,7 +1,7 @@
 /** A stdio backend that writes without end what belongs to no call: it is paused, then ended, and others are served. */
 import { describe, expect, it } from 'vitest';
-import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { isRunning } from '../../upstream/support/processes.ts';
 import { notification, refusal, request, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';

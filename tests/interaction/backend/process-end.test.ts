@@ -1,7 +1,7 @@
 /** How a stdio backend is ended: stdin closed, SIGTERM, SIGKILL, and whatever it started with it. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { isRunning } from '../../upstream/support/processes.ts';
 import { call, request } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';

@@ -1,7 +1,7 @@
 /** Processes of stdio backends: started for whom, ended how, and started again when. */
 import { describe, expect, it } from 'vitest';
-import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { isRunning } from '../../upstream/support/processes.ts';
 import { call, expectRefused, refusal, result, sessionNotFound, text } from '../harness/behind.ts';
 import { type Answer, type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';

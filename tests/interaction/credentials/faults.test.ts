@@ -1,6 +1,6 @@
 /** Authorization servers that are away, slow or wrong: a named error for the one call, and nothing else is disturbed. */
 import { describe, expect, it } from 'vitest';
-import { type Asked, type Said, TestTime } from '../../credentials/support.ts';
+import { type Asked, type Said, TestTime } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { open, send, until } from '../harness/client.ts';
 import { eras, modern } from '../harness/eras.ts';

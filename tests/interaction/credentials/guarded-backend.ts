@@ -3,7 +3,7 @@ import { Agent, createServer, type IncomingMessage, request as onward, type Serv
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
-import { type Asked, type Said, TestIssuer } from '../../credentials/support.ts';
+import { type Asked, type Said, TestIssuer } from '../../oauth/client/support.ts';
 import { legacyBackend, modernBackend, type Script, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
 
 /** Tells by whose token it was called. */

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { backendLine } from '../../../src/cli/banner.ts';
 import { Failure } from '../../../src/errors/failure.ts';
-import { Site } from '../../credentials/support.ts';
+import { Site } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { initialize, modern } from '../harness/eras.ts';

@@ -1,7 +1,7 @@
 /** What one person has agreed to is that person's: the page, the tokens, the lists, the trouble. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { TestTime } from '../../credentials/support.ts';
+import { TestTime } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { Browser } from '../authserver/browser.ts';
 import { open } from '../harness/client.ts';

@@ -1,6 +1,6 @@
 /** Everything that the gateway says while it comes by tokens, uses and loses them is looked through for them. */
 import { describe, expect, it } from 'vitest';
-import { TestTime } from '../../credentials/support.ts';
+import { TestTime } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { eras } from '../harness/eras.ts';
 import { Office } from './office.ts';

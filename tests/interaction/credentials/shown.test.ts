@@ -1,9 +1,9 @@
 /** How people show on the page that they are the one whose client has asked, for every way in which clients come. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryRecords } from '../../../src/store/memory-records.ts';
-import { TestIssuer } from '../../credentials/pages/issuer.ts';
-import { Site } from '../../credentials/support.ts';
 import { sign, signer } from '../../identity/support.ts';
+import { TestIssuer } from '../../oauth/client/pages/issuer.ts';
+import { Site } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { Browser, isLogin } from '../authserver/browser.ts';
 import { password, Setting } from '../authserver/setting.ts';

@@ -1,7 +1,7 @@
 /** Streams need leave as calls do: those that stand open, and the older transport, on either side. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryRecords } from '../../../src/store/memory-records.ts';
-import { TestTime } from '../../credentials/support.ts';
+import { TestTime } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
 import { bearer } from '../harness/credentials.ts';

@@ -1,7 +1,7 @@
 /** How tokens for a backend are come by, kept and renewed, seen from outside. */
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { TestTime } from '../../credentials/support.ts';
+import { TestTime } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import type { Call, Json } from '../harness/client.ts';
 import { bearer, tokenIssuer } from '../harness/credentials.ts';

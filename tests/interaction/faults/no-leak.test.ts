@@ -1,7 +1,7 @@
 /** What was opened for a piece of work is gone when the work is done. */
 import { describe, expect, it } from 'vitest';
-import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { isRunning } from '../../upstream/support/processes.ts';
 import { call, Held, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';

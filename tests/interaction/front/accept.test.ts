@@ -1,6 +1,6 @@
 /** What a client says that it can read. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { expectRefused, request } from '../harness/behind.ts';
 import { type Answer, type Call, open, send } from '../harness/client.ts';

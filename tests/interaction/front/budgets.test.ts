@@ -1,6 +1,6 @@
 /** What many clients may hold at the same time, before and while they are served: bytes of bodies, and connections. */
 import { describe, expect, it } from 'vitest';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';

@@ -1,6 +1,6 @@
 /** Which names clients may call the gateway by, behind a proxy too, and what an operator is told of others. */
 import { describe, expect, it } from 'vitest';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { refusal } from '../harness/behind.ts';
 import { send } from '../harness/client.ts';

@@ -1,6 +1,6 @@
 /** How much a client may send, and how slowly. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { refusal } from '../harness/behind.ts';
 import { LeapClock } from '../harness/clock.ts';

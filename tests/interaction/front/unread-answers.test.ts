@@ -1,7 +1,7 @@
 /** Clients that do not read their answers, and clients that are still sending when theirs comes. */
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindModern, text } from '../harness/behind.ts';
 import { type OpenAnswer, open, send, until } from '../harness/client.ts';

@@ -1,6 +1,6 @@
 /** Identity is decided on headers: whatever a sender without good credentials puts into a body is neither kept nor scanned. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';

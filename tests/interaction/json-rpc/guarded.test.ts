@@ -1,6 +1,6 @@
 /** A JSON-RPC endpoint asks who is calling as every other does, and needs the same scopes of a notification as of a request. */
 import { describe, expect, it } from 'vitest';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
 import { keyRing } from '../harness/credentials.ts';

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { serveStdio } from '../../../src/downstream/stdio.ts';
 import { revisions } from '../../../src/wire/revisions.ts';
-import { RecordingNotes } from '../../ingress/harness.ts';
+import { RecordingNotes } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, until } from '../harness/client.ts';
 import { initialize } from '../harness/eras.ts';

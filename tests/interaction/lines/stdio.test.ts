@@ -3,8 +3,8 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
  */
 import { describe, expect, it } from 'vitest';
-import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { isRunning } from '../../upstream/support/processes.ts';
 import {
   batchRefused,
   call,

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { serveStdio } from '../../../src/downstream/stdio.ts';
 import type { Audit, AuditRecord } from '../../../src/observe/audit.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
-import { RecordingNotes } from '../../ingress/harness.ts';
+import { RecordingNotes } from '../../downstream/harness.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, initialize, modern, modernMeta } from '../harness/eras.ts';
 import { type ConfigValue, startGateway, type TestGateway } from '../harness/gateway.ts';

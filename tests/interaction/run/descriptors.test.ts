@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { outOfDescriptors } from '../../../src/upstream/descriptors.ts';
 import { failureOfError } from '../../../src/upstream/http/verdict.ts';
-import { head, RawClient } from '../../ingress/harness.ts';
+import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Call, send } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';

@@ -1,7 +1,7 @@
 /** How it stops: no new work, time for the old, an end that each client can understand, and nothing left behind. */
 import { describe, expect, it } from 'vitest';
-import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { isRunning } from '../../upstream/support/processes.ts';
 import { call, expectRefused, Held, refusal, request, text } from '../harness/behind.ts';
 import { begin, open, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';

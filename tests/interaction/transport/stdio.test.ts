@@ -1,7 +1,7 @@
 /** stdio on both sides: `bascule stdio` in front of a backend that it starts itself. */
 import { describe, expect, it } from 'vitest';
-import { isRunning } from '../../backend/support/processes.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { isRunning } from '../../upstream/support/processes.ts';
 import { call, notification, request, result, text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { eras, initialize, modern } from '../harness/eras.ts';

@@ -1,0 +1,62 @@
+/** An opening that failed is tried again: what hindered it may be over. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Authority } from '../../src/app/auth-server-host.ts';
+import { State } from '../../src/app/storage.ts';
+import { Connections } from '../../src/app/upstream-oauth.ts';
+import type { Door } from '../../src/identity/authenticator.ts';
+import { MemoryRecords } from '../../src/store/memory-records.ts';
+import { configOf } from '../config/loading.ts';
+import { failureOf, TestTime } from '../oauth/client/support.ts';
+
+const outside = { now: Date.now, warn: () => undefined };
+
+test('a store is opened once its directory can be used', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'state-'));
+  const dir = join(base, 'store');
+  writeFileSync(dir, 'in the way');
+  const state = new State(configOf(`store: { dir: '${dir}' }\nbackends: {}\n`), outside);
+  onTestFinished(async () => {
+    await state.close();
+    rmSync(base, { recursive: true });
+  });
+  await expect(state.open()).rejects.toThrow();
+  rmSync(dir);
+  expect(await state.open()).toBe(await state.open());
+});
+
+test('a backend that demands consent is seen to by the next call, where the first one found nothing open', async () => {
+  const servers = { mcpServers: { files: { url: 'http://127.0.0.1:1/mcp' } } };
+  const config = configOf(JSON.stringify(servers), 'mcp.json');
+  const { warn } = outside;
+  const door = { tokenOf: () => undefined, keyOf: () => undefined } as unknown as Door;
+  const authority = {} as unknown as Authority;
+  const connections = new Connections(config, {
+    door,
+    authority,
+    time: new TestTime(),
+    warn,
+    consented: () => undefined,
+  });
+  let asked = 0;
+  const url = async () => {
+    asked += 1;
+    if (asked === 1) throw new Error('not yet');
+    return 'http://127.0.0.1:8808';
+  };
+  const state = new State(config, { ...outside, records: new MemoryRecords(Date.now) });
+  onTestFinished(async () => {
+    connections.close();
+    await state.close();
+  });
+  const [backend] = config.backends;
+  const presented = backend && connections.presentedTo(backend);
+  if (presented?.kind !== 'shared') throw new Error('it is presented nothing');
+  await connections.open(url, state).catch(() => undefined);
+  const refusal = { status: 401, wwwAuthenticate: ['Bearer'], presented: {} };
+  // Nobody is at that address; that it was looked for is enough.
+  expect((await failureOf(presented.presenter.refused(refusal))).reason).toBe('authorization_unavailable');
+  expect(asked).toBe(2);
+});
