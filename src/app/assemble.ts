@@ -1,19 +1,19 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
 import { randomBytes } from 'node:crypto';
-import { Parking } from '../bridge/pending-calls.ts';
+import { PendingCalls } from '../bridge/pending-calls.ts';
 import type { Warn } from '../bridge/responder.ts';
 import { createCursors } from '../catalog/cursors.ts';
-import { Shelf } from '../catalog/list-cache.ts';
+import { ListCache } from '../catalog/list-cache.ts';
 import { Lists, type ListsOptions } from '../catalog/lists.ts';
-import { Targets } from '../catalog/name-resolver.ts';
+import { NameResolver } from '../catalog/name-resolver.ts';
 import { outdating } from '../catalog/readers.ts';
 import type { BackendConfig, Config, ServiceConfig } from '../config/config.ts';
-import { type Caller, Callers } from '../downstream/callers.ts';
+import { type AddressedRequest, ClientAddresses } from '../downstream/callers.ts';
 import type { Pages } from '../downstream/pages.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { Backend, BackendState } from '../exchange/upstream-session.ts';
-import { Door } from '../identity/authenticator.ts';
+import { Authenticator } from '../identity/authenticator.ts';
 import { createIdentity, type IdentityRoom } from '../identity/create.ts';
 import type { Fetch } from '../identity/ports.ts';
 import type { RpcService } from '../jsonrpc/ports.ts';
@@ -28,36 +28,36 @@ import { createFault } from '../observe/fault.ts';
 import type { Log } from '../observe/log.ts';
 import { backendNotes } from '../observe/notes.ts';
 import { RefusalLog } from '../observe/refusals.ts';
-import { Occupied } from '../pipeline/backend-in-flight.ts';
-import { Tenure } from '../pipeline/credential-expiry.ts';
-import { InForce } from '../pipeline/generation.ts';
-import { Work } from '../pipeline/in-flight.ts';
-import { Spine } from '../pipeline/pipeline.ts';
+import { BackendInFlight } from '../pipeline/backend-in-flight.ts';
+import { CredentialExpiry } from '../pipeline/credential-expiry.ts';
+import { CurrentGeneration } from '../pipeline/generation.ts';
+import { InFlight } from '../pipeline/in-flight.ts';
+import { Pipeline } from '../pipeline/pipeline.ts';
 import { shownTo } from '../policy/shown-lists.ts';
 import { Sessions } from '../session/sessions.ts';
 import { MemoryBus, MemoryEventLog, MemoryLease } from '../store/memory.ts';
 import type { EventLog, Records } from '../store/ports.ts';
 import { createSeal } from '../store/seal.ts';
-import { Hub } from '../subscriptions/list-change-notifier.ts';
+import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import { Backends } from '../upstream/backends.ts';
 import { createBackend } from '../upstream/create.ts';
 import { ProbeSlots } from '../upstream/probe-slots.ts';
-import { Lanes } from '../upstream/upstream-pool.ts';
+import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import { about } from '../wire/about.ts';
 import { keyHashes } from '../wire/keyed-hash.ts';
-import { Authority } from './auth-server-host.ts';
-import { AUDIT_CLOSE_MS, Leaves, shownPrincipal } from './authorizer-factory.ts';
+import { AuthServerHost } from './auth-server-host.ts';
+import { AUDIT_CLOSE_MS, AuthorizerFactory, shownPrincipal } from './authorizer-factory.ts';
 import { systemClock } from './clock.ts';
 import { digest } from './digest.ts';
 import { keyFileAt } from './key-files.ts';
 import { lineageOf } from './lineage.ts';
-import { entrancesOf, generationOf, Renewing } from './reload/config-applier.ts';
-import { State } from './storage.ts';
-import { Connections } from './upstream-oauth.ts';
+import { ConfigApplier, entrancesOf, generationOf } from './reload/config-applier.ts';
+import { Storage } from './storage.ts';
+import { UpstreamOAuth } from './upstream-oauth.ts';
 
 export interface Assembled {
-  readonly gateway: Spine;
-  readonly door: Door;
+  readonly gateway: Pipeline;
+  readonly door: Authenticator;
   /** In force at the moment. */
   readonly config: Config;
   /** Puts another config in force, all of it at once. What cannot change while the program runs is as it was in it. */
@@ -108,14 +108,14 @@ function parkingRoom({ backends, limits }: Config, name: string): number {
 }
 
 /** The client's address, as the config of the moment says whom to believe about it. */
-function addresses(trustedProxies: () => readonly string[]): (caller: Caller) => string {
+function addresses(trustedProxies: () => readonly string[]): (caller: AddressedRequest) => string {
   let trusted: readonly string[] | undefined;
-  let callers = new Callers([]);
+  let callers = new ClientAddresses([]);
   return (caller) => {
     const current = trustedProxies();
     if (current !== trusted) {
       trusted = current;
-      callers = new Callers(current);
+      callers = new ClientAddresses(current);
     }
     return callers.of(caller);
   };
@@ -155,7 +155,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
   const refusals = new RefusalLog(coalesced);
   const addressOf = addresses(() => renewing.config.listen.trustedProxies);
-  const door = new Door(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
+  const door = new Authenticator(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
     const address = credentials === 'local' ? undefined : addressOf(credentials);
     const who = principal && shownPrincipal(principal);
     refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
@@ -163,8 +163,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   });
   const seal = createSeal(config.seal.key);
   const warn: Warn = (text, facts) => log.warn(facts, text);
-  const authority = new Authority();
-  const connections = new Connections(config, {
+  const authority = new AuthServerHost();
+  const connections = new UpstreamOAuth(config, {
     door,
     authority,
     time,
@@ -187,11 +187,19 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   };
   const backends: Backends = new Backends(config.backends.map((settings) => makeBackend(settings, config.generation)));
   const { stdoutIsProtocol = false } = options;
-  const leaves = new Leaves({ ...options, log, counters, clock, timeOfDay: now, stdoutIsProtocol, refusals });
-  const inForce = new InForce(generationOf(config, leaves.adopt(leaves.make(config))));
-  const occupied = new Occupied();
-  const shelf = new Shelf(limits, () => clock.now());
-  const hub = new Hub(backends, shelf, clock);
+  const leaves = new AuthorizerFactory({
+    ...options,
+    log,
+    counters,
+    clock,
+    timeOfDay: now,
+    stdoutIsProtocol,
+    refusals,
+  });
+  const inForce = new CurrentGeneration(generationOf(config, leaves.adopt(leaves.make(config))));
+  const occupied = new BackendInFlight();
+  const shelf = new ListCache(limits, () => clock.now());
+  const hub = new ListChangeNotifier(backends, shelf, clock);
   const watch = (backend: string) => hub.watch(backend);
   const late: ListsOptions['late'] = (backend, row, principal) => hub.late(backend, row, principal);
   const shown: ListsOptions['shown'] = (endpoint, row, principal) =>
@@ -199,24 +207,24 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const read: ListsOptions['read'] = (endpoint, list, view) => leaves.read(endpoint, list, view);
   const cursors = createCursors(seal);
   const lists = new Lists({ backends, shelf, watch, late, cursors, clock, limits, digest, warn, shown, read });
-  const gateway: Spine = new Spine({
+  const gateway: Pipeline = new Pipeline({
     limits,
     backends,
     services,
     door,
-    tenure: new Tenure(clock, (principal) => door.stillGood(principal)),
+    tenure: new CredentialExpiry(clock, (principal) => door.stillGood(principal)),
     inForce,
     occupied,
     shelf,
     lists,
-    targets: new Targets(backends, lists, ({ endpoint: { path }, row: { action }, name, principal, failure }) => {
+    targets: new NameResolver(backends, lists, ({ endpoint: { path }, row: { action }, name, principal, failure }) => {
       refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
       inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, action, name });
     }),
     hub,
-    lanes: new Lanes(backends, limits, clock, outdating(shelf)),
+    lanes: new UpstreamPool(backends, limits, clock, outdating(shelf)),
     sessions: new Sessions(limits, clock, new MemoryBus()),
-    parking: new Parking(limits, {
+    parking: new PendingCalls(limits, {
       clock,
       seal,
       lease: new MemoryLease(() => clock.now()),
@@ -228,7 +236,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       return connections.consenting;
     },
     events,
-    work: new Work(),
+    work: new InFlight(),
     clock,
     newId,
     instance,
@@ -237,8 +245,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     count: (name) => counters.count(name),
   });
   const stopWatching = watchDescriptors(log, counters, (ms, action) => clock.after(ms, action));
-  const state = new State(config, { now, warn, ...options });
-  const renewing: Renewing = new Renewing(config, {
+  const state = new Storage(config, { now, warn, ...options });
+  const renewing: ConfigApplier = new ConfigApplier(config, {
     ...{ gateway, door, backends, occupied, inForce, leaves, clock },
     ...{ services, connections, makeBackend, makeService, makeRoom },
   });

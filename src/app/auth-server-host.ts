@@ -10,7 +10,7 @@ import { paths, routeOf } from '../oauth/server/paths.ts';
 import type { AuthServerOutside } from '../oauth/server/ports.ts';
 import { basicScope, type Resource } from '../oauth/server/settings.ts';
 
-export class Authority {
+export class AuthServerHost {
   #server: AuthServer | undefined;
 
   /** Nothing is served before it is open. */

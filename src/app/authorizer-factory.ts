@@ -1,7 +1,7 @@
 /** Policy, rates and the audit trail that a config describes. */
 
 import { createNames } from '../catalog/names.ts';
-import type { View } from '../catalog/view.ts';
+import type { ListView } from '../catalog/view.ts';
 import type { Config } from '../config/config.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -13,8 +13,8 @@ import { CoalescedLog } from '../observe/coalesced.ts';
 import type { Counters } from '../observe/counters.ts';
 import type { Log } from '../observe/log.ts';
 import type { RefusalLog } from '../observe/refusals.ts';
-import { Records } from '../policy/audit-trail.ts';
-import { Leave } from '../policy/authorizer.ts';
+import { AuditTrail } from '../policy/audit-trail.ts';
+import { Authorizer } from '../policy/authorizer.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import type { World } from '../policy/match.ts';
 import { Rates } from '../policy/rates.ts';
@@ -22,7 +22,7 @@ import { UnmatchedNames } from '../policy/unmatched-names.ts';
 import { digest } from './digest.ts';
 import { isSame } from './reload/is-same.ts';
 
-export interface LeaveOptions {
+export interface AuthorizerFactoryOptions {
   readonly log: Log;
   readonly counters: Counters;
   readonly clock: Clock;
@@ -59,8 +59,8 @@ export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'service
 }
 
 /** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */
-export interface MadeLeave {
-  readonly leave: Leave;
+export interface PreparedAuthorizer {
+  readonly leave: Authorizer;
   readonly rates: Rates | undefined;
   readonly names: UnmatchedNames | undefined;
   /** Undefined where records go on to the place that there is. */
@@ -75,8 +75,8 @@ interface Moved {
 }
 
 /** One `Leave` after the other, and what they have in common: the measures of rates, and the place of the records. */
-export class Leaves {
-  readonly #options: LeaveOptions;
+export class AuthorizerFactory {
+  readonly #options: AuthorizerFactoryOptions;
   #rates: Rates | undefined;
   #writer: Audit | undefined;
   #place: AuditTarget | undefined;
@@ -84,13 +84,13 @@ export class Leaves {
   #names: UnmatchedNames | undefined;
   #probing = Promise.resolve();
 
-  constructor(options: LeaveOptions) {
+  constructor(options: AuthorizerFactoryOptions) {
     this.#options = options;
     this.#writer = options.audit;
   }
 
   /** Changes nothing. */
-  make(config: Config): MadeLeave {
+  make(config: Config): PreparedAuthorizer {
     const { policy, generation, backends } = config;
     const options = this.#options;
     const world = worldOf(config);
@@ -100,11 +100,11 @@ export class Leaves {
     const hasTrail = options.audit !== undefined || config.audit !== undefined;
     const warn = (text: string, facts: Readonly<Record<string, unknown>>) => options.log.warn(facts, text);
     const names = policy && new UnmatchedNames(policy, config.endpoints, warn);
-    const leave = new Leave({
+    const leave = new Authorizer({
       policy: policy && compilePolicy(policy, world, generation),
       rates,
       records: hasTrail
-        ? new Records({
+        ? new AuditTrail({
             ...options,
             audit: this.#trail,
             isDemanded: config.audit?.onFailure === 'deny',
@@ -128,7 +128,7 @@ export class Leaves {
   }
 
   /** From now on it is in force. Cannot fail. */
-  adopt({ leave, rates, names, moved }: MadeLeave): Leave {
+  adopt({ leave, rates, names, moved }: PreparedAuthorizer): Authorizer {
     this.#rates = rates;
     this.#names = names;
     if (moved !== undefined) {
@@ -146,7 +146,7 @@ export class Leaves {
   }
 
   /** A list was read of every backend behind the endpoint: rules may name what is not in it. */
-  read(endpoint: Endpoint, list: string | undefined, view: View): void {
+  read(endpoint: Endpoint, list: string | undefined, view: ListView): void {
     this.#names?.read(endpoint, list, view);
   }
 
@@ -179,7 +179,7 @@ const causes = {
   failed: 'they could not be written',
 } as const;
 
-function writerFor(place: AuditTarget, options: LeaveOptions): AuditWriter {
+function writerFor(place: AuditTarget, options: AuthorizerFactoryOptions): AuditWriter {
   const { log, counters, clock, timeOfDay, stdoutIsProtocol } = options;
   const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
   return new AuditWriter({

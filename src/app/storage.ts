@@ -23,7 +23,7 @@ export interface OpenState {
   readonly outwardFetch: OutwardFetch;
 }
 
-export class State {
+export class Storage {
   readonly #config: Config;
   readonly #options: StateOptions;
   #open: Promise<OpenState> | undefined;

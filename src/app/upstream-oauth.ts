@@ -4,48 +4,48 @@ import type { BackendConfig, Config } from '../config/config.ts';
 import type { Pages } from '../downstream/pages.ts';
 import { Failure } from '../errors/failure.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
-import type { Door } from '../identity/authenticator.ts';
+import type { Authenticator } from '../identity/authenticator.ts';
 import type { Time, Warn } from '../identity/ports.ts';
 import { localPrincipal, type Principal } from '../identity/principal.ts';
 import { clientDocument } from '../oauth/client/client-document.ts';
-import { type Credentials, createCredentials } from '../oauth/client/create.ts';
-import type { HeaderRecord, Presenter } from '../oauth/client/credential-provider.ts';
-import { Reach } from '../oauth/client/guarded-fetch.ts';
+import { createCredentials, type OAuthCredentials } from '../oauth/client/create.ts';
+import type { CredentialHeaders, CredentialProvider } from '../oauth/client/credential-provider.ts';
+import { GuardedFetch } from '../oauth/client/guarded-fetch.ts';
 import { mountConnectPages } from '../oauth/client/pages/create.ts';
 import { openIdSignIn } from '../oauth/client/pages/openid.ts';
 import type { OwnSignIn } from '../oauth/client/pages/ports.ts';
-import type { Fetch } from '../oauth/client/ports.ts';
+import type { TrustedFetch } from '../oauth/client/ports.ts';
 import { type BackendAuth, clientDocumentPath } from '../oauth/client/settings.ts';
-import type { Consenting } from '../pipeline/interceptors/consent.ts';
+import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
 import { MemoryBus } from '../store/memory.ts';
 import { RecordLease } from '../store/record-lease.ts';
-import type { Presented } from '../upstream/create.ts';
+import type { PresentedTo } from '../upstream/create.ts';
 import type { Mounted } from '../web/mount.ts';
-import type { Authority } from './auth-server-host.ts';
-import type { OpenState, State } from './storage.ts';
+import type { AuthServerHost } from './auth-server-host.ts';
+import type { OpenState, Storage } from './storage.ts';
 
-export interface ConnectionsOutside {
-  readonly door: Door;
-  readonly authority: Authority;
+export interface UpstreamOAuthPorts {
+  readonly door: Authenticator;
+  readonly authority: AuthServerHost;
   readonly time: Time;
   readonly warn: Warn;
   /** Somebody has agreed: what was refused to them may be given now. */
   consented(backend: string, principalKey: string): void;
 }
 
-export class Connections {
+export class UpstreamOAuth {
   #config: Config;
-  readonly #outside: ConnectionsOutside;
-  #credentials: Credentials | undefined;
+  readonly #outside: UpstreamOAuthPorts;
+  #credentials: OAuthCredentials | undefined;
   #ready: () => Promise<void> = async () => undefined;
   #mounted: Mounted | undefined;
   #document: string | undefined;
 
-  #consenting: Consenting | undefined;
+  #consenting: ConsentWaiter | undefined;
   /** Once there is something to begin again with. */
   #again: (() => void) | undefined;
   readonly #closing = new AbortController();
-  readonly #waiting: Consenting = {
+  readonly #waiting: ConsentWaiter = {
     waitFor: async (id, ms, signal) => {
       const until = AbortSignal.any([signal, this.#closing.signal]);
       const waited = await this.#credentials?.consents.waitFor(id, ms, until);
@@ -53,7 +53,7 @@ export class Connections {
     },
   };
 
-  constructor(config: Config, outside: ConnectionsOutside) {
+  constructor(config: Config, outside: UpstreamOAuthPorts) {
     this.#config = config;
     this.#outside = outside;
     this.#consenting = this.isNeeded ? this.#waiting : undefined;
@@ -65,7 +65,7 @@ export class Connections {
   }
 
   /** Asked for every call. */
-  get consenting(): Consenting | undefined {
+  get consenting(): ConsentWaiter | undefined {
     return this.#consenting;
   }
 
@@ -88,7 +88,7 @@ export class Connections {
     },
   };
 
-  presentedTo(backend: BackendConfig): Presented | undefined {
+  presentedTo(backend: BackendConfig): PresentedTo | undefined {
     const auth = authOf(backend);
     if (auth === undefined) return undefined;
     const { name } = backend;
@@ -97,7 +97,7 @@ export class Connections {
   }
 
   /** Once it is known where we listen, and before any backend is asked anything. Rejects with a StoreError. */
-  async open(url: () => Promise<string>, state: State): Promise<void> {
+  async open(url: () => Promise<string>, state: Storage): Promise<void> {
     const begin = async () => {
       const [address, opened] = [await url(), await state.open()];
       this.#again = () => this.#begin(address, opened);
@@ -123,7 +123,7 @@ export class Connections {
       const auth = authOf(backend);
       return auth === undefined || backend.kind !== 'http' ? [] : [[backend.name, { url: backend.url, auth }] as const];
     });
-    const trusted: Fetch = (address, init) => fetch(address, init);
+    const trusted: TrustedFetch = (address, init) => fetch(address, init);
     const outside = { time, outward: outwardFetch, trusted };
     const credentials = createCredentials(
       { publicUrl, backends: Object.fromEntries(backends) },
@@ -157,7 +157,7 @@ export class Connections {
       ...(ownSignIn && { ownSignIn }),
       ...(clients.length > 0 && {
         foreignSignIn: openIdSignIn(clients, {
-          fetchFor: (issuer) => new Reach({ url: issuer }, outside).fetch,
+          fetchFor: (issuer) => new GuardedFetch({ url: issuer }, outside).fetch,
           now: () => time.now(),
         }),
       }),
@@ -188,8 +188,8 @@ export class Connections {
   }
 
   /** For whoever `of` gives, with what that one has in hand at the moment. */
-  #presenter(backend: string, of: () => Principal): Presenter {
-    const presenter = (): Presenter | undefined => {
+  #presenter(backend: string, of: () => Principal): CredentialProvider {
+    const presenter = (): CredentialProvider | undefined => {
       const principal = of();
       return this.#credentials?.presenterFor(backend, principal, this.#outside.door.tokenOf(principal));
     };
@@ -206,7 +206,7 @@ export class Connections {
 }
 
 /** Until somebody demands something, nobody looks whether there is anything. */
-const nothing: HeaderRecord = {};
+const nothing: CredentialHeaders = {};
 /** What is the same for all is agreed to by whoever sits at the machine. */
 const whoeverRunsUs = localPrincipal();
 

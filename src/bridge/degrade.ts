@@ -8,22 +8,22 @@ import type { ObjectSpan } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { membersAt } from '../wire/skim.ts';
 import { member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
-import { contentRows, lists, type Thing, unknownMembers } from './revision-compat.ts';
+import { contentRows, lists, type ResultPart, unknownMembers } from './revision-compat.ts';
 
 /** An object where it stands. */
-export interface Place {
+export interface ObjectPlace {
   readonly bytes: Uint8Array;
   readonly object: ObjectSpan;
 }
 
 /** Undefined where there is something else than an object. */
-export function placeOf(raw: Uint8Array): Place | undefined {
+export function placeOf(raw: Uint8Array): ObjectPlace | undefined {
   const object = membersAt(raw, { start: 0, end: raw.byteLength });
   return object && { bytes: raw, object };
 }
 
 /** The result as the revision knows it, or undefined where it may stay as it is. */
-export function degrade(method: string, result: Place, revision: Revision): Buffer | undefined {
+export function degrade(method: string, result: ObjectPlace, revision: Revision): Buffer | undefined {
   const list = lists[method];
   if (list !== undefined) return changed(result, list.list, (entry) => degradeEntry(entry, list.thing, revision));
   if (method === 'tools/call') return degradeCall(result, revision);
@@ -35,7 +35,7 @@ export function degrade(method: string, result: Place, revision: Revision): Buff
  * Legacy revisions know structured output as objects alone; the modern one has any value, and any schema for it. What is no
  * object becomes the member `result` of one, in the tool's schema and in its results alike.
  */
-export function withObjectSchemas(result: Place): Buffer | undefined {
+export function withObjectSchemas(result: ObjectPlace): Buffer | undefined {
   return changed(result, 'tools', ({ bytes, object }) => {
     const schema = member(object, 'outputSchema');
     const members = schema && membersAt(bytes, schema);
@@ -49,13 +49,13 @@ export function withObjectSchemas(result: Place): Buffer | undefined {
   });
 }
 
-function degradeEntry(entry: Place, thing: Thing, revision: Revision): Buffer | undefined {
+function degradeEntry(entry: ObjectPlace, thing: ResultPart, revision: Revision): Buffer | undefined {
   const kept = without(thing, entry, revision);
   if (thing !== 'prompt') return kept;
   return changed(after(kept, entry), 'arguments', (argument) => without('argument', argument, revision)) ?? kept;
 }
 
-function degradeCall(result: Place, revision: Revision): Buffer | undefined {
+function degradeCall(result: ObjectPlace, revision: Revision): Buffer | undefined {
   const content = changed(result, 'content', (block) => replaced(block, revision));
   const kept = without('call', after(content, result), revision);
   if (kept === undefined) return content;
@@ -67,14 +67,14 @@ function degradeCall(result: Place, revision: Revision): Buffer | undefined {
   return rewrite(left.bytes, left.object, { set: { content: array([...blocks, text]) } });
 }
 
-function degradeMessage({ bytes, object }: Place, revision: Revision): Buffer | undefined {
+function degradeMessage({ bytes, object }: ObjectPlace, revision: Revision): Buffer | undefined {
   const content = member(object, 'content');
   const block = content && placeOf(slice(bytes, content));
   const instead = block && replaced(block, revision);
   return instead && rewrite(bytes, object, { set: { content: instead } });
 }
 
-function replaced(block: Place, revision: Revision): Buffer | undefined {
+function replaced(block: ObjectPlace, revision: Revision): Buffer | undefined {
   const own = textOf(block, 'type');
   const row = contentRows.find(({ type, since }) => own === type && revision < since);
   if (row === undefined) return undefined;
@@ -82,14 +82,18 @@ function replaced(block: Place, revision: Revision): Buffer | undefined {
   return Buffer.from(JSON.stringify(row.replace(value)));
 }
 
-function without(thing: Thing, { bytes, object }: Place, revision: Revision): Buffer | undefined {
+function without(thing: ResultPart, { bytes, object }: ObjectPlace, revision: Revision): Buffer | undefined {
   const unknown = unknownMembers(thing, revision);
   if (!object.members.some(({ key }) => unknown.has(key))) return undefined;
   return rewrite(bytes, object, { drop: (key) => unknown.has(key) });
 }
 
 /** The object with some elements of one of its arrays changed; undefined where none was. */
-function changed(holder: Place, key: string, change: (element: Place) => Buffer | undefined): Buffer | undefined {
+function changed(
+  holder: ObjectPlace,
+  key: string,
+  change: (element: ObjectPlace) => Buffer | undefined,
+): Buffer | undefined {
   let any = false;
   const result = elements(holder, key)?.map((element) => {
     const place = placeOf(element);
@@ -101,7 +105,7 @@ function changed(holder: Place, key: string, change: (element: Place) => Buffer 
   return rewrite(holder.bytes, holder.object, { set: { [key]: array(result) } });
 }
 
-function elements({ bytes, object }: Place, key: string): readonly Uint8Array[] | undefined {
+function elements({ bytes, object }: ObjectPlace, key: string): readonly Uint8Array[] | undefined {
   const found = member(object, key);
   const spans = found && elementsAt(bytes, found);
   return spans?.map((span) => slice(bytes, span));
@@ -112,11 +116,11 @@ function array(elements: readonly Raw[]): Buffer {
 }
 
 /** What a change made of a place, or the place itself where it made nothing. */
-function after(change: Buffer | undefined, before: Place): Place {
+function after(change: Buffer | undefined, before: ObjectPlace): ObjectPlace {
   return (change && placeOf(change)) ?? before;
 }
 
-function textOf({ bytes, object }: Place, key: string): string | undefined {
+function textOf({ bytes, object }: ObjectPlace, key: string): string | undefined {
   const found = member(object, key);
   return found && stringAt(bytes, found);
 }

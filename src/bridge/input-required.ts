@@ -1,6 +1,6 @@
 /** The pieces of a modern multi-round result. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
 import { Failure } from '../errors/failure.ts';
-import type { Ask } from '../exchange/call.ts';
+import type { ServerRequest } from '../exchange/call.ts';
 import { concat, type Raw, rewrite, splice } from '../wire/compose.ts';
 import type { Request, ResultResponse, Span } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
@@ -43,7 +43,7 @@ function readRequest(key: string, bytes: Uint8Array, span: Span): InputRequest {
 }
 
 /** A question to a modern client. */
-export interface Question {
+export interface InputQuestion {
   readonly key: string;
   readonly method: string;
   readonly params: Raw | undefined;
@@ -54,11 +54,11 @@ export function isLegacyAskMember(key: string): boolean {
   return key === 'elicitationId' || key === 'task';
 }
 
-export function questionOf(key: string, { row, message: { bytes, params } }: Ask): Question {
+export function questionOf(key: string, { row, message: { bytes, params } }: ServerRequest): InputQuestion {
   return { key, method: row.method, params: params && rewrite(bytes, params, { drop: isLegacyAskMember }) };
 }
 
-export function inputRequired(questions: readonly Question[], state: string): Raw {
+export function inputRequired(questions: readonly InputQuestion[], state: string): Raw {
   // `roots/list` needs no parameters; there are clients that cannot read a question without them.
   const requests = questions.flatMap(({ key, method, params = '{}' }) => [
     `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":`,

@@ -3,7 +3,7 @@
  * becomes a JSON-RPC request on the exchange's own stream, and the exchange waits.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Ask, AskReply, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { CallOutcome, CallRequest, CallSink, ServerRequest, ServerRequestReply } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
 import type { Named } from '../session/open-server-requests.ts';
@@ -13,7 +13,7 @@ import type { ErrorResponse, Notification, ResultResponse } from '../wire/messag
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import { member, slice, stringAt } from '../wire/values.ts';
-import { degrade, type Place, placeOf, withObjectSchemas } from './degrade.ts';
+import { degrade, type ObjectPlace, placeOf, withObjectSchemas } from './degrade.ts';
 import { errorCode, errorFor, legacyResult, resultType } from './era-translation.ts';
 import { type InputRequest, readInputRequired } from './input-required.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './responder.ts';
@@ -30,7 +30,7 @@ export interface LegacyContext {
   paramHeaders?(again: boolean): Promise<Record<string, string>>;
 }
 
-export class LegacyDrive implements CallSink {
+export class LegacyResponder implements CallSink {
   readonly #session: Session;
   readonly #exchange: Exchange;
   readonly #request: CallRequest;
@@ -65,7 +65,7 @@ export class LegacyDrive implements CallSink {
     }
   }
 
-  ask(ask: Ask, named?: Named): void {
+  ask(ask: ServerRequest, named?: Named): void {
     const { carries, settled } = this.#exchange;
     // A client that reads this answer as JSON may still listen, or read others as streams. If not, a question would wait in vain.
     const hasWay = carries || this.#session.isReachable;
@@ -84,14 +84,14 @@ export class LegacyDrive implements CallSink {
     this.#exchange.pause(retryMs);
   }
 
-  settle(outcome: Outcome): void {
+  settle(outcome: CallOutcome): void {
     const { fault, warn } = this.#context;
     attempt(this.#exchange, fault, () => {
       if (!this.#triesAgain(outcome)) this.#respond(screened(outcome, this.#request.row, warn));
     });
   }
 
-  #respond(outcome: Outcome): void {
+  #respond(outcome: CallOutcome): void {
     switch (outcome.kind) {
       case 'failure':
         // The session upstream was this session's other half: the client knows how to start again.
@@ -209,7 +209,7 @@ export class LegacyDrive implements CallSink {
    * The backend's schema has changed since it was read: looked up again, once.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior
    */
-  #triesAgain(outcome: Outcome): boolean {
+  #triesAgain(outcome: CallOutcome): boolean {
     const stale =
       outcome.kind === 'error' && outcome.vocabulary === 'modern' && errorCode(outcome.message) === HEADER_MISMATCH;
     if (!stale || this.#refused || this.#context.paramHeaders === undefined) return false;
@@ -234,7 +234,7 @@ function resultFor(revision: Revision, row: MethodRow, message: ResultResponse, 
   return changedBy((result) => degrade(row.method, result, revision), wrapped ?? bytes) ?? wrapped ?? translated;
 }
 
-function changedBy(change: (result: Place) => Buffer | undefined, bytes: Uint8Array): Buffer | undefined {
+function changedBy(change: (result: ObjectPlace) => Buffer | undefined, bytes: Uint8Array): Buffer | undefined {
   const place = placeOf(bytes);
   return place && change(place);
 }
@@ -245,7 +245,11 @@ function join(answers: ReadonlyMap<string, Raw>): Raw {
 }
 
 /** An input request as a question that can be relayed, and taken back. */
-function askOf(input: InputRequest, withdrawals: (() => void)[], answer: (reply: AskReply) => void): Ask {
+function askOf(
+  input: InputRequest,
+  withdrawals: (() => void)[],
+  answer: (reply: ServerRequestReply) => void,
+): ServerRequest {
   return { row: input.row, message: input.message, answer, onWithdrawn: (listener) => void withdrawals.push(listener) };
 }
 
@@ -259,7 +263,7 @@ function isAccepted(answer: Raw): boolean {
  * There is no error form in `inputResponses`: an elicitation that failed was cancelled; without a sampled message or the roots
  * the request cannot go on.
  */
-function inputResponse(request: InputRequest, reply: AskReply): Raw | Failure {
+function inputResponse(request: InputRequest, reply: ServerRequestReply): Raw | Failure {
   if ('result' in reply) return reply.result;
   // Nobody cancelled anything: there is no such question in the client's revision, and the client is told so.
   if ('failure' in reply && reply.failure.reason === 'revision_too_old') return reply.failure;

@@ -5,7 +5,7 @@
  * be visited first is asked again, with a new call, by the retry.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Ask, Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
@@ -17,11 +17,11 @@ import type { ErrorResponse, Notification, ResultResponse } from '../wire/messag
 import { methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
-import { admitsKind, nothingWanted, readFilter, type Wanted } from '../wire/subscription-filter.ts';
+import { admitsKind, nothingWanted, readFilter, type SubscriptionFilter } from '../wire/subscription-filter.ts';
 import { member, textAt, valueAt } from '../wire/values.ts';
 import { completed, errorCode, errorFor, modernResult, resultType } from './era-translation.ts';
-import { inputRequired, inputResponses, type Question, questionOf } from './input-required.ts';
-import type { Claim, Parking } from './pending-calls.ts';
+import { type InputQuestion, inputRequired, inputResponses, questionOf } from './input-required.ts';
+import type { Claim, PendingCalls } from './pending-calls.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
 
@@ -36,7 +36,7 @@ export interface Parties {
 }
 
 export interface ModernContext {
-  readonly parking: Parking;
+  readonly parking: PendingCalls;
   readonly limits: DriveLimits & { readonly eventsPerStream: number; readonly eventBytesPerStream: number };
   readonly clock: Clock;
   readonly fault: Fault;
@@ -45,7 +45,7 @@ export interface ModernContext {
   readonly count: (name: string) => void;
 }
 
-export class ModernDrive implements CallSink {
+export class ModernResponder implements CallSink {
   readonly #context: ModernContext;
   readonly #parties: Parties;
   readonly #request: CallRequest;
@@ -57,14 +57,14 @@ export class ModernDrive implements CallSink {
   /** What the backend said while nobody listened. */
   #buffered: Notification[] | undefined;
   #bufferedBytes = 0;
-  #outcome: Outcome | undefined;
+  #outcome: CallOutcome | undefined;
   /** Made for the first of them: nearly every call has none. */
-  #asks: Map<string, Ask> | undefined;
+  #asks: Map<string, ServerRequest> | undefined;
   #asked = 0;
   #rounds: number;
   /** Of a subscription alone. */
   #acknowledged = false;
-  #wanted: Wanted | undefined;
+  #wanted: SubscriptionFilter | undefined;
 
   /** `rounds`: those that the request has had before this call. */
   constructor(context: ModernContext, parties: Parties, exchange: Exchange, request: CallRequest, rounds = 0) {
@@ -103,7 +103,7 @@ export class ModernDrive implements CallSink {
     // Streams of this era are not resumed: the connection stays open.
   }
 
-  ask(ask: Ask): void {
+  ask(ask: ServerRequest): void {
     const missing = this.#missingFor(ask);
     if (missing !== undefined || this.#request.row.mayAsk !== true) {
       ask.answer({ failure: new Failure('ask_not_supported') });
@@ -127,7 +127,7 @@ export class ModernDrive implements CallSink {
     this.#context.clock.soon(() => this.#requireInput());
   }
 
-  settle(outcome: Outcome): void {
+  settle(outcome: CallOutcome): void {
     this.#outcome = outcome;
     this.#call = undefined;
     this.#asks = undefined;
@@ -185,7 +185,7 @@ export class ModernDrive implements CallSink {
   }
 
   /** The same for pages that have to be visited before a new call: there is nothing to park. */
-  #requireVisits(exchange: Exchange, questions: readonly Question[]): void {
+  #requireVisits(exchange: Exchange, questions: readonly InputQuestion[]): void {
     const missing = missingFor(visit, this.#latest.client.capabilities);
     const failure =
       (missing && lacking(missing)) ??
@@ -199,7 +199,7 @@ export class ModernDrive implements CallSink {
   }
 
   /** Why there can be no round with these questions. */
-  #nextRound(questions: readonly Question[]): Failure | undefined {
+  #nextRound(questions: readonly InputQuestion[]): Failure | undefined {
     const { rounds, roundBytes } = this.#context.limits;
     if (++this.#rounds > rounds) return new Failure('too_many_rounds');
     const size = questions.reduce((sum, { params }) => sum + (params?.length ?? 0), 0);
@@ -221,7 +221,7 @@ export class ModernDrive implements CallSink {
     return sum;
   }
 
-  #missingFor({ row, message: { bytes, params } }: Ask): Record<string, unknown> | undefined {
+  #missingFor({ row, message: { bytes, params } }: ServerRequest): Record<string, unknown> | undefined {
     const question = { method: row.method, params: params && valueAt(bytes, params) };
     return missingFor(question, this.#latest.client.capabilities);
   }
@@ -267,7 +267,7 @@ export class ModernDrive implements CallSink {
     exchange.sendSubscribed(notification);
   }
 
-  #respond(exchange: Exchange, outcome: Outcome): void {
+  #respond(exchange: Exchange, outcome: CallOutcome): void {
     switch (outcome.kind) {
       case 'failure':
         exchange.fail(outcome.failure);

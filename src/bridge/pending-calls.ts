@@ -10,7 +10,7 @@ import { canonicalMembers } from '../wire/canonical-request.ts';
 import type { Request } from '../wire/message.ts';
 import { membersAt } from '../wire/skim.ts';
 import { member } from '../wire/values.ts';
-import type { ModernDrive } from './modern-responder.ts';
+import type { ModernResponder } from './modern-responder.ts';
 
 export interface ParkingLimits {
   /** How long a client may take to come back. */
@@ -51,7 +51,7 @@ interface Sealed {
 }
 
 interface Parked {
-  readonly drive: ModernDrive;
+  readonly drive: ModernResponder;
   readonly principal: string;
   readonly backend: string;
   /** The path. */
@@ -62,7 +62,7 @@ interface Parked {
 /** Of the parameters, what a retry may change: they are not part of what the state is bound to. */
 const variable: ReadonlySet<string> = new Set(['_meta', 'inputResponses', 'requestState']);
 
-export class Parking {
+export class PendingCalls {
   readonly #limits: ParkingLimits;
   readonly #clock: Clock;
   readonly #seal: Seal;
@@ -87,7 +87,7 @@ export class Parking {
   }
 
   /** The state that brings the client back to the call, or why there is no room for it. */
-  park(drive: ModernDrive, claim: Claim, backend: string): string | Failure {
+  park(drive: ModernResponder, claim: Claim, backend: string): string | Failure {
     const { principal } = claim;
     const isFull =
       this.#parked.size >= this.#limits.parkedTotal ||
@@ -130,7 +130,7 @@ export class Parking {
   }
 
   /** A state that was changed, is too old, was used, or is another's leaves the parked call as it is. */
-  async take(state: string, claim: Claim): Promise<ModernDrive | Anew> {
+  async take(state: string, claim: Claim): Promise<ModernResponder | Anew> {
     const plain = this.#seal.open(state, context(claim));
     const sealed: Sealed = plain === undefined ? { expires: 0 } : (JSON.parse(plain) as Sealed);
     const { id = '', rounds, expires } = sealed;

@@ -1,6 +1,6 @@
 /** What the two client sides share: a drive serves one exchange from its first call to its settlement. */
 import type { Failure } from '../errors/failure.ts';
-import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -22,7 +22,7 @@ export type Fault = (error: unknown) => Failure;
 export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /** The outcome as any client may see it: a tool whose header annotations are invalid is not offered, and somebody is told. */
-export function screened(outcome: Outcome, row: MethodRow, warn: Warn): Outcome {
+export function screened(outcome: CallOutcome, row: MethodRow, warn: Warn): CallOutcome {
   if (outcome.kind !== 'result' || row.list !== 'tools' || outcome.screened === true) return outcome;
   const message = withoutInvalidTools(outcome.message, (tool, why) =>
     warn('a tool was left out: its x-mcp-header is invalid', { tool, why }),

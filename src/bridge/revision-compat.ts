@@ -20,12 +20,12 @@ interface Row {
 /** A member: left out for older clients, after its substitute was made. */
 export interface MemberRow extends Row {
   readonly kind: 'member';
-  readonly of: Thing;
+  readonly of: ResultPart;
   readonly member: string;
 }
 
 /** Things that results are made of. */
-export type Thing = 'tool' | 'prompt' | 'argument' | 'resource' | 'template' | 'server' | 'call';
+export type ResultPart = 'tool' | 'prompt' | 'argument' | 'resource' | 'template' | 'server' | 'call';
 
 /** A kind of content. */
 export interface ContentRow extends Row {
@@ -58,7 +58,7 @@ export interface CapabilityRow extends Row {
 
 export type OlderRow = MemberRow | ContentRow | AskRow | ErrorRow | CapabilityRow;
 
-const things: Readonly<Record<Thing, string>> = {
+const things: Readonly<Record<ResultPart, string>> = {
   tool: 'a tool',
   prompt: 'a prompt',
   argument: 'an argument of a prompt',
@@ -73,7 +73,7 @@ const named = 'It is left out; the name is there.';
 const asText = 'The same JSON comes as text, where the result has no text of its own.';
 const refused = 'The question is refused with `revision_too_old`, and the client hears nothing of it.';
 
-const member = (of: Thing, name: string, since: Revision, instead: string): MemberRow => ({
+const member = (of: ResultPart, name: string, since: Revision, instead: string): MemberRow => ({
   kind: 'member',
   what: `\`${name}\` of ${things[of]}`,
   of,
@@ -220,7 +220,7 @@ const errorRows = olderRows.filter((row) => row.kind === 'error');
 const capabilityRows = olderRows.filter((row) => row.kind === 'capability');
 
 /** Where the things are in the result of a method. */
-export const lists: Readonly<Record<string, { readonly list: string; readonly thing: Thing }>> = {
+export const lists: Readonly<Record<string, { readonly list: string; readonly thing: ResultPart }>> = {
   'tools/list': { list: 'tools', thing: 'tool' },
   'prompts/list': { list: 'prompts', thing: 'prompt' },
   'resources/list': { list: 'resources', thing: 'resource' },
@@ -234,7 +234,7 @@ export function isOlder(revision: Revision, method: string): boolean {
   return [...contents, ...members].some(({ since }) => revision < since);
 }
 
-function thingsOf(method: string): readonly Thing[] {
+function thingsOf(method: string): readonly ResultPart[] {
   if (method === 'tools/call') return ['call'];
   const list = lists[method];
   if (list === undefined) return [];
@@ -242,7 +242,7 @@ function thingsOf(method: string): readonly Thing[] {
 }
 
 /** Members of a thing that a revision does not know. */
-export function unknownMembers(thing: Thing, revision: Revision): ReadonlySet<string> {
+export function unknownMembers(thing: ResultPart, revision: Revision): ReadonlySet<string> {
   return new Set(memberRows.filter(({ of, since }) => of === thing && revision < since).map((row) => row.member));
 }
 

@@ -9,17 +9,17 @@ import type { ErrorResponse, Request } from '../wire/message.ts';
 import { membersAt } from '../wire/skim.ts';
 import { member, stringAt, textMember } from '../wire/values.ts';
 import { errorCode, URL_ELICITATION_REQUIRED } from './era-translation.ts';
-import { isLegacyAskMember, type Question } from './input-required.ts';
+import { type InputQuestion, isLegacyAskMember } from './input-required.ts';
 
 /** Under which a modern client is asked for a visit, and answers. */
 const visitKey = /^visit-\d+$/;
 
 /** Undefined where the error means something else, or does not say which pages. */
-export function requiredVisits(message: ErrorResponse): readonly Question[] | undefined {
+export function requiredVisits(message: ErrorResponse): readonly InputQuestion[] | undefined {
   const elicitations = errorCode(message) === URL_ELICITATION_REQUIRED ? elicitationsOf(message) : undefined;
   if (elicitations === undefined || elicitations.length === 0) return undefined;
   const { bytes } = message;
-  const questions = elicitations.flatMap((span, index): Question[] => {
+  const questions = elicitations.flatMap((span, index): InputQuestion[] => {
     const object = membersAt(bytes, span);
     const text = (key: string) => textMember(bytes, object, key);
     if (object === undefined || text('mode') !== 'url' || text('url') === undefined || text('message') === undefined)

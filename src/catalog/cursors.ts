@@ -1,7 +1,7 @@
 /** Our own cursors: a position in one version of one list, sealed, so that nobody can make one or move one elsewhere. */
 import { Failure } from '../errors/failure.ts';
 import { isObject } from '../wire/values.ts';
-import { Recent } from './recent.ts';
+import { BoundedMap } from './recent.ts';
 
 /** The part of the store's seal that is needed here. */
 export interface Sealing {
@@ -16,7 +16,7 @@ export interface Position {
 }
 
 /** Where alone the cursor is good. */
-export interface Bound {
+export interface CursorScope {
   readonly endpoint: string;
   readonly method: string;
   /** Whose list it is. Absent for a list that is the same for everybody. */
@@ -24,16 +24,16 @@ export interface Bound {
 }
 
 export interface Cursors {
-  write(position: Position, bound: Bound): string;
+  write(position: Position, bound: CursorScope): string;
   /** Throws the Failure `invalid_cursor` where we did not give out this cursor for any of these. */
-  read(cursor: string, ...bounds: readonly Bound[]): Position;
+  read(cursor: string, ...bounds: readonly CursorScope[]): Position;
 }
 
 /** Everybody who follows the pages of one list comes with the same cursors: so many were opened once and need not be again. */
 const OPENED_KEPT = 256;
 
 export function createCursors(seal: Sealing): Cursors {
-  const opened = new Recent<Position>(OPENED_KEPT);
+  const opened = new BoundedMap<Position>(OPENED_KEPT);
   const open = (cursor: string, context: string): Position | undefined => {
     const key = `${cursor} ${context}`;
     const known = opened.get(key);
@@ -56,7 +56,7 @@ export function createCursors(seal: Sealing): Cursors {
 }
 
 /** The first word keeps cursors apart from whatever else the same key seals. */
-function contextOf({ endpoint, method, principal }: Bound): string {
+function contextOf({ endpoint, method, principal }: CursorScope): string {
   return JSON.stringify(['cursor', endpoint, method, principal ?? null]);
 }
 

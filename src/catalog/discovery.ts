@@ -3,12 +3,14 @@ import { type Era, newest, type Revision, revisions } from '../wire/revisions.ts
 import { isObject } from '../wire/values.ts';
 import { joinInstructions } from './instructions.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type CapabilityMembers = Readonly<Record<string, unknown>>;
 
-export interface Part {
+export interface BackendDiscovery {
   readonly backend: string;
   /** Undefined where the backend has not said yet what it is. */
-  readonly discovery: { readonly capabilities: Members; readonly instructions: string | undefined } | undefined;
+  readonly discovery:
+    | { readonly capabilities: CapabilityMembers; readonly instructions: string | undefined }
+    | undefined;
   /** The page on which this principal has to agree before the backend does anything. */
   readonly consentUrl?: string | undefined;
 }
@@ -16,10 +18,10 @@ export interface Part {
 export interface MergedDiscovery {
   readonly eras: readonly Era[];
   readonly revision: Revision;
-  readonly capabilities: Members;
-  readonly serverInfo: Members;
+  readonly capabilities: CapabilityMembers;
+  readonly serverInfo: CapabilityMembers;
   readonly instructions: string | undefined;
-  readonly rest: Members;
+  readonly rest: CapabilityMembers;
 }
 
 /**
@@ -33,7 +35,7 @@ const sets = ['experimental', 'extensions'] as const;
 /** Not carried through. */
 const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-export function mergeDiscoveries(parts: readonly Part[], about: Members): MergedDiscovery {
+export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: CapabilityMembers): MergedDiscovery {
   return {
     eras: ['modern'],
     revision: newest(revisions, 'modern') as Revision,
@@ -54,9 +56,10 @@ function consentText(url: string): string {
   return `This server cannot be used yet: it needs the user's consent. Ask the user to open ${url}`;
 }
 
-function mergeCapabilities(parts: readonly Part[]): Members {
+function mergeCapabilities(parts: readonly BackendDiscovery[]): CapabilityMembers {
   const merged: Record<string, unknown> = {};
-  const all = (key: string): Members[] => parts.flatMap(({ discovery }) => declared(discovery?.capabilities, key));
+  const all = (key: string): CapabilityMembers[] =>
+    parts.flatMap(({ discovery }) => declared(discovery?.capabilities, key));
   const unknown = parts.some(({ discovery }) => discovery === undefined);
   for (const key of lists) {
     const found = all(key);
@@ -75,14 +78,14 @@ function mergeCapabilities(parts: readonly Part[]): Members {
 }
 
 /** Anything but nothing declares a capability; what it says of it can only be read from an object. */
-function declared(capabilities: Members | undefined, key: string): Members[] {
+function declared(capabilities: CapabilityMembers | undefined, key: string): CapabilityMembers[] {
   const value = capabilities !== undefined && Object.hasOwn(capabilities, key) ? capabilities[key] : undefined;
   if (value === undefined || value === null || value === false) return [];
   return [isObject(value) ? value : {}];
 }
 
-function joined(values: readonly Members[]): Members {
-  return values.reduce<Members>((sum, next) => join(sum, next) as Members, {});
+function joined(values: readonly CapabilityMembers[]): CapabilityMembers {
+  return values.reduce<CapabilityMembers>((sum, next) => join(sum, next) as CapabilityMembers, {});
 }
 
 /** Objects member by member. Of two flags the one that is set counts: some backend has it. Otherwise the first word stands. */

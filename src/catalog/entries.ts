@@ -17,7 +17,7 @@ export interface Entry {
 
 export type Scope = 'public' | 'private';
 
-export interface Page {
+export interface ListPage {
   readonly entries: readonly Entry[];
   /** The cursor of the next page. The empty string is one. */
   readonly next: string | undefined;
@@ -37,7 +37,7 @@ export function readPage(
   { bytes, result }: ResultResponse,
   row: MethodRow,
   skipped: (why: string) => void = () => undefined,
-): Page {
+): ListPage {
   const list = row.list === undefined ? undefined : member(result, row.list);
   const elements = list && elementsAt(bytes, list);
   if (row.list === undefined || list === undefined || elements === undefined) {

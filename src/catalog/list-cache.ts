@@ -5,7 +5,7 @@
 import type { Entry } from './entries.ts';
 import type { BackendList } from './view.ts';
 
-export interface ShelfLimits {
+export interface ListCacheLimits {
   /** Bytes of all lists together; the one that was not used for the longest time goes first. */
   readonly listCacheBytes: number;
 }
@@ -18,7 +18,7 @@ export interface ListKey {
 }
 
 /** What reading a list gave. */
-export interface Read {
+export interface ReadResult {
   readonly entries: readonly Entry[];
   /** How long it is good; a list change ends that sooner. */
   readonly goodMs: number;
@@ -27,13 +27,13 @@ export interface Read {
   readonly scope: 'public' | 'private';
 }
 
-export interface KeptList extends BackendList, Read {
+export interface KeptList extends BackendList, ReadResult {
   /** Different for every reading. */
   readonly version: number;
   readonly readAt: number;
 }
 
-interface Reading {
+interface PendingRead {
   readonly list: Promise<KeptList>;
   readonly since: number;
   /** A change was told of while it was being read. */
@@ -44,17 +44,17 @@ const everybody = '';
 /** What an entry costs beside its bytes. */
 const ENTRY_OVERHEAD = 200;
 
-export class Shelf {
-  readonly #limits: ShelfLimits;
+export class ListCache {
+  readonly #limits: ListCacheLimits;
   readonly #now: () => number;
   /** In the order of use. */
   readonly #kept = new Map<string, { readonly list: KeptList; readonly bytes: number; changed: boolean }>();
-  readonly #reading = new Map<string, Reading>();
+  readonly #reading = new Map<string, PendingRead>();
   #bytes = 0;
   #versions = 0;
   #changes = 0;
 
-  constructor(limits: ShelfLimits, now: () => number) {
+  constructor(limits: ListCacheLimits, now: () => number) {
     this.#limits = limits;
     this.#now = now;
   }
@@ -83,14 +83,14 @@ export class Shelf {
   }
 
   /** From the shelf, or read now; everybody who wants the same list at the same time waits for the same reading. */
-  take(key: ListKey, read: () => Promise<Read>): Promise<KeptList> {
+  take(key: ListKey, read: () => Promise<ReadResult>): Promise<KeptList> {
     const fresh = this.fresh(key);
     if (fresh !== undefined) return Promise.resolve(fresh);
     const name = nameOf(key, key.owner);
     const running = this.#reading.get(name);
     // A change that came while it was being read may not be in it.
     if (running !== undefined && !running.changed) return running.list;
-    const reading: Reading = {
+    const reading: PendingRead = {
       list: read().then((list) => this.#keep(key, list, reading.changed)),
       since: this.#now(),
       changed: false,
@@ -142,7 +142,7 @@ export class Shelf {
     return found;
   }
 
-  #keep(key: ListKey, read: Read, changed: boolean): KeptList {
+  #keep(key: ListKey, read: ReadResult, changed: boolean): KeptList {
     const list: KeptList = { ...read, backend: key.backend, version: ++this.#versions, readAt: this.#now() };
     const name = nameOf(key, read.scope === 'public' ? everybody : key.owner);
     const bytes = read.entries.reduce((sum, entry) => sum + entry.bytes.byteLength + ENTRY_OVERHEAD, ENTRY_OVERHEAD);

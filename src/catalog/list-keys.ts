@@ -2,7 +2,7 @@
 
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import type { Bound } from './cursors.ts';
+import type { CursorScope } from './cursors.ts';
 import type { Scope } from './entries.ts';
 import type { KeptList } from './list-cache.ts';
 import type { Reader } from './list-reader.ts';
@@ -24,6 +24,6 @@ export function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers
 }
 
 /** A list that is one principal's own is nobody else's on its later pages either. */
-export function boundTo({ path }: Endpoint, { method }: MethodRow, scope: Scope, { principal }: Reader): Bound {
+export function boundTo({ path }: Endpoint, { method }: MethodRow, scope: Scope, { principal }: Reader): CursorScope {
   return { endpoint: path, method, ...(scope === 'private' && { principal: principal.key }) };
 }

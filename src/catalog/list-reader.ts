@@ -13,11 +13,11 @@ import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import type { Backends } from '../upstream/backends.ts';
-import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { type Entry, readPage } from './entries.ts';
-import type { KeptList, Read, Shelf } from './list-cache.ts';
+import type { KeptList, ListCache, ReadResult } from './list-cache.ts';
 import type { Missing } from './merged-list.ts';
 import { offers } from './offers.ts';
 import { listPages } from './read-whole-list.ts';
@@ -29,12 +29,12 @@ export interface Reader {
   readonly prefers: Era;
   /** Equal for those who are shown the same by this backend, spoken to in that era. */
   owner(era: Era, backend: string): string;
-  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane>;
+  hold(permit: Permit, backend: string, row: MethodRow): Promise<UpstreamLease>;
 }
 
 export interface ReadingOptions {
   readonly backends: Backends;
-  readonly shelf: Shelf;
+  readonly shelf: ListCache;
   /** Somebody wants to know what this backend has, and when that changes. */
   readonly watch: (backend: string) => void;
   /** A list that somebody did without, because it took too long, is there now. */
@@ -52,7 +52,7 @@ export interface ReadingLimits {
 }
 
 /** A list of one backend, or why there is none. Undefined: it has no such things. */
-export type Part = KeptList | Missing | undefined;
+export type ListPart = KeptList | Missing | undefined;
 
 /** A backend that calls its list good for longer than this is asked again all the same. */
 const LONGEST_GOOD_MS = 60 * 60 * 1000;
@@ -102,7 +102,7 @@ export class ListReading {
     return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
   }
 
-  part(name: string, row: MethodRow, reader: Reader): Part | Promise<Part> {
+  part(name: string, row: MethodRow, reader: Reader): ListPart | Promise<ListPart> {
     const backend = this.#options.backends.of(name, reader.principal);
     if (backend === undefined) return undefined;
     const { shelf, clock, limits } = this.#options;
@@ -124,9 +124,9 @@ export class ListReading {
     );
   }
 
-  async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<Part> {
+  async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<ListPart> {
     const { clock, shelf } = this.#options;
-    const list = async (): Promise<Part> => {
+    const list = async (): Promise<ListPart> => {
       const discovery = await backend.discover(reader.prefers);
       const { eras } = discovery;
       if (!offers(discovery, row)) return undefined;
@@ -142,7 +142,7 @@ export class ListReading {
     });
   }
 
-  #tellWhenRead(reading: Promise<Part>, backend: string, row: MethodRow, { principal }: Reader): void {
+  #tellWhenRead(reading: Promise<ListPart>, backend: string, row: MethodRow, { principal }: Reader): void {
     const key = JSON.stringify([backend, row.method, principal.key]);
     if (this.#late.has(key)) return;
     this.#late.add(key);
@@ -154,7 +154,7 @@ export class ListReading {
   }
 
   /** A session upstream that was lost is opened anew, once: reading may be repeated. */
-  async #read(name: string, row: MethodRow, reader: Reader): Promise<Read> {
+  async #read(name: string, row: MethodRow, reader: Reader): Promise<ReadResult> {
     const permit = systemPermit('list');
     this.#options.watch(name);
     const read = async () => {
@@ -171,7 +171,7 @@ export class ListReading {
     });
   }
 
-  async #readOn(lane: HeldLane, permit: Permit, name: string, row: MethodRow): Promise<Read> {
+  async #readOn(lane: UpstreamLease, permit: Permit, name: string, row: MethodRow): Promise<ReadResult> {
     const { limits, warn, backends } = this.#options;
     const pages = await listPages(permit, row, lane, limits.listCacheBytes, (answer) => {
       const valid = withoutInvalidTools(answer, (tool, why) =>

@@ -4,26 +4,26 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Shown } from '../policy/shown-lists.ts';
+import type { ShownList } from '../policy/shown-lists.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Cursors, Position } from './cursors.ts';
 import type { KeptList } from './list-cache.ts';
 import { boundTo, mergedKey, standingKey } from './list-keys.ts';
-import { ListReading, type Part, type Reader, type ReadingLimits, type ReadingOptions } from './list-reader.ts';
-import { type Digest, Merged, type Missing } from './merged-list.ts';
+import { type ListPart, ListReading, type Reader, type ReadingLimits, type ReadingOptions } from './list-reader.ts';
+import { type Digest, MergedList, type Missing } from './merged-list.ts';
 import { createNames, type Names } from './names.ts';
-import { Recent } from './recent.ts';
-import { type BackendList, mergeNamed, mergeResources, mergeTemplates, type View } from './view.ts';
+import { BoundedMap } from './recent.ts';
+import { type BackendList, type ListView, mergeNamed, mergeResources, mergeTemplates } from './view.ts';
 
 export interface ListsOptions extends ReadingOptions {
   readonly cursors: Cursors;
   readonly limits: ListsLimits;
   readonly digest: Digest;
   /** What somebody is shown of a list; undefined where that is all of it. */
-  readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => Shown | undefined;
+  readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => ShownList | undefined;
   /** A list was read of every backend behind the endpoint. */
-  readonly read?: ((endpoint: Endpoint, list: string | undefined, view: View) => void) | undefined;
+  readonly read?: ((endpoint: Endpoint, list: string | undefined, view: ListView) => void) | undefined;
 }
 
 export interface ListsLimits extends ReadingLimits {
@@ -34,7 +34,7 @@ export interface ListsLimits extends ReadingLimits {
 /** Which page of a list, and what the client is shown of it; undefined where that is all. */
 export interface PageWanted {
   readonly cursor: string | undefined;
-  readonly shown: Shown | undefined;
+  readonly shown: ShownList | undefined;
 }
 
 /** Merged lists that are kept. Where everybody sees the same there is one for each list of each endpoint. */
@@ -52,8 +52,8 @@ interface NamesOf {
 }
 
 /** A merged list that everybody may see, and what must be so for it to be given again. */
-interface Standing {
-  readonly merged: Merged;
+interface PublicList {
+  readonly merged: MergedList;
   readonly backends: Endpoint['backends'];
   readonly names: Endpoint['names'];
   /** Of the shelf. */
@@ -67,10 +67,10 @@ export class Lists {
   /** By the backends of one generation of an endpoint. */
   readonly #names = new WeakMap<Endpoint['backends'], NamesOf>();
   #counted = 0;
-  readonly #merged = new Recent<Merged>(MERGED_KEPT);
+  readonly #merged = new BoundedMap<MergedList>(MERGED_KEPT);
   /** Of lists some of which are good no more, or were never read. */
-  readonly #views = new Recent<View>(VIEWS_KEPT);
-  readonly #standing = new Map<string, Standing>();
+  readonly #views = new BoundedMap<ListView>(VIEWS_KEPT);
+  readonly #standing = new Map<string, PublicList>();
   /** Collisions that people were told of: once is enough. */
   readonly #told = new Set<string>();
 
@@ -106,19 +106,19 @@ export class Lists {
   }
 
   /** The merged list, from what is kept and good; else every backend that has to be asked is asked, all at once. */
-  merged(endpoint: Endpoint, row: MethodRow, reader: Reader): Merged | Promise<Merged> {
+  merged(endpoint: Endpoint, row: MethodRow, reader: Reader): MergedList | Promise<MergedList> {
     const standing = this.#standingFor(endpoint, row, reader);
     if (standing !== undefined) return standing;
-    const parts: (Part | Promise<Part>)[] = endpoint.backends.map((name) => this.parts.part(name, row, reader));
+    const parts: (ListPart | Promise<ListPart>)[] = endpoint.backends.map((name) => this.parts.part(name, row, reader));
     if (!parts.some((part) => part instanceof Promise)) {
-      const merged = this.#merge(endpoint, row, parts as Part[]);
+      const merged = this.#merge(endpoint, row, parts as ListPart[]);
       this.#stand(endpoint, row, reader, merged);
       return merged;
     }
     return Promise.all(parts).then((settled) => this.#merge(endpoint, row, settled));
   }
 
-  #standingFor(endpoint: Endpoint, row: MethodRow, reader: Reader): Merged | undefined {
+  #standingFor(endpoint: Endpoint, row: MethodRow, reader: Reader): MergedList | undefined {
     const standing = this.#standing.get(standingKey(endpoint, row, reader));
     if (standing === undefined) return undefined;
     const { backends, shelf, clock } = this.#options;
@@ -132,7 +132,7 @@ export class Lists {
     return merged;
   }
 
-  #stand(endpoint: Endpoint, row: MethodRow, reader: Reader, merged: Merged): void {
+  #stand(endpoint: Endpoint, row: MethodRow, reader: Reader, merged: MergedList): void {
     if (merged.scope !== 'public' || !merged.isWhole) return;
     const { backends, shelf, clock } = this.#options;
     const until = Math.min(clock.now() + UNSEEN_MS, ...merged.lists.map(({ readAt, goodMs }) => readAt + goodMs));
@@ -148,7 +148,7 @@ export class Lists {
   }
 
   /** The same as the clients see it. */
-  knownView(endpoint: Endpoint, row: MethodRow, reader: Reader): View {
+  knownView(endpoint: Endpoint, row: MethodRow, reader: Reader): ListView {
     const lists = this.parts.known(endpoint, row, reader);
     const key = this.#keyOf(endpoint, row, lists);
     const existing = this.#merged.get(key)?.view ?? this.#views.get(key);
@@ -167,7 +167,8 @@ export class Lists {
   ): ResultResponse | undefined | Promise<ResultResponse | undefined> {
     if (cursor !== undefined) return this.#laterPage(endpoint, row, reader, cursor, shown);
     const merged = this.merged(endpoint, row, reader);
-    const first = (all: Merged) => this.#page(endpoint, row, reader, shown === undefined ? all : all.shownTo(shown), 0);
+    const first = (all: MergedList) =>
+      this.#page(endpoint, row, reader, shown === undefined ? all : all.shownTo(shown), 0);
     return merged instanceof Promise ? merged.then(first) : first(merged);
   }
 
@@ -176,13 +177,13 @@ export class Lists {
     row: MethodRow,
     reader: Reader,
     cursor: string,
-    shown: Shown | undefined,
+    shown: ShownList | undefined,
   ): Promise<ResultResponse | undefined> {
     const { offset, version } = this.#readCursor(endpoint, row, reader, cursor);
     // The list as it was when the first page was given, so that nothing is missed and nothing comes twice. Equal versions are
     // equal to the byte, and the cursor was given to this reader, or for a list that everybody may see.
     const at = { endpoint: endpoint.path, row };
-    const isSame = (merged: Merged) => merged.isKnownTo(reader.principal.key, at, version, shown?.audience);
+    const isSame = (merged: MergedList) => merged.isKnownTo(reader.principal.key, at, version, shown?.audience);
     const whole = this.#merged.find(isSame) ?? (await this.merged(endpoint, row, reader));
     const merged = shown === undefined ? whole : whole.shownTo(shown);
     if (merged.version !== version)
@@ -199,7 +200,7 @@ export class Lists {
     endpoint: Endpoint,
     row: MethodRow,
     reader: Reader,
-    merged: Merged,
+    merged: MergedList,
     offset: number,
   ): ResultResponse | undefined {
     if (merged.isNothing) return undefined;
@@ -210,7 +211,7 @@ export class Lists {
     );
   }
 
-  #merge(endpoint: Endpoint, row: MethodRow, parts: readonly Part[]): Merged {
+  #merge(endpoint: Endpoint, row: MethodRow, parts: readonly ListPart[]): MergedList {
     const lists = parts.filter((part): part is KeptList => part !== undefined && 'entries' in part);
     const missing = parts.filter((part): part is Missing => part !== undefined && 'reason' in part);
     const away = missing.flatMap(({ last }) => (last === undefined ? [] : [{ ...last, away: true }]));
@@ -230,7 +231,7 @@ export class Lists {
       });
     }
     if (missing.length === 0) this.#options.read?.(endpoint, row.list, view);
-    const merged = new Merged({
+    const merged = new MergedList({
       endpoint: endpoint.path,
       row,
       view,
@@ -243,7 +244,7 @@ export class Lists {
     return merged;
   }
 
-  view(endpoint: Endpoint, row: MethodRow, lists: readonly BackendList[]): View {
+  view(endpoint: Endpoint, row: MethodRow, lists: readonly BackendList[]): ListView {
     if (row.list === 'resources') return mergeResources(lists);
     if (row.list === 'resourceTemplates') return mergeTemplates(lists);
     return mergeNamed(lists, endpoint.names, this.names(endpoint));

@@ -1,15 +1,15 @@
 /** One merged list: the entries of all backends in one order, cut into pages when somebody asks for them. */
 
 import { Failure } from '../errors/failure.ts';
-import type { Shown } from '../policy/shown-lists.ts';
+import type { ShownList } from '../policy/shown-lists.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import type { KeptList } from './list-cache.ts';
 import { cutPages, listResult } from './pages.ts';
-import { Recent } from './recent.ts';
-import type { View } from './view.ts';
+import { BoundedMap } from './recent.ts';
+import type { ListView } from './view.ts';
 
 /** A backend whose entries are not in the list. */
 export interface Missing {
@@ -26,7 +26,7 @@ export interface MergedParts {
   /** The path of the address that it is a list of. */
   readonly endpoint: string;
   readonly row: MethodRow;
-  readonly view: View;
+  readonly view: ListView;
   readonly lists: readonly KeptList[];
   readonly missing: readonly Missing[];
   readonly limits: { readonly listPageEntries: number; readonly listPageBytes: number };
@@ -40,14 +40,14 @@ const STEPS = 10;
 /** Audiences whose part of one list is kept. */
 const AUDIENCES = 64;
 
-export class Merged {
+export class MergedList {
   readonly #parts: MergedParts;
   readonly #pages: ReturnType<typeof cutPages>;
   readonly #written = new Map<number, { readonly ttlMs: number; readonly message: ResultResponse }>();
   readonly scope: 'public' | 'private';
   /** Principals. A private list is made for one of them. */
   readonly #readers = new Set<string>();
-  readonly #shown = new Recent<Merged>(AUDIENCES);
+  readonly #shown = new BoundedMap<MergedList>(AUDIENCES);
   #version: string | undefined;
   #told: Told = { ttlMs: 0, from: 0, until: Number.NEGATIVE_INFINITY };
 
@@ -58,7 +58,7 @@ export class Merged {
     this.scope = parts.isShaped !== true && parts.lists.every(({ scope }) => scope === 'public') ? 'public' : 'private';
   }
 
-  get view(): View {
+  get view(): ListView {
     return this.#parts.view;
   }
 
@@ -86,11 +86,11 @@ export class Merged {
   }
 
   /** The part of it that an audience may see. */
-  shownTo(shown: Shown): Merged {
+  shownTo(shown: ShownList): MergedList {
     const existing = this.#shown.get(shown.audience);
     if (existing !== undefined) return existing;
     const { view, missing } = this.#parts;
-    const merged = new Merged({
+    const merged = new MergedList({
       ...this.#parts,
       // What collides is told with names and backends that are none of theirs.
       view: { ...view, places: shown.places(view), collisions: [] },

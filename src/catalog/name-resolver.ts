@@ -17,10 +17,10 @@ import type { Lists } from './lists.ts';
 import type { Origin } from './names.ts';
 import { offers } from './offers.ts';
 import { ownerOf } from './owner.ts';
-import { type Target as Named, renamed, targetOf } from './requests.ts';
+import { type NamedTarget as Named, renamed, targetOf } from './requests.ts';
 import { distinguished, readDistinguished } from './uris.ts';
 
-export interface Target {
+export interface ResolvedTarget {
   readonly backend: string;
   /** What the backend calls the thing, where several stand behind the endpoint. */
   readonly name?: string;
@@ -61,7 +61,7 @@ export interface UnknownName {
   readonly failure: Failure;
 }
 
-export class Targets {
+export class NameResolver {
   readonly #backends: Backends;
   readonly #lists: Lists;
   readonly #onUnknown: (unknown: UnknownName) => void;
@@ -82,7 +82,7 @@ export class Targets {
   }
 
   /** Throws, or rejects with, a Failure where nobody behind the endpoint has such a thing. */
-  find(endpoint: Endpoint, row: MethodRow, message: Request, reader: Reader): Target | Promise<Target> {
+  find(endpoint: Endpoint, row: MethodRow, message: Request, reader: Reader): ResolvedTarget | Promise<ResolvedTarget> {
     const subject = subjectOf(row, message);
     let origin: Origin | Promise<Origin>;
     try {
@@ -243,7 +243,7 @@ export class Targets {
     subject: Subject,
     { backend, name }: Origin,
     reader: Reader,
-  ): Target {
+  ): ResolvedTarget {
     const own = name === subject.name ? message : renamed(message, row, name, subject.named);
     const base =
       row.action === 'call'

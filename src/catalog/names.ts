@@ -9,7 +9,7 @@
  */
 
 /** What an endpoint does with names: every one tells its backend, only those that several backends have, or none. */
-export type Naming = 'always' | 'collision' | 'never';
+export type NamePolicy = 'always' | 'collision' | 'never';
 
 export interface Origin {
   readonly backend: string;

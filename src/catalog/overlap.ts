@@ -18,7 +18,7 @@ interface Step {
   readonly skip: 0 | 1 | 2;
 }
 
-interface Candidate extends OwnedTemplate {
+interface TemplateCandidate extends OwnedTemplate {
   /** What every URI of the template begins with. */
   readonly prefix: string;
   /** Made when they are needed: most templates are told apart by how they begin. */
@@ -41,7 +41,7 @@ export function mayOverlap(templates: readonly OwnedTemplate[]): ReadonlySet<str
   let budget = BUDGET;
   candidates.forEach((first, at) => {
     for (let i = at + 1; i < candidates.length; i++) {
-      const second = candidates[i] as Candidate;
+      const second = candidates[i] as TemplateCandidate;
       if (!second.prefix.startsWith(first.prefix)) break;
       if (first.backend === second.backend || (shared.has(first.template) && shared.has(second.template))) continue;
       if (budget > 0) {
@@ -56,7 +56,7 @@ export function mayOverlap(templates: readonly OwnedTemplate[]): ReadonlySet<str
 }
 
 /** What is no template fits nothing. */
-function candidateOf(owned: OwnedTemplate): Candidate[] {
+function candidateOf(owned: OwnedTemplate): TemplateCandidate[] {
   const pieces = readTemplate(owned.template);
   if (pieces === undefined) return [];
   const [first] = pieces;

@@ -2,7 +2,7 @@
 import { concat, type Raw } from '../wire/compose.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Scope } from './entries.ts';
-import type { Collision, Place, View } from './view.ts';
+import type { Collision, ListedEntry, ListView } from './view.ts';
 
 export interface PageLimits {
   readonly entries: number;
@@ -11,14 +11,14 @@ export interface PageLimits {
 }
 
 /** Half-open range of positions in the view. */
-export interface Range {
+export interface PageRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** At least one: an empty list has an empty page. */
-export function cutPages({ places }: Pick<View, 'places'>, limits: PageLimits): readonly Range[] {
-  const pages: Range[] = [];
+export function cutPages({ places }: Pick<ListView, 'places'>, limits: PageLimits): readonly PageRange[] {
+  const pages: PageRange[] = [];
   let start = 0;
   let bytes = 0;
   places.forEach((place, at) => {
@@ -50,7 +50,7 @@ const COLLISIONS_TOLD = 50;
 const metaKeys = { partial: 'bascule/partial', collisions: 'bascule/collisions' } as const;
 
 /** The result object, in the words of the modern era. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#response-format */
-export function listResult(row: MethodRow, places: readonly Place[], options: ListOptions): Buffer {
+export function listResult(row: MethodRow, places: readonly ListedEntry[], options: ListOptions): Buffer {
   const { next, ttlMs, scope, partial, collisions = [] } = options;
   const parts: Raw[] = [`{${JSON.stringify(row.list)}:[`];
   places.forEach(({ bytes }, at) => {

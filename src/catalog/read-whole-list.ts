@@ -2,7 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Permit } from '../policy/permit.ts';
-import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { member, textMember, valueAt } from '../wire/values.ts';
@@ -11,15 +11,15 @@ import { member, textMember, valueAt } from '../wire/values.ts';
 const PAGES = 1_000;
 
 /** A page, as far as the one behind it can be asked for. The empty string is a cursor. */
-interface Page {
+interface ListedPage {
   readonly next: string | undefined;
 }
 
 /** Every page as `read` makes it, up to so many bytes of all. Rejects with a Failure. */
-export async function listPages<P extends Page>(
+export async function listPages<P extends ListedPage>(
   permit: Permit,
   row: MethodRow,
-  lane: HeldLane,
+  lane: UpstreamLease,
   mostBytes: number,
   read: (answer: ResultResponse) => P,
 ): Promise<readonly P[]> {
@@ -45,7 +45,7 @@ export async function listPages<P extends Page>(
 export async function listAll(
   permit: Permit,
   method: 'tools/list',
-  lane: HeldLane,
+  lane: UpstreamLease,
   mostBytes: number,
 ): Promise<readonly unknown[]> {
   const row = methodRow(method) as MethodRow;

@@ -2,21 +2,21 @@
 
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
-import type { Lane } from '../exchange/upstream-session.ts';
+import type { UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import { nowhere } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
-import type { HearPooled, HeldLane, Lanes } from '../upstream/upstream-pool.ts';
+import type { HearPooled, UpstreamLease, UpstreamPool } from '../upstream/upstream-pool.ts';
 import { canonical } from '../wire/canonical.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { changedList, everyList } from '../wire/subscription-filter.ts';
-import type { Shelf } from './list-cache.ts';
+import type { ListCache } from './list-cache.ts';
 import type { Reader } from './list-reader.ts';
 
 /** A client without a session sees what its principal sees; at legacy backends also what it declares counts. */
-export function readerFor(lanes: Lanes, principal: Principal, client: ClientFacts): Reader {
+export function readerFor(lanes: UpstreamPool, principal: Principal, client: ClientFacts): Reader {
   return new ModernReader(lanes, principal, client);
 }
 
@@ -24,11 +24,11 @@ export function readerFor(lanes: Lanes, principal: Principal, client: ClientFact
 class ModernReader implements Reader {
   readonly prefers = 'modern';
   readonly principal: Principal;
-  readonly #lanes: Lanes;
+  readonly #lanes: UpstreamPool;
   readonly #client: ClientFacts;
   #pool: string | undefined;
 
-  constructor(lanes: Lanes, principal: Principal, client: ClientFacts) {
+  constructor(lanes: UpstreamPool, principal: Principal, client: ClientFacts) {
     this.principal = principal;
     this.#lanes = lanes;
     this.#client = client;
@@ -40,7 +40,7 @@ class ModernReader implements Reader {
     return this.#pool;
   }
 
-  hold(permit: Permit, backend: string, row: MethodRow): Promise<HeldLane> {
+  hold(permit: Permit, backend: string, row: MethodRow): Promise<UpstreamLease> {
     return this.#lanes.forModern(permit, backend, this.principal, this.#client, row);
   }
 }
@@ -48,8 +48,8 @@ class ModernReader implements Reader {
 /** What a legacy backend shows belongs to the session that it is shown in. A client of one message has none of its own. */
 export function readerForSession(
   session: Session,
-  lanes: Lanes,
-  hold: (permit: Permit, backend: string, row: MethodRow) => Promise<HeldLane>,
+  lanes: UpstreamPool,
+  hold: (permit: Permit, backend: string, row: MethodRow) => Promise<UpstreamLease>,
   principal: Principal = session.principal,
 ): Reader {
   const own = session.downstream === nowhere ? poolOwner(session.principal, session.client) : sessionOwner(session);
@@ -79,7 +79,7 @@ function poolOwner({ key }: Principal, { revision, capabilities }: ClientFacts):
 }
 
 /** What was read in a pooled session is good until that tells of a change, whether or not anybody listens, or is lost. */
-export function outdating(shelf: Shelf): HearPooled {
+export function outdating(shelf: ListCache): HearPooled {
   return (backend, principal, client, said) => {
     const methods = said === undefined ? everyList : changedList(said.method)?.lists;
     if (methods !== undefined) shelf.changed(backend, methods, poolOwner(principal, client));
@@ -91,7 +91,12 @@ function principalOwner({ key }: Principal): string {
 }
 
 /** A call on everybody's lane to a modern backend, where there is one at the moment. */
-export function callStateless(lane: Lane | undefined, permit: Permit, request: CallRequest, sink: CallSink): Call {
+export function callStateless(
+  lane: UpstreamSession | undefined,
+  permit: Permit,
+  request: CallRequest,
+  sink: CallSink,
+): Call {
   if (lane !== undefined) return lane.call(permit, request, sink);
   sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable') });
   return { cancel: () => undefined };

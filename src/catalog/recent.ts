@@ -1,5 +1,5 @@
 /** What was used last, so many of it: the one that was not used for the longest time goes first. */
-export class Recent<T> {
+export class BoundedMap<T> {
   readonly #most: number;
   /** In the order of use. */
   readonly #kept = new Map<string, T>();

@@ -6,7 +6,7 @@ import type { MethodRow } from '../wire/methods.ts';
 import { membersAt } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
 
-export interface Target {
+export interface NamedTarget {
   readonly kind: 'tool' | 'prompt' | 'resource';
   readonly text: string;
   /** Of the JSON string within the message. */
@@ -14,8 +14,8 @@ export interface Target {
 }
 
 /** Undefined where the method names nothing that an endpoint renames, or the message does not name it. */
-export function targetOf({ bytes, params }: Request | Notification, row: MethodRow): Target | undefined {
-  const named = (kind: Target['kind'], at: Member | undefined): Target | undefined => {
+export function targetOf({ bytes, params }: Request | Notification, row: MethodRow): NamedTarget | undefined {
+  const named = (kind: NamedTarget['kind'], at: Member | undefined): NamedTarget | undefined => {
     const text = at && stringAt(bytes, at);
     return at === undefined || text === undefined ? undefined : { kind, text, span: { start: at.start, end: at.end } };
   };

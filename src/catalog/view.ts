@@ -1,7 +1,7 @@
 /** The lists of several backends as the one list that the clients of an endpoint see, and the way back from each name. */
 import { splice } from '../wire/compose.ts';
 import type { Entry } from './entries.ts';
-import type { Names, Naming, Origin } from './names.ts';
+import type { NamePolicy, Names, Origin } from './names.ts';
 import { mayOverlap } from './overlap.ts';
 import { distinguished, isReserved } from './uris.ts';
 
@@ -15,7 +15,7 @@ export interface BackendList {
   readonly away?: boolean;
 }
 
-export interface Place extends Origin {
+export interface ListedEntry extends Origin {
   readonly clientName: string;
   /** The backend's entry, with the client's name in the place of its own. */
   readonly bytes: Uint8Array;
@@ -27,9 +27,9 @@ export interface Collision {
   readonly backends: readonly string[];
 }
 
-export interface View {
+export interface ListView {
   /** In the order of the lists, and of the entries in each. */
-  readonly places: readonly Place[];
+  readonly places: readonly ListedEntry[];
   /** Whose it is, and what it is called there. Forms that are no longer listed, because they are no longer needed, are still understood. */
   find(clientName: string): Origin | undefined;
   /** Under which name it is listed; undefined where it is not in any of the lists. */
@@ -38,7 +38,7 @@ export interface View {
 }
 
 /** Tools and prompts. */
-export function mergeNamed(lists: readonly BackendList[], naming: Naming, names: Names): View {
+export function mergeNamed(lists: readonly BackendList[], naming: NamePolicy, names: Names): ListView {
   const encoded = (origin: Origin): string => names.encode(origin);
   if (naming === 'always') return merge(lists, { own: () => false, other: encoded });
   const owners = ownersOf(lists);
@@ -47,7 +47,7 @@ export function mergeNamed(lists: readonly BackendList[], naming: Naming, names:
   return merge(lists, { own: ({ name }) => alone(name) && !names.isEncoded(name), other: encoded });
 }
 
-export function mergeResources(lists: readonly BackendList[]): View {
+export function mergeResources(lists: readonly BackendList[]): ListView {
   const owners = ownersOf(lists);
   return merge(lists, {
     own: ({ name }) => owners.get(name)?.length === 1 && !isReserved(name),
@@ -56,7 +56,7 @@ export function mergeResources(lists: readonly BackendList[]): View {
 }
 
 /** Here two entries need not be equal to be confused: it is enough that one URI may fit both. */
-export function mergeTemplates(lists: readonly BackendList[]): View {
+export function mergeTemplates(lists: readonly BackendList[]): ListView {
   const shared = mayOverlap(
     lists.flatMap(({ backend, entries }) => entries.map(({ key }) => ({ backend, template: key }))),
   );
@@ -67,15 +67,15 @@ export function mergeTemplates(lists: readonly BackendList[]): View {
 }
 
 /** How an entry is called. */
-interface Rule {
+interface NameRule {
   /** Whether it keeps the name that its backend gave it. */
   own(origin: Origin): boolean;
   /** The name that tells its backend; undefined where there is no such thing. */
   other(origin: Origin): string | undefined;
 }
 
-function merge(lists: readonly BackendList[], rule: Rule): View {
-  const places: Place[] = [];
+function merge(lists: readonly BackendList[], rule: NameRule): ListView {
+  const places: ListedEntry[] = [];
   const byName = new Map<string, Origin>();
   const names = new Map<string, Map<string, string>>();
   const collisions = new Map<string, Set<string>>();

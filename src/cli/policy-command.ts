@@ -9,19 +9,19 @@ import { ConfigError } from '../config/problems.ts';
 import type { ThingKind } from '../policy/actions.ts';
 import { compilePolicy } from '../policy/compile.ts';
 import { explain } from '../policy/explain.ts';
-import type { Callers } from '../policy/match.ts';
+import type { TrustedCredentials } from '../policy/match.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { Question } from '../policy/question.ts';
-import { type Places, review } from '../policy/review.ts';
+import type { PolicyQuestion } from '../policy/question.ts';
+import { type EndpointBackends, review } from '../policy/review.ts';
 import type { PolicySettings } from '../policy/rules.ts';
 import { Denial } from '../policy/ruling.ts';
 
 export interface PolicyCommand {
   /** Of the config, which was loaded and found sound. */
   readonly policy: PolicySettings | undefined;
-  readonly places: Places;
+  readonly places: EndpointBackends;
   /** Absent: not known. */
-  readonly callers?: Callers | undefined;
+  readonly callers?: TrustedCredentials | undefined;
   readonly say: (text: string) => void;
 }
 
@@ -70,7 +70,7 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
 }
 
 /** A name that tells its backend stands for what that backend has, as it does where clients use it. */
-function located(question: Question, places: Places): Question {
+function located(question: PolicyQuestion, places: EndpointBackends): PolicyQuestion {
   const { thing, endpoint, backend } = question;
   const behind = places[endpoint] ?? [];
   if (thing?.name === undefined || behind.length < 2) return question;

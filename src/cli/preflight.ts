@@ -11,10 +11,10 @@ import { readUserFile, UserFileError } from '../oauth/server/user-file.ts';
 import { findAccount } from '../upstream/stdio/account.ts';
 import { childEnvironment } from '../upstream/stdio/environment.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** One sentence each: what is wrong, and what to do. */
-export function missingHere(config: Config, env: Environment = process.env): string[] {
+export function missingHere(config: Config, env: EnvironmentVariables = process.env): string[] {
   const { audit, authServer, backends, identity, store } = config;
   const processes = backends.filter((backend): backend is StdioBackendConfig => backend.kind === 'stdio');
   const keeps = authServer !== undefined || backends.some((it) => it.kind === 'http' && it.auth?.implied === false);
@@ -62,7 +62,10 @@ function fileProblems(file: string, { absent, broken, read }: Expected): string[
   }
 }
 
-function commandProblems({ name, command, cwd, env: own, user }: StdioBackendConfig, env: Environment): string[] {
+function commandProblems(
+  { name, command, cwd, env: own, user }: StdioBackendConfig,
+  env: EnvironmentVariables,
+): string[] {
   const problems: string[] = [];
   const say = (text: string) => problems.push(`backend \`${name}\`: ${text}`);
   const account = user === undefined ? undefined : findAccount(user);

@@ -28,7 +28,7 @@ export interface BackendDraft {
 }
 
 /** Relative working directories are relative to this. */
-export interface Surroundings {
+export interface BackendContext {
   readonly directory: string;
   readonly limits: Limits;
 }
@@ -82,7 +82,7 @@ export function checkHeaders(document: ConfigDocument, path: Path, headers: Read
   }
 }
 
-export function buildBackend(draft: BackendDraft, { directory, limits }: Surroundings): BackendConfig {
+export function buildBackend(draft: BackendDraft, { directory, limits }: BackendContext): BackendConfig {
   return draft.command === undefined ? httpBackend(draft) : stdioBackend(draft, draft.command, directory, limits);
 }
 

@@ -123,7 +123,7 @@ export interface EndpointConfig {
   /** `optional` serves legacy requests without a session id as one-offs that can't be asked anything. */
   readonly sessions: 'required' | 'optional';
   /** Whether things get new names where several backends stand behind the endpoint. */
-  readonly names: Naming;
+  readonly names: NamingSetting;
   /** What it asks of its callers. Never absent, so that no endpoint is open because somebody forgot. */
   readonly identity: GuardSettings;
   /** Where this endpoint departs from the specification because its owner said so. For the start-up message. */
@@ -136,7 +136,7 @@ export type DenialStyle = (typeof denialStyles)[number];
 
 /** `collision` renames only what several backends call by the same name; with `never` such things can't be reached here at all. */
 export const namings = ['always', 'collision', 'never'] as const;
-export type Naming = (typeof namings)[number];
+export type NamingSetting = (typeof namings)[number];
 
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

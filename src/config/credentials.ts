@@ -1,14 +1,14 @@
 /** How the gateway gets leave at a backend: `auth:` beside its `url`. */
-import type { BackendAuth, Grant } from '../oauth/client/settings.ts';
+import type { BackendAuth, GrantType } from '../oauth/client/settings.ts';
 import { type BackendAuthDraft, backendAuthShape } from './credentials-shapes.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
 
-type Key = keyof BackendAuthDraft;
+type AuthKey = keyof BackendAuthDraft;
 
 /** What each grant cannot do without. */
-const needs: Readonly<Record<Grant, readonly Key[]>> = {
+const needs: Readonly<Record<GrantType, readonly AuthKey[]>> = {
   authorization_code: [],
   client_credentials: ['clientId'],
   // The caller's token is shown to that server: which one it is must not be up to the backend.
@@ -17,7 +17,7 @@ const needs: Readonly<Record<Grant, readonly Key[]>> = {
 };
 
 /** What means nothing with any other grant. */
-const only: Readonly<Partial<Record<Key, Grant>>> = {
+const only: Readonly<Partial<Record<AuthKey, GrantType>>> = {
   audience: 'token_exchange',
   identityProvider: 'identity_assertion',
 };
@@ -35,13 +35,13 @@ export function readBackendAuth(document: ConfigDocument, path: Path, variables:
   return settingsOf(draft, grant);
 }
 
-function checkGrant(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: Grant): void {
+function checkGrant(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: GrantType): void {
   for (const key of needs[grant]) {
     if (draft[key] !== undefined) continue;
     document.report([...path, key], { message: `\`${key}\` is missing`, expected: `it with \`grant: ${grant}\`` });
   }
   for (const [key, with_] of Object.entries(only)) {
-    if (draft[key as Key] === undefined || grant === with_) continue;
+    if (draft[key as AuthKey] === undefined || grant === with_) continue;
     meaningless(document, [...path, key], `it with \`grant: ${with_}\``);
   }
   if (draft.shared === true && (grant === 'token_exchange' || grant === 'identity_assertion')) {
@@ -50,7 +50,7 @@ function checkGrant(document: ConfigDocument, path: Path, draft: BackendAuthDraf
   }
 }
 
-function checkClient(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: Grant): void {
+function checkClient(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: GrantType): void {
   const { clientId, clientSecret, privateKey, clientMetadataUrl } = draft;
   if (clientId === undefined) {
     for (const key of ['clientSecret', 'privateKey'] as const) {
@@ -88,7 +88,7 @@ function meaningless(document: ConfigDocument, path: Path, expected: string): vo
   document.reportKey(path, { message: `\`${String(path.at(-1))}\` means nothing here`, expected });
 }
 
-function settingsOf(draft: BackendAuthDraft, grant: Grant): BackendAuth {
+function settingsOf(draft: BackendAuthDraft, grant: GrantType): BackendAuth {
   const { type: _type, grant: _grant, shared = false, identityProvider, ...rest } = draft;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   return {

@@ -5,13 +5,13 @@ import { ConfigError } from './problems.ts';
 /** In this order, in the working directory. Our own file says more, so it comes first. */
 const wellKnown = ['bascule.yaml', 'bascule.yml', '.mcp.json', 'mcp.json'] as const;
 
-export interface Sources {
+export interface ConfigPlaces {
   readonly cwd: string;
   /** Undefined where there is no such file; throws where there is one that can't be read. */
   readonly readFile: (path: string) => string | undefined;
 }
 
-export interface Found {
+export interface FoundConfig {
   /** As named by the user, or as found. */
   readonly file: string;
   readonly text: string;
@@ -19,7 +19,7 @@ export interface Found {
 }
 
 /** The file that the user named, or the first well-known one; undefined where nothing was named and nothing is there. */
-export function findConfig(path: string | undefined, sources: Sources): Found | undefined {
+export function findConfig(path: string | undefined, sources: ConfigPlaces): FoundConfig | undefined {
   if (path !== undefined) {
     const text = textOf(path, sources);
     if (text === undefined) throw wholeFile(path, 'there is no such file');
@@ -35,7 +35,7 @@ export function findConfig(path: string | undefined, sources: Sources): Found | 
 /** `or not`: a file that is only looked for may be unreadable; that is said when it turns out to be the one. */
 function textOf(
   file: string,
-  { cwd, readFile }: Sources,
+  { cwd, readFile }: ConfigPlaces,
   certain: 'certain' | 'or not' = 'certain',
 ): string | undefined {
   try {

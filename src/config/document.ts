@@ -15,7 +15,7 @@ import {
 import { excerptAt, knownWords, visibleSpans } from './excerpt.ts';
 import { expand, type Variables } from './expand.ts';
 import { nearest } from './nearest.ts';
-import { isJsonScalar, parseText, type Span } from './parse.ts';
+import { isJsonScalar, parseText, type TextSpan } from './parse.ts';
 import { ConfigError, type Problem } from './problems.ts';
 import { type Syntax, wordingOf } from './syntax.ts';
 
@@ -51,7 +51,7 @@ export class ConfigDocument {
   readonly #aliases = new Map<Alias, Node | undefined>();
   readonly #sound: boolean;
   /** What of the text an error message may quote; found out when there is one. */
-  #visible: readonly Span[] | undefined;
+  #visible: readonly TextSpan[] | undefined;
   #lines: LineCounter | undefined;
   #values = 0;
 
@@ -119,8 +119,8 @@ export class ConfigDocument {
   }
 
   /** What can be read of a map. The parser has refused twins, except for a text and a number that look alike. */
-  #members(map: YAMLMap, path: Path): Member[] {
-    const members = new Map<string, Member>();
+  #members(map: YAMLMap, path: Path): DocumentMember[] {
+    const members = new Map<string, DocumentMember>();
     for (const item of map.items) {
       const key = item.key as Node | null;
       const name = this.#keyText(key);
@@ -208,7 +208,7 @@ export class ConfigDocument {
     return { node, around };
   }
 
-  #reportAt(path: Path, span: Span, complaint: Complaint): void {
+  #reportAt(path: Path, span: TextSpan, complaint: Complaint): void {
     if (path.some((_, at) => this.#faulty.has(place(path.slice(0, at + 1))))) return;
     if (this.problems.length >= mostProblems) return;
     this.#faulty.add(place(path));
@@ -220,7 +220,7 @@ export class ConfigDocument {
   }
 }
 
-interface Member {
+interface DocumentMember {
   readonly name: string;
   readonly value: Node | null;
 }
@@ -259,7 +259,7 @@ function isBlank(node: Node | null | undefined): boolean {
 }
 
 /** A map or a list is many lines: its opening bracket is meant, or its first key or item. */
-function spanOf(node: Node | null | undefined): Span {
+function spanOf(node: Node | null | undefined): TextSpan {
   if (isCollection(node) && node.flow && node.range) return { start: node.range[0], end: node.range[0] + 1 };
   const range = firstOf(node)?.range;
   return range ? { start: range[0], end: range[1] } : { start: 0, end: 1 };

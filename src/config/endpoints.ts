@@ -2,7 +2,7 @@
 import type { GuardSettings } from '../identity/settings.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import { type Profile, type Revision, revisions } from '../wire/revisions.ts';
-import type { DenialStyle, EndpointConfig, Naming } from './config.ts';
+import type { DenialStyle, EndpointConfig, NamingSetting } from './config.ts';
 
 /** The only revision with batches, which its implementations MUST be able to receive. */
 export const batchRevision: Revision = '2025-03-26';
@@ -15,7 +15,7 @@ export interface ProfileDraft {
 
 export interface EndpointDraft {
   readonly sessions?: EndpointConfig['sessions'] | undefined;
-  readonly names?: Naming | undefined;
+  readonly names?: NamingSetting | undefined;
   readonly denials?: DenialStyle | undefined;
 }
 

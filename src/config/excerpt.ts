@@ -4,7 +4,7 @@
  * since a token that was commented out is still a token.
  */
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
-import type { Span } from './parse.ts';
+import type { TextSpan } from './parse.ts';
 import { type Excerpt, printable } from './problems.ts';
 
 /** Where the values stand that help a reader and give nothing away. `*` is any name. */
@@ -62,8 +62,8 @@ const punctuation = /[\s{}[\],:"'-]/;
 const windowBefore = 60;
 const windowAfter = 60;
 
-export function visibleSpans(root: Node | null, text: string): Span[] {
-  const spans: Span[] = [];
+export function visibleSpans(root: Node | null, text: string): TextSpan[] {
+  const spans: TextSpan[] = [];
   const look = (node: unknown, keys: readonly string[]): void => {
     // Items of a list stand where the list stands.
     if (isSeq(node)) for (const item of node.items) look(item, keys);
@@ -103,14 +103,14 @@ function isHarmless(path: readonly string[]): boolean {
 }
 
 /** For a file that can't be parsed: a mistake can make a value look like a key, so only known words are shown. */
-export function knownWords(text: string): Span[] {
+export function knownWords(text: string): TextSpan[] {
   const known = [...harmless.flatMap(({ at, keys }) => [...at, ...keys]), ...otherKeys];
   const words = known.filter((word) => word !== '*').join('|');
   const matches = text.matchAll(new RegExp(`(?<![\\w.-])(?:${words})(?=["']?\\s*:)`, 'g'));
   return [...matches].map(({ index, 0: word }) => ({ start: index, end: index + word.length }));
 }
 
-export function excerptAt(text: string, place: Span, visible: readonly Span[]): Excerpt {
+export function excerptAt(text: string, place: TextSpan, visible: readonly TextSpan[]): Excerpt {
   const lineStart = place.start === 0 ? 0 : text.lastIndexOf('\n', place.start - 1) + 1;
   const newline = text.indexOf('\n', lineStart);
   const lineEnd = newline === -1 ? text.length : newline;

@@ -12,7 +12,7 @@ import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
 import { defaultLimits } from './limits.ts';
 import { nearest } from './nearest.ts';
-import { isDisabled, type Reading } from './reading.ts';
+import { type ConfigReading, isDisabled } from './reading.ts';
 import * as shape from './shapes.ts';
 
 /** Keys of other programs. Where leaving one out changes what the server does or offers, the text says so at start. */
@@ -85,7 +85,7 @@ export function readForeign(
   document: ConfigDocument,
   directory: string,
   given: Omit<Variables, 'predefined'>,
-): Reading {
+): ConfigReading {
   const where = membersOf(document);
   if (where === undefined) return { backends: [], notices: [] };
   const variables = { ...given, predefined: predefined(directory, given.env) };

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { algorithms, type GuardedSettings, type GuardSettings, type IdentitySettings } from '../identity/settings.ts';
 import type { AuthServerSettings } from '../oauth/server/settings.ts';
-import type { Callers } from '../policy/match.ts';
+import type { TrustedCredentials } from '../policy/match.ts';
 import { methods } from '../wire/methods.ts';
 import { authServerFault, authServerSettings } from './authserver.ts';
 import type { ListenConfig } from './config.ts';
@@ -61,7 +61,7 @@ export function readIdentity(
   };
 }
 
-export function callersOf({ keyFile, issuers }: IdentitySettings, authServer: unknown): Callers {
+export function callersOf({ keyFile, issuers }: IdentitySettings, authServer: unknown): TrustedCredentials {
   return { keys: keyFile !== undefined, issuers: issuers.length + (authServer === undefined ? 0 : 1) };
 }
 

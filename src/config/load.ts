@@ -4,7 +4,7 @@ import { checkOwnPaths } from './authserver.ts';
 import { buildBackend } from './backends.ts';
 import { type Config, deepFreeze } from './config.ts';
 import { checkConsents } from './consent.ts';
-import { findConfig, type Sources } from './discover.ts';
+import { type ConfigPlaces, findConfig } from './discover.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
 import { readForeign, workspaceOf } from './foreign.ts';
@@ -15,11 +15,11 @@ import { isOurselves } from './ourselves.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
 import { readOwn } from './own.ts';
 import { ConfigError, type Problem } from './problems.ts';
-import type { Reading } from './reading.ts';
+import type { ConfigReading } from './reading.ts';
 import { usualStoreDir } from './store.ts';
 import type { Syntax } from './syntax.ts';
 
-export interface LoadOptions extends Sources {
+export interface LoadOptions extends ConfigPlaces {
   /** What the user named. Without it, the working directory is searched. */
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -57,7 +57,12 @@ export function loadConfig(options: LoadOptions): Loaded {
   return settle(options, found.file, { ...reading, notices }, document);
 }
 
-function settle(options: LoadOptions, source: string, reading: Reading, document: ConfigDocument | undefined): Loaded {
+function settle(
+  options: LoadOptions,
+  source: string,
+  reading: ConfigReading,
+  document: ConfigDocument | undefined,
+): Loaded {
   const problems: Problem[] = [];
   const overrides = checkOverrides(options.overrides ?? {}, problems);
   const identity = reading.identity ?? withoutIdentity;
@@ -110,7 +115,7 @@ function settle(options: LoadOptions, source: string, reading: Reading, document
   return { config: deepFreeze(config), notices: [...reading.notices, ...leftOut] };
 }
 
-function demo({ demo: server, cwd }: LoadOptions): Reading {
+function demo({ demo: server, cwd }: LoadOptions): ConfigReading {
   const notices = ['no config file was found (bascule.yaml, .mcp.json or mcp.json): serving the built-in demo'];
   if (server === undefined) return { backends: [], notices };
   const draft = { name: 'demo', command: server.command, args: server.args };

@@ -49,7 +49,7 @@ import {
 } from './policy-profile.ts';
 import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
-import { isDisabled, type Reading } from './reading.ts';
+import { type ConfigReading, isDisabled } from './reading.ts';
 import * as shape from './shapes.ts';
 import { storeIn, storeShape } from './store.ts';
 
@@ -126,7 +126,7 @@ const endpointShape = shape.closed('a map with `path`', {
 /** Names stand in paths and in the names of tools. */
 const backendName = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 
-export function readOwn(document: ConfigDocument, directory: string, variables: Variables): Reading {
+export function readOwn(document: ConfigDocument, directory: string, variables: Variables): ConfigReading {
   const keys = document.keys([]);
   if (keys?.includes('mcpServers')) {
     const expected = '`backends` in its place; `mcpServers` stands in files that end in .json';
@@ -259,7 +259,7 @@ function readLimits(document: ConfigDocument, variables: Variables): Limits {
   return limits;
 }
 
-interface Surroundings {
+interface FileContext {
   /** All backends of the file, and those that are not disabled. */
   readonly names: readonly string[];
   readonly built: ReadonlySet<string>;
@@ -271,7 +271,7 @@ interface Surroundings {
 function readEndpoints(
   document: ConfigDocument,
   items: readonly unknown[],
-  { names, built, rpc, identity, limits }: Surroundings,
+  { names, built, rpc, identity, limits }: FileContext,
 ): EndpointConfig[] {
   const paths = new Set<string>();
   return items.flatMap((item, at): EndpointConfig[] => {

@@ -4,7 +4,7 @@ import { withoutComments } from './json-text.ts';
 import { type Syntax, wordingOf } from './syntax.ts';
 
 /** Offsets in the text. */
-export interface Span {
+export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
@@ -18,7 +18,7 @@ export interface Parsed {
 
 export interface SyntaxFault {
   /** Absent where the file as a whole is meant. */
-  readonly span?: Span;
+  readonly span?: TextSpan;
   readonly message: string;
   readonly expected?: string;
 }
@@ -70,7 +70,7 @@ function unsound(fault: SyntaxFault): Parsed {
   return { sound: false, faults: [fault] };
 }
 
-function from(start: number): Span {
+function from(start: number): TextSpan {
   return { start, end: start + 1 };
 }
 

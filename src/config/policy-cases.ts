@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../identity/principal.ts';
 import { actions, askKinds, RPC, type ThingKind, thingsOf } from '../policy/actions.ts';
 import type { World } from '../policy/match.ts';
-import type { Deed, Question } from '../policy/question.ts';
+import type { Operation, PolicyQuestion } from '../policy/question.ts';
 import { methods } from '../wire/methods.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { check } from './issues.ts';
@@ -11,7 +11,7 @@ import * as shape from './shapes.ts';
 
 export interface PolicyCase {
   readonly name: string;
-  readonly question: Question;
+  readonly question: PolicyQuestion;
   readonly expect: 'allow' | 'deny';
   /** The rule that ought to decide; null: none. */
   readonly rule?: string | null | undefined;
@@ -113,7 +113,7 @@ function soleBackend({ backends }: World): string {
   return backends.length === 1 ? (backends[0] ?? '') : '';
 }
 
-function rowOf(action: string, ask: string | undefined): Deed {
+function rowOf(action: string, ask: string | undefined): Operation {
   if (action === RPC) return { method: '', kind: 'request', action };
   const rows = methods.filter((row) => row.action === action);
   return rows.find(({ method }) => ask !== undefined && method.startsWith(ask)) ?? rows[0]!;

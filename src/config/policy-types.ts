@@ -22,25 +22,25 @@ export function comparingStrictly(environment: Environment): Environment {
 }
 
 /** Undefined where it cannot be said. */
-type Verdict = boolean | undefined;
+type Comparable = boolean | undefined;
 
-function certain(verdict: Verdict): boolean {
+function certain(verdict: Comparable): boolean {
   if (verdict === undefined) throw new TypeError('Values of different types');
   return verdict;
 }
 
-function same(one: unknown, other: unknown): Verdict {
+function same(one: unknown, other: unknown): Comparable {
   if (one === null || other === null) return one === other;
   const kind = kindOf(one);
   return kind === kindOf(other) ? comparisons[kind](one, other) : undefined;
 }
 
 /** In a list, or among the names of a map. */
-function within(one: unknown, all: unknown): Verdict {
+function within(one: unknown, all: unknown): Comparable {
   const kind = kindOf(all);
   if (kind !== 'list' && kind !== 'map') return undefined;
   const entries = kind === 'list' ? (all as readonly unknown[]) : [...membersOf(all).keys()];
-  let verdict: Verdict = false;
+  let verdict: Comparable = false;
   for (const entry of entries) {
     const found = same(one, entry);
     if (found === true) return true;
@@ -49,12 +49,12 @@ function within(one: unknown, all: unknown): Verdict {
   return verdict;
 }
 
-type Kind = 'text' | 'bool' | 'number' | 'list' | 'map' | 'bytes' | 'other';
-type Comparison = (one: unknown, other: unknown) => Verdict;
+type ValueKind = 'text' | 'bool' | 'number' | 'list' | 'map' | 'bytes' | 'other';
+type Comparison = (one: unknown, other: unknown) => Comparable;
 
 const identical: Comparison = (one, other) => one === other;
 
-const comparisons: Readonly<Record<Kind, Comparison>> = {
+const comparisons: Readonly<Record<ValueKind, Comparison>> = {
   text: identical,
   bool: identical,
   number: (one, other) => sameNumber(one as number, other as number),
@@ -65,7 +65,7 @@ const comparisons: Readonly<Record<Kind, Comparison>> = {
 };
 
 /** Throws for what is too large to be looked at (policy/facts.ts): so it comes before anything is compared. */
-function kindOf(value: unknown): Kind {
+function kindOf(value: unknown): ValueKind {
   if (typeof value === 'string') return 'text';
   if (typeof value === 'boolean') return 'bool';
   const worth = (value as object).valueOf();
@@ -85,17 +85,17 @@ function sameNumber(one: number, other: number): boolean {
   return one <= other && one >= other;
 }
 
-function sameList(one: readonly unknown[], other: readonly unknown[]): Verdict {
+function sameList(one: readonly unknown[], other: readonly unknown[]): Comparable {
   if (one.length !== other.length) return false;
   return everyPlace(one.map((entry, at) => [entry, other[at]]));
 }
 
-function sameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): Verdict {
+function sameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): Comparable {
   if (one.size !== other.size || ![...one.keys()].every((name) => other.has(name))) return false;
   return everyPlace([...one].map(([name, value]) => [value, other.get(name)]));
 }
 
-function everyPlace(pairs: readonly (readonly [unknown, unknown])[]): Verdict {
+function everyPlace(pairs: readonly (readonly [unknown, unknown])[]): Comparable {
   const verdicts = pairs.map(([one, other]) => same(one, other));
   if (verdicts.includes(false)) return false;
   return verdicts.includes(undefined) ? undefined : true;

@@ -89,14 +89,14 @@ export function checkWho(document: ConfigDocument, path: Path, { who }: Pick<Rul
   });
 }
 
-interface Known {
+interface KnownNames {
   readonly known: readonly string[];
   readonly what: string;
   readonly style?: GlobStyle;
 }
 
 /** Endpoints and backends are all in this file: what names none of them is a mistake, and a rule that never holds. */
-function checkKnown(document: ConfigDocument, path: Path, given: readonly string[], place: Known): void {
+function checkKnown(document: ConfigDocument, path: Path, given: readonly string[], place: KnownNames): void {
   const { known, what, style = 'name' } = place;
   given.forEach((pattern, at) => {
     if (resolved([pattern], known, style).length > 0) return;

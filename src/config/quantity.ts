@@ -2,7 +2,7 @@
 
 export type Unit = 'bytes' | 'ms' | 'count';
 
-export interface Range {
+export interface QuantityRange {
   readonly unit: Unit;
   readonly min: number;
   readonly max: number;
@@ -37,7 +37,7 @@ const written = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/;
  * The number meant, in the unit of the range; undefined where it is no whole number of that unit within the range.
  * Digits may come as text, since what an environment variable holds is text.
  */
-export function readQuantity(value: number | string, range: Range): number | undefined {
+export function readQuantity(value: number | string, range: QuantityRange): number | undefined {
   const match = typeof value === 'number' ? undefined : written.exec(value.trim());
   if (match === null) return undefined;
   const suffix = match?.[2] ?? '';
@@ -52,7 +52,7 @@ export function writeQuantity(amount: number, unit: Unit): string {
   return `${amount / fitting.factor} ${fitting.suffix}`;
 }
 
-export function describeRange(range: Range): string {
+export function describeRange(range: QuantityRange): string {
   const from = writeQuantity(range.min, range.unit);
   const to = writeQuantity(range.max, range.unit);
   if (range.unit === 'bytes') return `a size from ${from} to ${to}, such as 64KiB or a number of bytes`;

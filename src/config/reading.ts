@@ -10,7 +10,7 @@ import type { Limits } from './limits.ts';
 import type { ListenDraft } from './listen.ts';
 
 /** What either dialect makes of its file; what is absent has a default. */
-export interface Reading {
+export interface ConfigReading {
   readonly listen?: ListenDraft | undefined;
   readonly backends: readonly BackendConfig[];
   readonly services?: readonly ServiceConfig[] | undefined;

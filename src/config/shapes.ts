@@ -4,7 +4,7 @@
  */
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
-import { describeRange, type Range, readQuantity } from './quantity.ts';
+import { describeRange, type QuantityRange, readQuantity } from './quantity.ts';
 
 /** A map with these keys and no others. `tolerated` ones pass unread, and are not offered to anybody. */
 export function closed<Shape extends z.ZodRawShape>(expected: string, shape: Shape, tolerated: readonly string[] = []) {
@@ -27,7 +27,7 @@ export function choice<const Values extends readonly string[]>(values: Values) {
 }
 
 /** Numbers and flags may come as text, since that is what `${PORT}` gives. */
-export function quantity(range: Range) {
+export function quantity(range: QuantityRange) {
   const expected = describeRange(range);
   return z.union([z.number(), z.string()], { error: expected }).transform((value, context) => {
     const amount = readQuantity(value, range);

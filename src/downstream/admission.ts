@@ -6,11 +6,11 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated } from '../exchange/arrival.ts';
 import { askedOf, rpcAsked } from '../exchange/asked.ts';
-import type { Asked, Credentials } from '../identity/principal.ts';
+import type { AuthContext, Credentials } from '../identity/principal.ts';
 import { eraOf } from '../pipeline/admit.ts';
 import { readRpc } from '../wire/rpc.ts';
 import { type ReadLimits, readMessage } from '../wire/scan.ts';
-import type { HttpAnswer, Reading } from './answer.ts';
+import type { HttpAnswer, OpenBody } from './answer.ts';
 import { type BodySink, discardRest, readBody } from './body.ts';
 import { respondFailure } from './respond.ts';
 import type { Route } from './routes.ts';
@@ -47,7 +47,7 @@ async function pass(
   serving: Serving,
   asking: Promise<Authenticated | Failure>,
 ): Promise<void> {
-  const waiting: Reading = {
+  const waiting: OpenBody = {
     fail: (failure) => {
       res.isLast = true;
       res.reading = undefined;
@@ -87,13 +87,13 @@ function credentialsOf(req: IncomingMessage, route: EndpointRoute): Exclude<Cred
 }
 
 function refuse(req: IncomingMessage, res: HttpAnswer, route: EndpointRoute, shared: Shared, failure: Failure): void {
-  const refused = new Refused(req, res, route, shared, failure);
+  const refused = new RefusedBody(req, res, route, shared, failure);
   if (req.method === 'POST') readBody(req, res, shared.refusedBody, refused);
   else refused.tell({ kind: 'other' });
 }
 
 /** A POST is read as far as the limit for strangers goes, only for the id that the answer must echo. */
-class Refused implements BodySink {
+class RefusedBody implements BodySink {
   readonly #req: IncomingMessage;
   readonly #res: HttpAnswer;
   readonly #route: EndpointRoute;
@@ -122,7 +122,7 @@ class Refused implements BodySink {
     this.tell({ kind: 'unreadable' });
   }
 
-  tell(asked: Asked, id?: string, era = this.#res.era): void {
+  tell(asked: AuthContext, id?: string, era = this.#res.era): void {
     const { kind, endpoint } = this.#route;
     const told = this.#shared.gateway.refusal(endpoint, credentialsOf(this.#req, this.#route), this.#failure, asked);
     if (kind === 'rpc') refuseRpc(this.#res, told, id);

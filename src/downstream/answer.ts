@@ -5,7 +5,7 @@ import { type Era, era, isRevision } from '../wire/revisions.ts';
 import type { Deliveries } from './delivery.ts';
 
 /** Reads the request's body, and can be told that there will be no more of it. */
-export interface Reading {
+export interface OpenBody {
   fail(failure: Failure): void;
 }
 
@@ -17,7 +17,7 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
   /** Nothing more is read from this connection: what follows on it could not be told apart from what was refused. */
   isLast = false;
   /** Set while the body is being read. */
-  reading: Reading | undefined = undefined;
+  reading: OpenBody | undefined = undefined;
   /** How slow readers are met. */
   deliveries: Deliveries | undefined = undefined;
   #gone = false;

@@ -1,9 +1,9 @@
 /** Reads a request's body, within a size and a time. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
-import type { HttpAnswer, Reading } from './answer.ts';
+import type { HttpAnswer, OpenBody } from './answer.ts';
 import type { BodyBudget } from './body-budget.ts';
-import type { Sweep, Waiting } from './sweep.ts';
+import type { Sweep, Sweepable } from './sweep.ts';
 
 export interface BodyLimits {
   readonly bodyBytes: number;
@@ -72,7 +72,7 @@ function tooLarge(limits: BodyLimits): Failure {
   return new Failure('body_too_large', { message: `The body is over ${limits.bodyBytes} bytes` });
 }
 
-class BodyReader implements Reading, Waiting {
+class BodyReader implements OpenBody, Sweepable {
   due = 0;
   readonly #req: IncomingMessage;
   readonly #res: HttpAnswer;

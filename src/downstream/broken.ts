@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Failure, type Reason } from '../errors/failure.ts';
 import type { HttpAnswer } from './answer.ts';
 import { LINGER_MS } from './linger.ts';
-import { failureOnTheWire, type Headers } from './respond.ts';
+import { failureOnTheWire, type ResponseHeaders } from './respond.ts';
 
 /** What may still come in that time, beyond what has come: the rest of an absurd header, not a flood. */
 const LINGER_BYTES = 256 * 1024;
@@ -40,7 +40,7 @@ export class BrokenConnections {
   }
 
   /** Says why, and closes. */
-  dismiss(socket: Duplex & { bytesRead?: number }, failure: Failure, headers?: Headers): void {
+  dismiss(socket: Duplex & { bytesRead?: number }, failure: Failure, headers?: ResponseHeaders): void {
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     timer.unref();
     this.#lingering.set(socket, { taken: socket.bytesRead ?? 0, timer });

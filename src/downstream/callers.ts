@@ -3,7 +3,7 @@
  * the last hop that it and others like it tell of and that is none of them. What stands before that hop anybody can make up.
  */
 import { type BlockList, isIP, type Socket } from 'node:net';
-import type { Presented } from '../identity/principal.ts';
+import type { PresentedCredentials } from '../identity/principal.ts';
 import { isIn, listOf } from '../oauth/fetch/addresses.ts';
 
 /** Some proxies tell the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
@@ -12,9 +12,9 @@ const withPort = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /** What is looked at of a request. */
-export type Caller = Pick<Presented, 'socket' | 'headersDistinct'>;
+export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'>;
 
-export class Callers {
+export class ClientAddresses {
   readonly #trusted: BlockList;
 
   /** Throws for what is no address and no range. */
@@ -29,7 +29,7 @@ export class Callers {
   }
 
   /** Empty where the connection is gone. */
-  of(caller: Caller): string {
+  of(caller: AddressedRequest): string {
     return networkOf(this.#address(caller) ?? '');
   }
 
@@ -37,11 +37,11 @@ export class Callers {
    * RFC 6177: a site gets up to 48 bits, and with them 65,536 networks. For what is kept of a caller that has proven
    * nothing.
    */
-  siteOf(caller: Caller): string {
+  siteOf(caller: AddressedRequest): string {
     return networkOf(this.#address(caller) ?? '', 48);
   }
 
-  #address({ socket, headersDistinct }: Caller): string | undefined {
+  #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
     // As it came: the library is shown none of these headers (requests.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');

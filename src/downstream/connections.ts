@@ -3,7 +3,7 @@
  * paths answer and everybody else is told why they are refused.
  */
 import type { Socket } from 'node:net';
-import type { Callers } from './callers.ts';
+import type { ClientAddresses } from './callers.ts';
 
 export interface ConnectionLimits {
   readonly connectionsTotal: number;
@@ -18,19 +18,19 @@ const RESERVED_MS = 2_000;
 const refused = Symbol('over the limit of connections');
 type MarkedSocket = Socket & { [refused]?: true };
 
-export class Connections {
+export class ConnectionCounter {
   readonly #limits: ConnectionLimits;
-  #callers: Callers;
+  #callers: ClientAddresses;
   readonly #byAddress = new Map<string, number>();
   #total = 0;
 
-  constructor(limits: ConnectionLimits, callers: Callers) {
+  constructor(limits: ConnectionLimits, callers: ClientAddresses) {
     this.#limits = limits;
     this.#callers = callers;
   }
 
   /** Whose word counts about who has called them, from now on. */
-  trust(callers: Callers): void {
+  trust(callers: ClientAddresses): void {
     this.#callers = callers;
   }
 

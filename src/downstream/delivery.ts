@@ -4,7 +4,7 @@
  */
 import type { HttpAnswer } from './answer.ts';
 import type { IngressNotes } from './notes.ts';
-import type { Sweep, Waiting } from './sweep.ts';
+import type { Sweep, Sweepable } from './sweep.ts';
 
 /** What all deliveries of a server share. */
 export interface Deliveries {
@@ -17,7 +17,7 @@ export interface Deliveries {
 /** A client must take so much within `readerStallMs`; a slow mobile line does, and large answers lose nothing by it. */
 export const PIECE_BYTES = 1024 * 1024;
 
-export class Delivery implements Waiting {
+export class Delivery implements Sweepable {
   due = 0;
   /** What waits in front of it, in a queue. */
   queued = 0;

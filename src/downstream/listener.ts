@@ -10,8 +10,8 @@ import { HttpAnswer } from './answer.ts';
 import { discardRest } from './body.ts';
 import { BodyBudget, type BodyBudgetLimits } from './body-budget.ts';
 import { BrokenConnections } from './broken.ts';
-import { Callers } from './callers.ts';
-import { type ConnectionLimits, Connections, isBeyondLimit, RESERVED_CONNECTIONS } from './connections.ts';
+import { ClientAddresses } from './callers.ts';
+import { ConnectionCounter, type ConnectionLimits, isBeyondLimit, RESERVED_CONNECTIONS } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
 import { SlowReaders } from './delivery.ts';
 import { faultFailure } from './fault.ts';
@@ -24,18 +24,18 @@ import { respondEmpty, respondFailure, respondState } from './respond.ts';
 import {
   documentRoute,
   hiddenRoute,
+  type RequestTarget,
   type Route,
   type Routes,
   routeAt,
   routesOf,
   serverEndpointOf,
-  type Target,
   targetOf,
 } from './routes.ts';
 import { HttpSse } from './sse.ts';
 import { notAllowed, type Shared } from './streamable.ts';
 import { Sweep, type SweepClock } from './sweep.ts';
-import { Turns } from './turns.ts';
+import { FairTurns } from './turns.ts';
 
 export interface HttpOptions {
   readonly listen: ListenRules;
@@ -119,8 +119,8 @@ class Listener {
   readonly #options: HttpOptions;
   #routes: Routes;
   #origins: Origins;
-  #callers: Callers;
-  readonly #connections: Connections;
+  #callers: ClientAddresses;
+  readonly #connections: ConnectionCounter;
   readonly #shared: Shared;
   readonly #serving: Serving;
   readonly #server: Server<typeof IncomingMessage, typeof HttpAnswer>;
@@ -139,8 +139,8 @@ class Listener {
     const keepAlive = new Sweep(limits.keepAliveMs, clock);
     const undecided = limits.sseAfterMs === 0 ? undefined : new Sweep(limits.sseAfterMs, clock);
     const refused = new Sweep(limits.refusedBodyMs, clock);
-    this.#callers = new Callers(options.listen.trustedProxies);
-    this.#connections = new Connections(limits, this.#callers);
+    this.#callers = new ClientAddresses(options.listen.trustedProxies);
+    this.#connections = new ConnectionCounter(limits, this.#callers);
     const memory = { budget: new BodyBudget(limits), addressOf: (req: IncomingMessage) => this.#callers.of(req) };
     const rest = { bytes: limits.bodyBytes * DISCARDED_LIMITS, sweep: bodies };
     const stalled = new Sweep(limits.readerStallMs, clock);
@@ -155,7 +155,7 @@ class Listener {
       body: { bodyBytes: limits.bodyBytes, sweep: bodies, rest, memory },
       refusedBody: { bodyBytes: limits.refusedBodyBytes, sweep: refused, rest, memory },
       depth: { depth: limits.jsonDepth },
-      turns: new Turns(),
+      turns: new FairTurns(),
       closing: () => this.#closing || gateway.draining,
     };
     this.#serving = { shared: this.#shared, sse: new HttpSse(this.#shared) };
@@ -214,7 +214,7 @@ class Listener {
   #renew({ endpoints, listen }: Pick<HttpOptions, 'endpoints' | 'listen'>): void {
     this.#routes = routesOf(endpoints);
     this.#origins = new Origins(listen);
-    this.#callers = new Callers(listen.trustedProxies);
+    this.#callers = new ClientAddresses(listen.trustedProxies);
     this.#connections.trust(this.#callers);
   }
 
@@ -287,7 +287,7 @@ class Listener {
   }
 
   /** What the endpoints say of themselves to clients that look for a token. */
-  #documentAt({ path, host }: Target): Route | undefined {
+  #documentAt({ path, host }: RequestTarget): Route | undefined {
     const document = this.#options.door.document(path, host);
     return document && documentRoute(document);
   }

@@ -16,11 +16,11 @@ import type { Era } from '../wire/revisions.ts';
 import type { Accepted } from './accept.ts';
 import type { HttpAnswer } from './answer.ts';
 import { respondEmpty, respondFailure, respondJson } from './respond.ts';
-import { SseConnection, type Streams } from './stream.ts';
-import type { Sweep, Waiting } from './sweep.ts';
+import { type EventStreams, SseConnection } from './stream.ts';
+import type { Sweep, Sweepable } from './sweep.ts';
 
 /** What all POSTs of a server share. */
-export interface Replies extends Streams {
+export interface Replies extends EventStreams {
   /** Turns answers into streams that are not there after `sseAfterMs`. Absent: at once. */
   readonly undecided: Sweep | undefined;
 }
@@ -48,7 +48,7 @@ const refused: Outlet = {
   onAbandoned: (listener) => listener(),
 };
 
-class PostAnswer implements Waiting {
+class PostAnswer implements Sweepable {
   due = 0;
   readonly outlets: readonly PostOutlet[];
   readonly era: Era;

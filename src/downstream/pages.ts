@@ -4,7 +4,7 @@ import type { Failure } from '../errors/failure.ts';
 import type { HttpAnswer } from './answer.ts';
 import { preflightHeaders } from './cors.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
-import type { Sweep, Waiting } from './sweep.ts';
+import type { Sweep, Sweepable } from './sweep.ts';
 
 export interface Pages {
   owns(path: string): boolean;
@@ -48,7 +48,7 @@ export function servePages(req: IncomingMessage, res: HttpAnswer, path: string, 
 }
 
 /** A body that does not come to its end in time takes its connection with it. */
-class TimedBody implements Waiting {
+class TimedBody implements Sweepable {
   due = 0;
   readonly #req: IncomingMessage;
 

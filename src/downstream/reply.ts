@@ -6,7 +6,7 @@ import type { Era } from '../wire/revisions.ts';
 import type { Accepted } from './accept.ts';
 import type { HttpAnswer } from './answer.ts';
 import { openOutlets, type Replies, refusedOutlets } from './outlet.ts';
-import { type Headers, respondEmpty, respondFailure, respondJson } from './respond.ts';
+import { type ResponseHeaders, respondEmpty, respondFailure, respondJson } from './respond.ts';
 import { SseConnection } from './stream.ts';
 
 export class PostReply implements Reply {
@@ -14,7 +14,7 @@ export class PostReply implements Reply {
   readonly #accepted: Accepted;
   readonly #message: Message | Batch;
   readonly #shared: Replies;
-  #carried: (() => Headers) | undefined;
+  #carried: (() => ResponseHeaders) | undefined;
   #used = false;
   #outlets: readonly Outlet[] = [];
 
@@ -30,7 +30,7 @@ export class PostReply implements Reply {
     return this.#message.kind === 'request' ? this.#message.id.raw : undefined;
   }
 
-  carry(headers: () => Headers): void {
+  carry(headers: () => ResponseHeaders): void {
     this.#carried = headers;
   }
 
@@ -44,7 +44,7 @@ export class PostReply implements Reply {
     else for (const outlet of this.#outlets) outlet.settle({ kind: 'failure', failure, id: id ?? this.id });
   }
 
-  respond(bytes: Uint8Array, headers?: Headers): void {
+  respond(bytes: Uint8Array, headers?: ResponseHeaders): void {
     if (!this.#take()) return;
     const all = this.#withCarried(headers);
     if (this.#accepted.json) {
@@ -67,7 +67,7 @@ export class PostReply implements Reply {
     return this.#outlets;
   }
 
-  #withCarried(own?: Headers): { readonly headers?: Headers } {
+  #withCarried(own?: ResponseHeaders): { readonly headers?: ResponseHeaders } {
     if (this.#carried === undefined) return own === undefined ? {} : { headers: own };
     return { headers: { ...own, ...this.#carried() } };
   }

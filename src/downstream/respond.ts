@@ -8,10 +8,10 @@ import { pushCors } from './cors.ts';
 import { type Deliveries, Delivery, PIECE_BYTES } from './delivery.ts';
 import { lingerOnClose } from './linger.ts';
 
-export type Headers = Readonly<Record<string, string>>;
+export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** A JSON document that answers a request. */
-export function respondJson(res: HttpAnswer, status: number, body: Pieces, headers?: Headers): void {
+export function respondJson(res: HttpAnswer, status: number, body: Pieces, headers?: ResponseHeaders): void {
   const size = sizeOf(body);
   const head = ['Content-Type', 'application/json', 'Content-Length', String(size)];
   if (headers !== undefined) for (const name in headers) head.push(name, headers[name] as string);
@@ -34,11 +34,11 @@ export interface FailureContext {
   readonly era: Era;
   /** The raw id token of the request, where there is one. */
   readonly id?: string | undefined;
-  readonly headers?: Headers;
+  readonly headers?: ResponseHeaders;
 }
 
 /** 404 and 405 are stored by caches unless they are told not to. */
-const uncached: Headers = { 'Cache-Control': 'no-store' };
+const uncached: ResponseHeaders = { 'Cache-Control': 'no-store' };
 
 export function respondFailure(res: HttpAnswer, failure: Failure, context: FailureContext): void {
   const id = context.id ?? failure.id;
@@ -61,7 +61,7 @@ function statusOutside(row: FailureRow): number {
 }
 
 /** The head of an event stream. `X-Accel-Buffering` tells proxies to pass events on as they come. */
-export function beginStream(res: HttpAnswer, headers?: Headers): void {
+export function beginStream(res: HttpAnswer, headers?: ResponseHeaders): void {
   if (res.headersSent || res.gone) return;
   const head = [
     'Content-Type',
@@ -122,7 +122,7 @@ function writeHead(res: HttpAnswer, status: number, head: string[]): void {
 }
 
 /** A whole response, for a connection on which HTTP itself failed. */
-export function failureOnTheWire(failure: Failure, headers: Headers = {}): Buffer {
+export function failureOnTheWire(failure: Failure, headers: ResponseHeaders = {}): Buffer {
   const body = failureBytes(failure, 'legacy');
   const { status } = failure.row;
   const head = [

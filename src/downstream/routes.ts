@@ -106,13 +106,13 @@ function addHttpSse(routes: Map<string, Route>, endpoint: Endpoint): void {
 
 const absolute = /^https?:\/\/([^/?#]*)/i;
 
-export interface Target {
+export interface RequestTarget {
   readonly path: string;
   /** RFC 9112, 3.2.2: where the request line names the host, the header does not count. */
   readonly host: string | undefined;
 }
 
-export function targetOf(url: string, host: string | undefined): Target {
+export function targetOf(url: string, host: string | undefined): RequestTarget {
   if (url.charCodeAt(0) === SLASH) return { path: beforeQuery(url), host };
   const authority = absolute.exec(url);
   if (authority === null) return { path: url, host };

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
-import type { Authenticated, Endpoint, Line } from '../exchange/arrival.ts';
+import type { Authenticated, Endpoint, PersistentConnection } from '../exchange/arrival.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import { readMessage } from '../wire/scan.ts';
 import { encodeEvent } from '../wire/sse.ts';
@@ -26,7 +26,7 @@ const ID_BYTES = 24;
 
 interface OpenLine {
   readonly endpoint: Endpoint;
-  readonly line: Line;
+  readonly line: PersistentConnection;
 }
 
 export class HttpSse {
@@ -48,7 +48,7 @@ export class HttpSse {
     }
     const named = { event: 'message', held: true, ...(hop && { headers: hop }) };
     const connection = new SseConnection(res, this.#shared, named);
-    const line = await orFault<Line>(this.#shared, () =>
+    const line = await orFault<PersistentConnection>(this.#shared, () =>
       this.#shared.gateway.connect(endpoint, sender, 'sse', connection),
     );
     if (line instanceof Failure) {

@@ -1,7 +1,7 @@
 /** stdio: one message a line, one client, one session. The output carries protocol alone. */
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../errors/failure.ts';
-import type { Endpoint, Gateway, Line } from '../exchange/arrival.ts';
+import type { Endpoint, Gateway, PersistentConnection } from '../exchange/arrival.ts';
 import type { StreamEvent } from '../exchange/outlet.ts';
 import { failureBytes } from '../wire/compose.ts';
 import { LineReader, lineBytes } from '../wire/lines.ts';
@@ -67,7 +67,12 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   });
 }
 
-function receive(read: Uint8Array | Failure, line: Line, connection: LineConnection, options: StdioOptions): void {
+function receive(
+  read: Uint8Array | Failure,
+  line: PersistentConnection,
+  connection: LineConnection,
+  options: StdioOptions,
+): void {
   try {
     if (read instanceof Failure) throw read;
     line.receive(readMessage(read, { depth: options.endpoint.profile.jsonDepth ?? options.limits.jsonDepth }));

@@ -5,11 +5,11 @@ import type { HttpAnswer } from './answer.ts';
 import { type Deliveries, Delivery, PIECE_BYTES } from './delivery.ts';
 import type { IngressNotes } from './notes.ts';
 import { Outbox, type OutboxLimits } from './outbox.ts';
-import { beginStream, type Headers } from './respond.ts';
-import type { Sweep, Waiting } from './sweep.ts';
+import { beginStream, type ResponseHeaders } from './respond.ts';
+import type { Sweep, Sweepable } from './sweep.ts';
 
 /** What all streams of a server share. */
-export interface Streams {
+export interface EventStreams {
   readonly limits: OutboxLimits & { readonly keepAliveMs: number };
   readonly notes: IngressNotes;
   /** Wakes streams that have been silent for `keepAliveMs`. */
@@ -21,24 +21,24 @@ const heartbeat = comment();
 
 export interface SseOptions {
   /** Headers of the response beside those of every stream. */
-  readonly headers?: Headers;
+  readonly headers?: ResponseHeaders;
   /** What every event is called. 2024-11-05 names its messages; later revisions leave it to the default, which is the same. */
   readonly event?: string;
   /** Nothing goes out, headers included, before `open`. */
   readonly held?: boolean;
 }
 
-export class SseConnection extends Outbox implements Waiting {
+export class SseConnection extends Outbox implements Sweepable {
   due = 0;
   readonly #res: HttpAnswer;
-  readonly #streams: Streams;
+  readonly #streams: EventStreams;
   readonly #event: string | undefined;
-  readonly #headers: Headers | undefined;
+  readonly #headers: ResponseHeaders | undefined;
   #delivery: Delivery | undefined;
   /** Nothing was written yet, so the headers wait too. */
   #silent = true;
 
-  constructor(res: HttpAnswer, streams: Streams, options: SseOptions = {}) {
+  constructor(res: HttpAnswer, streams: EventStreams, options: SseOptions = {}) {
     super(streams.limits, streams.notes, options.held === true);
     this.#res = res;
     this.#streams = streams;

@@ -14,7 +14,7 @@ import { PostReply } from './reply.ts';
 import { respondEmpty, respondFailure } from './respond.ts';
 import { MODERN_ALLOW, type Route } from './routes.ts';
 import { SseConnection } from './stream.ts';
-import type { Turns } from './turns.ts';
+import type { FairTurns } from './turns.ts';
 
 /** What all requests of a server share. */
 export interface Shared extends Replies {
@@ -23,7 +23,7 @@ export interface Shared extends Replies {
   /** For bodies of senders that are not let in. */
   readonly refusedBody: BodyLimits;
   readonly depth: { readonly depth: number };
-  readonly turns: Turns;
+  readonly turns: FairTurns;
   /** No new work is taken; what helps to finish the old still is. */
   readonly closing: () => boolean;
 }

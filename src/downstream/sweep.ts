@@ -7,7 +7,7 @@ import type { Clock } from '../exchange/clock.ts';
 export type SweepClock = Pick<Clock, 'after'>;
 
 /** Something that waits in a sweep. */
-export interface Waiting {
+export interface Sweepable {
   /** Belongs to the sweep. One object can wait in one sweep at a time. */
   due: number;
   /** The wait is over. Never called after `remove`. */
@@ -21,7 +21,7 @@ export class Sweep {
   readonly #stepMs: number;
   readonly #clock: SweepClock;
   /** In the order in which they are due, since every wait is as long as the others. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<Sweepable>();
   #now = 0;
   #stop: (() => void) | undefined;
 
@@ -31,14 +31,14 @@ export class Sweep {
   }
 
   /** Begins a wait, or begins it anew. */
-  add(waiting: Waiting): void {
+  add(waiting: Sweepable): void {
     this.#waiting.delete(waiting);
     waiting.due = this.#now + STEPS + 1;
     this.#waiting.add(waiting);
     if (this.#stop === undefined) this.#arm();
   }
 
-  remove(waiting: Waiting): void {
+  remove(waiting: Sweepable): void {
     this.#waiting.delete(waiting);
   }
 

@@ -29,7 +29,7 @@ export interface TurnPorts {
   later(run: () => void): void;
 }
 
-export class Turns {
+export class FairTurns {
   readonly #ports: TurnPorts;
   readonly #queue = new FairQueue<Start>(Number.POSITIVE_INFINITY);
   #latest: string | undefined;

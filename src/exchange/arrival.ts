@@ -1,6 +1,6 @@
 /** What a transport hands to the gateway, and what the gateway offers to transports. */
 import type { Failure } from '../errors/failure.ts';
-import type { Asked, Credentials, Principal } from '../identity/principal.ts';
+import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
 import type { RpcGate } from '../jsonrpc/ports.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
@@ -56,7 +56,7 @@ export interface Authenticated extends Sender {
 /**
  * A client with one stream for everything: HTTP+SSE and stdio. Its end is the end of the session, and what runs for it is cancelled.
  */
-export interface Line {
+export interface PersistentConnection {
   /** Over HTTP+SSE every message comes with credentials of its own. Answers why they do not do for this message on this line. */
   refusal(sender: Sender, message: Message | Batch): Failure | undefined;
   /** Answers come on the line's own stream; over HTTP+SSE the transport has answered the POST itself before. */
@@ -74,7 +74,7 @@ export interface Gateway {
     credentials: Credentials,
   ): Authenticated | Failure | Promise<Authenticated | Failure>;
   /** How a failure of `authenticate` is told. `asked` is what was sent, as far as it could be read. */
-  refusal(endpoint: Endpoint, credentials: Credentials, failure: Failure, asked: Asked): Failure;
+  refusal(endpoint: Endpoint, credentials: Credentials, failure: Failure, asked: AuthContext): Failure;
   /** Never throws or rejects: what goes wrong is told through `reply`. */
   receive(arrival: Arrival): void;
   /** Records that what somebody sent cannot be served: it could not be read, or its session does not exist. */
@@ -89,7 +89,12 @@ export interface Gateway {
    */
   hop(request: Omit<SessionRequest, 'sender'>): Readonly<Record<string, string>> | Failure | undefined;
   /** A client that has a connection instead of a session id. `via` decides which revisions can come. */
-  connect(endpoint: Endpoint, sender: Sender, via: 'sse' | 'stdio', connection: Connection): Promise<Line | Failure>;
+  connect(
+    endpoint: Endpoint,
+    sender: Sender,
+    via: 'sse' | 'stdio',
+    connection: Connection,
+  ): Promise<PersistentConnection | Failure>;
   readonly draining: boolean;
   /** For endpoints of JSON-RPC services that are not MCP. */
   readonly rpc: RpcGate;

@@ -1,23 +1,23 @@
 /** What a message asks for, as far as identity has to know: which scopes it needs, and how a refusal is told. */
-import type { Asked, Operation } from '../identity/principal.ts';
+import type { AuthContext, ScopedOperation } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { RpcMessage } from '../wire/rpc.ts';
 import { textMember } from '../wire/values.ts';
 
 /** What a request is about to do. Everything else needs what its endpoint needs. */
-export function operationOf(message: Message | Batch): Operation | undefined {
+export function operationOf(message: Message | Batch): ScopedOperation | undefined {
   if (message.kind !== 'request') return undefined;
   const { method } = message;
   return method === 'tools/call' ? { method, tool: textMember(message.bytes, message.params, 'name') } : { method };
 }
 
-export function askedOf(message: Message | Batch): Asked {
+export function askedOf(message: Message | Batch): AuthContext {
   const operation = operationOf(message);
   return operation === undefined ? { kind: 'other' } : { kind: 'request', operation };
 }
 
 /** The same for JSON-RPC that is not MCP. */
-export function rpcAsked(message: RpcMessage | Batch): Asked {
+export function rpcAsked(message: RpcMessage | Batch): AuthContext {
   if (message.kind === 'batch' || message.kind === 'answer') return { kind: 'other' };
   const operation = { method: message.method };
   return { kind: message.kind === 'request' ? 'request' : 'other', operation };

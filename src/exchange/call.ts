@@ -41,7 +41,7 @@ export interface CallRequest {
  * How a call ended. `vocabulary` says in which era's words the message is written, so that a client of the other era can be
  * served without anybody knowing who the backend was.
  */
-export type Outcome =
+export type CallOutcome =
   /** `screened`: what must not reach a client was taken out before. */
   | {
       readonly kind: 'result';
@@ -54,14 +54,14 @@ export type Outcome =
   | { readonly kind: 'failure'; readonly failure: Failure; readonly unseen?: boolean };
 
 /** What became of an ask: the raw `result` or `error` of the client's answer, or why there is none. */
-export type AskReply = { readonly result: Raw } | { readonly error: Raw } | { readonly failure: Failure };
+export type ServerRequestReply = { readonly result: Raw } | { readonly error: Raw } | { readonly failure: Failure };
 
 /** A server-to-client request of a legacy backend. Answered once; later answers are ignored. */
-export interface Ask {
+export interface ServerRequest {
   readonly row: MethodRow;
   /** The backend's own message, with the backend's id. */
   readonly message: Request;
-  answer(reply: AskReply): void;
+  answer(reply: ServerRequestReply): void;
   /** A client has the question, and answers it whatever becomes of the call that it came with. */
   handedOver?(): void;
   /** The backend takes the question back (`notifications/cancelled`), or its session ends. Called at once if that was already so. */
@@ -72,10 +72,10 @@ export interface Ask {
 export interface CallSink {
   /** Progress, a log message, or anything else that belongs to this call; ids and tokens in it are the upstream ones. */
   notify(notification: Notification): void;
-  ask(ask: Ask): void;
+  ask(ask: ServerRequest): void;
   /** The backend closed the connection for now and goes on working (2025-11-25 polling). */
   pause(retryMs: number | undefined): void;
-  settle(outcome: Outcome): void;
+  settle(outcome: CallOutcome): void;
 }
 
 export interface Call {

@@ -1,7 +1,7 @@
 /** Changes that come in a storm are told once at its beginning and once at its end. */
 import type { Clock } from './clock.ts';
 
-interface Recent<News> {
+interface RecentChange<News> {
   /** What came since it was told; only the latest is kept. */
   later: { readonly news: News } | undefined;
   readonly stop: () => void;
@@ -13,7 +13,7 @@ export class Changes<Kind, News = void> {
   readonly #quietMs: number;
   readonly #tell: (kind: Kind, news: News) => void;
   /** Kinds that were told a moment ago. */
-  readonly #recent = new Map<Kind, Recent<News>>();
+  readonly #recent = new Map<Kind, RecentChange<News>>();
 
   constructor(clock: Pick<Clock, 'after'>, quietMs: number, tell: (kind: Kind, news: News) => void) {
     this.#clock = clock;

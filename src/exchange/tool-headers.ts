@@ -23,7 +23,7 @@ const VIEWS = 1_000;
 
 const annotation = Buffer.from('"x-mcp-header"');
 
-interface Known {
+interface KnownHeaders {
   readonly tools: ReadonlyMap<string, readonly ParamHeader[]>;
   readonly at: number;
 }
@@ -34,8 +34,8 @@ export type ListTools = () => Promise<readonly unknown[]>;
 /** `backend` is a backend as one principal sees it: what others are shown may have other schemas. */
 export class ToolHeaders {
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
-  readonly #reading = new Map<string, Promise<Known>>();
+  readonly #known = new Map<string, KnownHeaders>();
+  readonly #reading = new Map<string, Promise<KnownHeaders>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -77,20 +77,20 @@ export class ToolHeaders {
     return headers.length === 0 ? {} : paramHeaderValues(headers, args && valueAt(request.bytes, args));
   }
 
-  #stale(known: Known, tool: string): boolean {
+  #stale(known: KnownHeaders, tool: string): boolean {
     const age = this.#clock.now() - known.at;
     return age > KNOWN_MS || (!known.tools.has(tool) && age > RECENT_MS);
   }
 
   /** What was known is still the best guess. A backend that refuses to list its tools has told no client of an annotation. */
-  #otherwise(backend: string, error: unknown): Known['tools'] {
+  #otherwise(backend: string, error: unknown): KnownHeaders['tools'] {
     const known = this.#known.get(backend);
     if (known !== undefined) return known.tools;
     if (error instanceof Failure && error.reason === 'backend_invalid') return new Map();
     throw error;
   }
 
-  #read(backend: string, list: ListTools): Promise<Known> {
+  #read(backend: string, list: ListTools): Promise<KnownHeaders> {
     const reading = this.#reading.get(backend);
     if (reading !== undefined) return reading;
     const fresh = list()
@@ -122,7 +122,7 @@ function entryOf(tool: unknown): (readonly [string, readonly ParamHeader[]])[] {
   return [[tool.name, 'headers' in read ? read.headers : []]];
 }
 
-function compare(known: Known, tool: string, request: Request, header: HeaderReader): Failure | undefined {
+function compare(known: KnownHeaders, tool: string, request: Request, header: HeaderReader): Failure | undefined {
   const headers = known.tools.get(tool);
   if (headers === undefined || headers.length === 0) return undefined;
   const args = member(request.params, 'arguments');

@@ -9,7 +9,7 @@ import type { Notification } from '../wire/message.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import type { ListKind } from '../wire/subscription-filter.ts';
 import type { Route } from '../wire/via.ts';
-import type { Ask, Call, CallRequest, CallSink, ClientFacts } from './call.ts';
+import type { Call, CallRequest, CallSink, ClientFacts, ServerRequest } from './call.ts';
 
 /** What a backend says of itself, from `server/discover` or from `initialize`. Members that we do not know survive in the objects. */
 export interface Discovery {
@@ -25,9 +25,9 @@ export interface Discovery {
 }
 
 /** Who hears what belongs to no call. */
-export interface LaneSink {
+export interface UpstreamSessionSink {
   notify(notification: Notification): void;
-  ask(ask: Ask): void;
+  ask(ask: ServerRequest): void;
   /** The upstream session is gone and will not come back: 404, or the process ended. Calls in flight were settled before. */
   lost(failure: Failure): void;
   /** What the backend says outside any call is not heard for now, and subscriptions cannot be honoured. The session goes on. */
@@ -37,7 +37,7 @@ export interface LaneSink {
 /** Whether what a backend says outside any call is heard. `lost`: not at the moment. `never`: the backend has no way to say it. */
 export type Hearing = 'heard' | 'lost' | 'never';
 
-export interface Lane {
+export interface UpstreamSession {
   readonly era: Era;
   readonly discovery: Discovery;
   /**
@@ -64,7 +64,7 @@ export interface ListProcesses {
   /** Equal for clients that share a process. */
   keyOf(client: ClientFacts): string;
   /** Started where there is none. Rejects with a Failure. */
-  open(client: ClientFacts): Promise<Lane>;
+  open(client: ClientFacts): Promise<UpstreamSession>;
   /** What such a process said of itself to clients like this one, where one runs. */
   discoveryFor(client: ClientFacts): Discovery | undefined;
   /** Hears which lists may be others than before, by key. Returns how to hear no more. */
@@ -91,7 +91,7 @@ export interface Backend {
   /** The gateways that it says are behind it (wire/via.ts); none where it leads back to this one and is not used. */
   readonly behind?: readonly Route[];
   /** Everybody's lane to a modern backend, for as long as what was found out is fresh and nothing speaks against it. */
-  readonly modern: Lane | undefined;
+  readonly modern: UpstreamSession | undefined;
   /** Where each legacy session has a process of its own, and lists can be read without one. */
   readonly lists?: ListProcesses | undefined;
   /** Its owner says that it keeps nothing between calls: a session does not end with its process. */
@@ -108,7 +108,13 @@ export interface Backend {
    * Opens a lane of an era that the backend has. Legacy: `initialize` with the client's facts. Rejects with a Failure. `owner`:
    * the principal that a process counts for, where it needs one.
    */
-  open(permit: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane>;
+  open(
+    permit: Permit,
+    era: Era,
+    client: ClientFacts,
+    sink: UpstreamSessionSink,
+    owner?: string,
+  ): Promise<UpstreamSession>;
   /**
    * Where each principal presents something of their own to it: the way of one of them, with a state, a discovery and lanes of
    * its own. What stands here is then what was found out last by anybody.

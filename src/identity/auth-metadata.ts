@@ -4,9 +4,9 @@ import type { KeyPlaces } from './credentials.ts';
 import { type Hierarchy, ScopeRules } from './scopes.ts';
 import type { FailureStyle, GuardSettings, IdentitySettings } from './settings.ts';
 
-export type Guard = { readonly kind: 'open' } | Guarded;
+export type EndpointAuth = { readonly kind: 'open' } | GuardedAuth;
 
-export interface Guarded extends KeyPlaces {
+export interface GuardedAuth extends KeyPlaces {
   readonly kind: 'guarded';
   readonly keys: boolean;
   readonly tokens: boolean;
@@ -22,14 +22,14 @@ export interface Guarded extends KeyPlaces {
   readonly authorizationServers: readonly string[];
 }
 
-export interface Surroundings {
+export interface GuardParts {
   readonly issuers: IdentitySettings['issuers'];
   readonly hierarchy: Hierarchy;
   readonly bases: readonly string[];
   readonly paths: readonly string[];
 }
 
-export function buildGuard(settings: GuardSettings, { issuers, hierarchy, bases, paths }: Surroundings): Guard {
+export function buildGuard(settings: GuardSettings, { issuers, hierarchy, bases, paths }: GuardParts): EndpointAuth {
   if (settings.kind === 'open') return settings;
   const { scopes, audiences: more, ...rest } = settings;
   return {

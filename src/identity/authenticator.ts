@@ -2,7 +2,7 @@
  * Who comes in, and where. Every way in asks here, by the endpoint that it leads to; an endpoint that nobody knows lets nobody in.
  */
 import { Failure } from '../errors/failure.ts';
-import { basesOf, type Guard, type Guarded } from './auth-metadata.ts';
+import { basesOf, type EndpointAuth, type GuardedAuth } from './auth-metadata.ts';
 import { refusalOf } from './challenge.ts';
 import type { IdentityRoom } from './create.ts';
 import {
@@ -10,9 +10,9 @@ import {
   metadataDocument,
   metadataPrefix,
   metadataRoutes,
-  type ResourceMetadata,
+  type ProtectedResourceMetadata,
 } from './metadata.ts';
-import type { Asked, Credentials, Operation, Presented, Principal } from './principal.ts';
+import type { AuthContext, Credentials, PresentedCredentials, Principal, ScopedOperation } from './principal.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 
 export interface Entrance {
@@ -39,13 +39,13 @@ export interface RefusedEntry {
   readonly credentials: Credentials;
 }
 
-export class Door {
+export class Authenticator {
   #room: IdentityRoom;
   readonly #onRefused: (refused: RefusedEntry) => void;
-  #guards: ReadonlyMap<string, Guard> = new Map();
+  #guards: ReadonlyMap<string, EndpointAuth> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
   /** What the address of some server asks of its callers. */
-  #server: Guarded | undefined;
+  #server: GuardedAuth | undefined;
   #isOpened = false;
 
   constructor(room: IdentityRoom, onRefused: (refused: RefusedEntry) => void = () => undefined) {
@@ -60,8 +60,8 @@ export class Door {
   open(settings: IdentitySettings, entrances: readonly Entrance[], listening: string, own?: IssuerSettings): void {
     if (own !== undefined) this.#room.trust(own);
     const bases = basesOf(settings, listening);
-    const guarded: Guarded[] = [];
-    const guards = new Map<string, Guard>();
+    const guarded: GuardedAuth[] = [];
+    const guards = new Map<string, EndpointAuth>();
     for (const { paths, identity } of entrances) {
       const guard = this.#room.guardFor(identity, bases, paths);
       guards.set(paths[0] ?? '', guard);
@@ -106,20 +106,25 @@ export class Door {
     return this.#noted(found, path, guard, credentials);
   }
 
-  #noted(found: Principal | Failure, path: string, { kind }: Guard, credentials: Presented): Principal | Failure {
+  #noted(
+    found: Principal | Failure,
+    path: string,
+    { kind }: EndpointAuth,
+    credentials: PresentedCredentials,
+  ): Principal | Failure {
     if (found instanceof Failure && kind !== 'open') this.#onRefused({ path, failure: found, credentials });
     return found;
   }
 
   /** Where there is no such server: strangers are told what they are told where there is one. */
-  async #nowhere(path: string, credentials: Presented): Promise<Failure> {
+  async #nowhere(path: string, credentials: PresentedCredentials): Promise<Failure> {
     const guard = this.#guardAt(path);
     if (guard === undefined) return new Failure('path_not_found');
     const who = this.#noted(await this.#room.identity.identify(credentials, guard), path, guard, credentials);
     return who instanceof Failure ? who : new Failure('path_not_found');
   }
 
-  #guardAt(path: string): Guard | undefined {
+  #guardAt(path: string): EndpointAuth | undefined {
     return (
       this.#guards.get(path) ??
       (this.hides(path) && this.#server ? { ...this.#server, paths: pathsAt(path) } : undefined)
@@ -150,7 +155,7 @@ export class Door {
   }
 
   /** How a failure of `identify` is told to whoever asked for that. */
-  told(path: string, failure: Failure, credentials: Credentials, asked: Asked): Failure {
+  told(path: string, failure: Failure, credentials: Credentials, asked: AuthContext): Failure {
     const guard = this.#guardAt(path);
     if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
     return refused(failure, guard, credentials, asked);
@@ -162,14 +167,14 @@ export class Door {
   }
 
   /** Whether the credentials cover the operation; the failure names all that it needs. */
-  check(path: string, principal: Principal, credentials: Credentials, operation: Operation): Failure | undefined {
+  check(path: string, principal: Principal, credentials: Credentials, operation: ScopedOperation): Failure | undefined {
     const guard = this.#guards.get(path);
     if (guard === undefined || guard.kind === 'open') return undefined;
     const failure = guard.scopes.check(principal, operation);
     if (failure !== undefined) this.#onRefused({ path, failure, principal, credentials });
     // Over stdio there is no HTTP to tell it in.
     if (credentials === 'local') return failure;
-    const asked: Asked = { kind: operation.method === undefined ? 'other' : 'request', operation };
+    const asked: AuthContext = { kind: operation.method === undefined ? 'other' : 'request', operation };
     return failure && refused(failure, guard, credentials, asked);
   }
 
@@ -189,7 +194,7 @@ export class Door {
   }
 
   /** The document at that path, if there is one. */
-  document(path: string, host: string | undefined): ResourceMetadata | undefined {
+  document(path: string, host: string | undefined): ProtectedResourceMetadata | undefined {
     const plain = path.endsWith('/') ? path.slice(0, -1) : path;
     const route = this.#documents.get(plain);
     if (route !== undefined) return metadataDocument(route.guard, { path: route.path, host });
@@ -216,9 +221,9 @@ function starting(): Failure {
 
 function refused(
   failure: Failure,
-  guard: Guarded,
+  guard: GuardedAuth,
   { url = '', rawHeaders }: Exclude<Credentials, 'local'>,
-  asked: Asked,
+  asked: AuthContext,
 ): Failure {
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   const { status, headers, withoutId } = refusalOf(failure, guard, { ...asked, path, host: hostIn(rawHeaders) });

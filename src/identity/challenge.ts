@@ -4,9 +4,9 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling
  */
 import type { Failure, Reason } from '../errors/failure.ts';
-import type { Guarded } from './auth-metadata.ts';
-import { metadataUrl, type Place } from './metadata.ts';
-import type { Operation } from './principal.ts';
+import type { GuardedAuth } from './auth-metadata.ts';
+import { metadataUrl, type UsedAddress } from './metadata.ts';
+import type { ScopedOperation } from './principal.ts';
 
 /** RFC 6750, 3.1. Whoever presented nothing is told nothing about an error (3: SHOULD NOT). */
 type ErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
@@ -26,13 +26,13 @@ const errorCodes = {
 type Challenged = keyof typeof errorCodes;
 
 /** What was refused. */
-export interface Refused extends Place {
+export interface RefusedRequest extends UsedAddress {
   /** `unreadable`: a POST whose body, or whose id, could not be read. `other`: everything that expects no JSON-RPC answer. */
   readonly kind: 'request' | 'unreadable' | 'other';
-  readonly operation?: Operation | undefined;
+  readonly operation?: ScopedOperation | undefined;
 }
 
-export interface Refusal {
+export interface AuthRefusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** `null`: without an id to echo, the answer says `"id": null`, as users of that style have it; else it has none. */
@@ -42,7 +42,7 @@ export interface Refusal {
 /** In seconds: as soon as an issuer is tried again. */
 const RETRY_AFTER = '5';
 
-export function refusalOf(failure: Failure, guard: Guarded, refused: Refused): Refusal {
+export function refusalOf(failure: Failure, guard: GuardedAuth, refused: RefusedRequest): AuthRefusal {
   const { status } = failure.row;
   if (!isChallenged(failure.reason)) {
     return { status, headers: status === 503 ? { 'Retry-After': RETRY_AFTER } : {}, withoutId: 'absent' };
@@ -56,7 +56,7 @@ function isChallenged(reason: Reason): reason is Challenged {
   return Object.hasOwn(errorCodes, reason);
 }
 
-function challengeFor(failure: Failure, reason: Challenged, guard: Guarded, refused: Refused): string {
+function challengeFor(failure: Failure, reason: Challenged, guard: GuardedAuth, refused: RefusedRequest): string {
   const error = errorCodes[reason];
   const scope = guard.scopes.needed(refused.operation).join(' ');
   return challenge({

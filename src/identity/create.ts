@@ -1,12 +1,12 @@
 /** The whole room, from the config and the outside. */
-import { buildGuard, type Guard } from './auth-metadata.ts';
+import { buildGuard, type EndpointAuth } from './auth-metadata.ts';
 import { Identity } from './identify.ts';
 import { Keys } from './keys.ts';
 import type { Fetch, KeyFilePort, Time, Warn } from './ports.ts';
 import { localPrincipal, type Principal } from './principal.ts';
 import { Hierarchy } from './scopes.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
-import { Tokens } from './tokens.ts';
+import { TokenVerifiers } from './tokens.ts';
 
 export interface IdentityOutside {
   readonly time: Time;
@@ -22,7 +22,7 @@ export interface IdentityRoom {
   /** One more issuer, before any guard is made: ours has the address that we turned out to have. */
   trust(issuer: IssuerSettings): void;
   /** `bases` as `basesOf` gives them; `paths` are all that the endpoint is served at, its own first. */
-  guardFor(settings: GuardSettings, bases: readonly string[], paths: readonly string[]): Guard;
+  guardFor(settings: GuardSettings, bases: readonly string[], paths: readonly string[]): EndpointAuth;
   close(): void;
 }
 
@@ -32,7 +32,7 @@ export function createIdentity(settings: IdentitySettings, outside: IdentityOuts
   const { time, warn, keyFileAt } = outside;
   const keys = keyFile === undefined ? undefined : new Keys({ file: keyFileAt(keyFile), time, warn });
   keys?.watch();
-  const tokens = new Tokens(issuers, outside, warn);
+  const tokens = new TokenVerifiers(issuers, outside, warn);
   const hierarchy = new Hierarchy(implies);
   return {
     identity: new Identity({ keys, tokens }),

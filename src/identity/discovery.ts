@@ -2,7 +2,7 @@
  * Where an issuer has its keys.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
  */
-import { fetchDocument, IssuerError, isSafeAddress, type Outside } from './documents.ts';
+import { fetchDocument, IssuerError, type IssuerPorts, isSafeAddress } from './documents.ts';
 
 /** In the order in which the specification wants them tried. */
 export function metadataAddresses(issuer: string): readonly string[] {
@@ -15,7 +15,7 @@ export function metadataAddresses(issuer: string): readonly string[] {
 }
 
 /** Rejects with an IssuerError that says what was wrong with the last one. */
-export async function discoverJwksUri(issuer: string, outside: Outside): Promise<string> {
+export async function discoverJwksUri(issuer: string, outside: IssuerPorts): Promise<string> {
   let last = new IssuerError('no metadata');
   for (const address of metadataAddresses(issuer)) {
     try {

@@ -2,7 +2,7 @@
 import { identityLimits } from './limits.ts';
 import type { Fetch, FetchInit, Time } from './ports.ts';
 
-export interface Outside {
+export interface IssuerPorts {
   readonly fetch: Fetch;
   readonly time: Time;
 }
@@ -33,7 +33,7 @@ const get: DocumentRequest = { method: 'GET', headers: {} };
 /** Rejects with an IssuerError. */
 export async function fetchDocument(
   url: string,
-  { fetch, time }: Outside,
+  { fetch, time }: IssuerPorts,
   request: DocumentRequest = get,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (!isSafeAddress(url)) throw new IssuerError('the address is neither https nor on this machine');

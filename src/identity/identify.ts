@@ -1,12 +1,12 @@
 /** Credentials to a principal, or to the name of what is wrong with them. */
 import { Failure } from '../errors/failure.ts';
 import { checkAudience } from './audience.ts';
-import type { Guard, Guarded } from './auth-metadata.ts';
+import type { EndpointAuth, GuardedAuth } from './auth-metadata.ts';
 import { type Carrier, findCredential } from './credentials.ts';
 import { keyPrefix } from './key-file.ts';
 import type { Keys } from './keys.ts';
 import { localPrincipal, type Principal } from './principal.ts';
-import type { Tokens } from './tokens.ts';
+import type { TokenVerifiers } from './tokens.ts';
 import type { Verified } from './verified.ts';
 
 const local = localPrincipal();
@@ -16,12 +16,12 @@ export type Identified = Principal | Failure | Promise<Principal | Failure>;
 
 export interface IdentityParts {
   readonly keys?: Keys | undefined;
-  readonly tokens?: Tokens | undefined;
+  readonly tokens?: TokenVerifiers | undefined;
 }
 
 export class Identity {
   readonly #keys: Keys | undefined;
-  readonly #tokens: Tokens | undefined;
+  readonly #tokens: TokenVerifiers | undefined;
 
   constructor({ keys, tokens }: IdentityParts) {
     this.#keys = keys;
@@ -29,7 +29,7 @@ export class Identity {
   }
 
   /** Never throws or rejects. */
-  identify(carrier: Carrier, guard: Guard): Identified {
+  identify(carrier: Carrier, guard: EndpointAuth): Identified {
     if (guard.kind === 'open') return local;
     const credential = findCredential(carrier, guard);
     if (credential instanceof Failure) return credential;
@@ -68,18 +68,18 @@ export class Identity {
     return this.#tokens?.tokenOf(principal);
   }
 
-  #byKey(text: string, guard: Guarded): Principal | Failure {
+  #byKey(text: string, guard: GuardedAuth): Principal | Failure {
     return guard.keys && this.#keys !== undefined ? this.#keys.find(text) : new Failure('key_unknown');
   }
 
-  #byToken(text: string, guard: Guarded): Identified {
+  #byToken(text: string, guard: GuardedAuth): Identified {
     if (this.#tokens === undefined) return new Failure('token_invalid');
     const verified = this.#tokens.verify(text);
     return verified instanceof Promise ? verified.then((outcome) => admit(outcome, guard)) : admit(verified, guard);
   }
 }
 
-function admit(verified: Verified | Failure, { ours }: Guarded): Principal | Failure {
+function admit(verified: Verified | Failure, { ours }: GuardedAuth): Principal | Failure {
   if (verified instanceof Failure) return verified;
   const rule = { ours, mayBeAbsent: verified.audienceMayBeAbsent };
   return checkAudience(verified.audience, rule) ?? verified.principal;

@@ -1,6 +1,6 @@
 /** Tokens that only their issuer can read: it is asked about them (RFC 7662). */
 import { Failure } from '../errors/failure.ts';
-import { fetchDocument, IssuerError, type Outside } from './documents.ts';
+import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
 import { identityLimits } from './limits.ts';
 import type { Warn } from './ports.ts';
 import type { IntrospectionSettings, IssuerSettings } from './settings.ts';
@@ -9,12 +9,12 @@ import { expiryOf, type Verified, verifiedOf } from './verified.ts';
 export class IntrospectionVerifier {
   readonly settings: IssuerSettings;
   readonly #introspection: IntrospectionSettings;
-  readonly #outside: Outside;
+  readonly #outside: IssuerPorts;
   readonly #warn: Warn;
   readonly #authorization: string;
   #asking = 0;
 
-  constructor(settings: IssuerSettings, introspection: IntrospectionSettings, outside: Outside, warn: Warn) {
+  constructor(settings: IssuerSettings, introspection: IntrospectionSettings, outside: IssuerPorts, warn: Warn) {
     this.settings = settings;
     this.#introspection = introspection;
     this.#outside = outside;

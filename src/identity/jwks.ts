@@ -1,7 +1,7 @@
 /** An issuer's keys: fetched when they are needed, kept for a time, fetched again when a token names one that is new. */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { discoverJwksUri } from './discovery.ts';
-import { fetchDocument, IssuerError, type Outside } from './documents.ts';
+import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
 import { identityLimits } from './limits.ts';
 import type { Warn } from './ports.ts';
 import type { IssuerSettings } from './settings.ts';
@@ -16,14 +16,14 @@ type IssuerPlace = Pick<IssuerSettings, 'issuer' | 'jwksUri' | 'keys'>;
 
 export class IssuerKeys {
   readonly #settings: IssuerPlace;
-  readonly #outside: Outside;
+  readonly #outside: IssuerPorts;
   readonly #warn: Warn;
   #held: KeySet | undefined;
   #fetching: Promise<KeySet | undefined> | undefined;
   #triedAt: number | undefined;
   #failed = false;
 
-  constructor(settings: IssuerPlace, outside: Outside, warn: Warn) {
+  constructor(settings: IssuerPlace, outside: IssuerPorts, warn: Warn) {
     this.#settings = settings;
     this.#outside = outside;
     this.#warn = warn;

@@ -1,7 +1,7 @@
 /** Tokens that can be read: JWTs, checked by their issuer's keys (RFC 9068). */
 import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { Failure } from '../errors/failure.ts';
-import type { Outside } from './documents.ts';
+import type { IssuerPorts } from './documents.ts';
 import { IssuerKeys, type KeySet } from './jwks.ts';
 import { identityLimits } from './limits.ts';
 import type { Warn } from './ports.ts';
@@ -14,9 +14,9 @@ const types: ReadonlySet<string> = new Set(['at+jwt', 'jwt']);
 export class JwtVerifier {
   readonly settings: IssuerSettings;
   readonly #keys: IssuerKeys;
-  readonly #outside: Outside;
+  readonly #outside: IssuerPorts;
 
-  constructor(settings: IssuerSettings, outside: Outside, warn: Warn) {
+  constructor(settings: IssuerSettings, outside: IssuerPorts, warn: Warn) {
     this.settings = settings;
     this.#keys = new IssuerKeys(settings, outside, warn);
     this.#outside = outside;

@@ -6,16 +6,16 @@ import { identityLimits } from './limits.ts';
 import type { KeyFilePort, Time, Warn } from './ports.ts';
 import { keyPrincipal, type Principal } from './principal.ts';
 
-interface Held {
+interface KnownKey {
   readonly hash: Buffer;
   readonly principal: Principal;
 }
 
 interface Book {
   readonly salt: string;
-  readonly byId: ReadonlyMap<string, Held>;
+  readonly byId: ReadonlyMap<string, KnownKey>;
   /** Keys that were right before, by their hashes: a plain hash costs half of a salted one. Never more than there are keys. */
-  readonly right: Map<string, Held>;
+  readonly right: Map<string, KnownKey>;
 }
 
 export interface KeysOptions {
@@ -61,7 +61,7 @@ export class Keys {
     return this.#isOver(held.principal) ? new Failure('key_expired') : held.principal;
   }
 
-  #check(text: string, id: string): Held | undefined {
+  #check(text: string, id: string): KnownKey | undefined {
     const key = parseKey(text);
     if (key === undefined) return undefined;
     const { salt, byId, right } = this.#book;
@@ -139,7 +139,7 @@ function codeOf(error: unknown): string {
 }
 
 function bookOf({ salt, keys }: KeyFile): Book {
-  const byId = keys.map(({ id, name, scopes, hash, expires }): [string, Held] => {
+  const byId = keys.map(({ id, name, scopes, hash, expires }): [string, KnownKey] => {
     const expiresAt = expires === undefined ? undefined : Date.parse(expires);
     return [id, { hash: Buffer.from(hash, 'base64url'), principal: keyPrincipal({ id, name, scopes, expiresAt }) }];
   });

@@ -4,16 +4,16 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements
  */
 import { canonicalAudience } from './audience.ts';
-import type { Guarded } from './auth-metadata.ts';
+import type { GuardedAuth } from './auth-metadata.ts';
 
 /** Which of an endpoint's addresses a client used. What is not known is taken to be the first. */
-export interface Place {
+export interface UsedAddress {
   readonly path?: string | undefined;
   /** The `Host` header, after it was found to be one of ours. It chooses among the addresses; it is never repeated. */
   readonly host?: string | undefined;
 }
 
-export interface ResourceMetadata {
+export interface ProtectedResourceMetadata {
   readonly resource: string;
   readonly authorization_servers: readonly string[];
   readonly scopes_supported?: readonly string[];
@@ -29,11 +29,11 @@ export function metadataPath(path: string): string {
 }
 
 /** Undefined where there is no document. */
-export function metadataUrl(guard: Guarded, place: Place = {}): string | undefined {
+export function metadataUrl(guard: GuardedAuth, place: UsedAddress = {}): string | undefined {
   return hasMetadata(guard) ? `${baseOf(guard, place)}${metadataPath(pathOf(guard, place))}` : undefined;
 }
 
-export function metadataDocument(guard: Guarded, place: Place = {}): ResourceMetadata | undefined {
+export function metadataDocument(guard: GuardedAuth, place: UsedAddress = {}): ProtectedResourceMetadata | undefined {
   if (!hasMetadata(guard)) return undefined;
   const path = pathOf(guard, place);
   // No more than basic use needs; the rest is asked for when it is needed.
@@ -47,7 +47,7 @@ export function metadataDocument(guard: Guarded, place: Place = {}): ResourceMet
 }
 
 export interface MetadataRoute {
-  readonly guard: Guarded;
+  readonly guard: GuardedAuth;
   /** Of the endpoint, not of the document. */
   readonly path: string;
 }
@@ -56,7 +56,7 @@ export interface MetadataRoute {
  * Every document by its path. At the root is that of the endpoint at `/`, or else of the first one: clients look there
  * when they found nothing at the endpoint's own place.
  */
-export function metadataRoutes(guards: Iterable<Guarded>): ReadonlyMap<string, MetadataRoute> {
+export function metadataRoutes(guards: Iterable<GuardedAuth>): ReadonlyMap<string, MetadataRoute> {
   const routes = new Map<string, MetadataRoute>();
   let first: MetadataRoute | undefined;
   for (const guard of guards) {
@@ -71,15 +71,15 @@ export function metadataRoutes(guards: Iterable<Guarded>): ReadonlyMap<string, M
   return routes;
 }
 
-function hasMetadata({ authorizationServers }: Guarded): boolean {
+function hasMetadata({ authorizationServers }: GuardedAuth): boolean {
   return authorizationServers.length > 0;
 }
 
-function baseOf({ bases }: Guarded, { host }: Place): string {
+function baseOf({ bases }: GuardedAuth, { host }: UsedAddress): string {
   const asked = host === undefined || bases.length === 1 ? undefined : canonicalAudience(`http://${host}`);
   return bases.find((base) => base === asked) ?? bases[0]!;
 }
 
-function pathOf({ paths }: Guarded, { path }: Place): string {
+function pathOf({ paths }: GuardedAuth, { path }: UsedAddress): string {
   return path !== undefined && paths.includes(path) ? path : paths[0]!;
 }

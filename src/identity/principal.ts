@@ -1,9 +1,9 @@
 /** Who is calling. Sessions, parked calls, caches and event logs belong to a principal and to nobody else. */
 
 /** What a client presented, before anybody looked at it; or nothing, because whoever started us needs to present nothing. */
-export type Credentials = 'local' | Presented;
+export type Credentials = 'local' | PresentedCredentials;
 
-export interface Presented {
+export interface PresentedCredentials {
   /** Names and values in turns: only here can it be seen that a header came twice. */
   readonly rawHeaders: readonly string[];
   /** As it stands in the request line. */
@@ -103,14 +103,14 @@ function scopesIn(claims: Claims): ReadonlySet<string> {
 }
 
 /** What is to be done; nothing for a GET or a DELETE, which need what the endpoint needs. */
-export interface Operation {
+export interface ScopedOperation {
   readonly method?: string | undefined;
   /** The name of the tool, as the client says it. */
   readonly tool?: string | undefined;
 }
 
 /** What was asked, as far as it decides how a refusal is told. */
-export interface Asked {
+export interface AuthContext {
   readonly kind: 'request' | 'unreadable' | 'other';
-  readonly operation?: Operation;
+  readonly operation?: ScopedOperation;
 }

@@ -4,7 +4,7 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#runtime-insufficient-scope-errors
  */
 import { Failure } from '../errors/failure.ts';
-import type { Operation, Principal } from './principal.ts';
+import type { Principal, ScopedOperation } from './principal.ts';
 import type { ScopeSettings } from './settings.ts';
 
 export class ScopeRules {
@@ -16,7 +16,7 @@ export class ScopeRules {
     this.#hierarchy = hierarchy;
   }
 
-  needed({ method, tool }: Operation = {}): readonly string[] {
+  needed({ method, tool }: ScopedOperation = {}): readonly string[] {
     const { required, methods, tools } = this.#settings;
     const forMethod = method === undefined ? none : own(methods, method);
     const forTool = tool === undefined ? none : own(tools, tool);
@@ -24,7 +24,7 @@ export class ScopeRules {
   }
 
   /** Undefined where nothing is lacking. */
-  check(principal: Principal, operation?: Operation): Failure | undefined {
+  check(principal: Principal, operation?: ScopedOperation): Failure | undefined {
     const required = this.needed(operation);
     if (required.length === 0) return undefined;
     const missing = this.#hierarchy.missing(required, principal);

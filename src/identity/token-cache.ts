@@ -1,6 +1,6 @@
 /** What is known about tokens, by their hashes: the tokens themselves are not kept. Bounded in time and number. */
 
-interface Kept<Value> {
+interface CachedToken<Value> {
   readonly value: Value;
   readonly until: number;
 }
@@ -8,7 +8,7 @@ interface Kept<Value> {
 export class TokenCache<Value> {
   readonly #most: number;
   /** In the order in which they came; the oldest goes first. */
-  readonly #kept = new Map<string, Kept<Value>>();
+  readonly #kept = new Map<string, CachedToken<Value>>();
 
   constructor(most: number) {
     this.#most = most;

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Failure } from '../errors/failure.ts';
-import type { Outside } from './documents.ts';
+import type { IssuerPorts } from './documents.ts';
 import { IntrospectionVerifier } from './introspection.ts';
 import { JwtVerifier } from './jwt.ts';
 import { identityLimits } from './limits.ts';
@@ -14,8 +14,8 @@ import type { Verified } from './verified.ts';
 
 type Verifier = JwtVerifier | IntrospectionVerifier;
 
-export class Tokens {
-  readonly #outside: Outside;
+export class TokenVerifiers {
+  readonly #outside: IssuerPorts;
   readonly #warn: Warn;
   readonly #byIssuer: Map<string, Verifier>;
   /** Whom to ask about tokens that nobody can read. One alone: a token is not shown around. */
@@ -31,7 +31,7 @@ export class Tokens {
   /** What an issuer said, when it was asked again, is over. */
   readonly #over = new WeakSet<Principal>();
 
-  constructor(issuers: readonly IssuerSettings[], outside: Outside, warn: Warn) {
+  constructor(issuers: readonly IssuerSettings[], outside: IssuerPorts, warn: Warn) {
     this.#outside = outside;
     this.#warn = warn;
     const verifiers = issuers.map((settings) =>

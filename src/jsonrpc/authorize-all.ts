@@ -1,11 +1,11 @@
 /** Whether what came to a JSON-RPC endpoint may go to the service: all of it, or none. */
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Principal } from '../identity/principal.ts';
-import { abandonGrant } from '../pipeline/authorize.ts';
+import { abandonAuthorization } from '../pipeline/authorize.ts';
 import { RPC } from '../policy/actions.ts';
 import { permitAnswer } from '../policy/answers.ts';
-import { type Grant, judgedAt, type Wish } from '../policy/authorization-request.ts';
-import type { Leave } from '../policy/authorizer.ts';
+import { type Authorization, type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
+import type { Authorizer } from '../policy/authorizer.ts';
 import type { Permit } from '../policy/permit.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { RpcCall, RpcMessage } from '../wire/rpc.ts';
@@ -25,14 +25,14 @@ export interface RpcCleared {
 
 export interface ClearedCall {
   readonly id: string | undefined;
-  readonly grant: Grant;
+  readonly grant: Authorization;
 }
 
 /**
  * Every call is decided, and recorded, before any of them is sent. Throws the first denial, and nothing of what was allowed is
  * done then. What clients answer has no method, and passes.
  */
-export function decideAll(leave: Leave, asking: RpcAsking, messages: readonly RpcMessage[]): RpcCleared {
+export function decideAll(leave: Authorizer, asking: RpcAsking, messages: readonly RpcMessage[]): RpcCleared {
   const calls: ClearedCall[] = [];
   let denial: Denied | undefined;
   try {
@@ -47,13 +47,13 @@ export function decideAll(leave: Leave, asking: RpcAsking, messages: readonly Rp
     }
     if (denial !== undefined) throw denial;
   } catch (error) {
-    for (const { grant } of calls) abandonGrant(grant);
+    for (const { grant } of calls) abandonAuthorization(grant);
     throw error;
   }
   return { permit: calls[0]?.grant.permit ?? permitAnswer(asking.principal, leave.generation), calls };
 }
 
-function wishFor({ principal, endpoint, backend }: RpcAsking, call: RpcCall): Wish {
+function wishFor({ principal, endpoint, backend }: RpcAsking, call: RpcCall): AuthorizationRequest {
   const { method, kind } = call;
   return {
     principal,

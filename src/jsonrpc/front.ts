@@ -8,24 +8,24 @@
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { rpcAsked } from '../exchange/asked.ts';
-import type { Rooms } from '../pipeline/services.ts';
-import type { Leave } from '../policy/authorizer.ts';
+import type { SharedServices } from '../pipeline/services.ts';
+import type { Authorizer } from '../policy/authorizer.ts';
 import type { Batch } from '../wire/message.ts';
 import { type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
 import { decideAll } from './authorize-all.ts';
 import type { RpcArrival, RpcGate, RpcOutgoing } from './ports.ts';
-import { Relay, refuseAll } from './relay.ts';
+import { RpcRelay, refuseAll } from './relay.ts';
 
-export type RpcRooms = Pick<Rooms, 'limits' | 'services' | 'door' | 'inForce' | 'work' | 'fault'>;
+export type RpcRooms = Pick<SharedServices, 'limits' | 'services' | 'door' | 'inForce' | 'work' | 'fault'>;
 
 /** What came, with the generation that decides everything about it. */
 interface RpcTurn extends RpcArrival {
-  readonly leave: Leave;
+  readonly leave: Authorizer;
 }
 
 export class RpcFront implements RpcGate {
   readonly #rooms: RpcRooms;
-  readonly #relays = new Set<Relay>();
+  readonly #relays = new Set<RpcRelay>();
   #draining = false;
 
   constructor(rooms: RpcRooms) {
@@ -119,7 +119,7 @@ export class RpcFront implements RpcGate {
     const isBatch = message.kind === 'batch';
     const expects = given.some(({ kind }) => kind === 'request') ? (isBatch ? 'many' : 'one') : 'nothing';
     const outgoing: RpcOutgoing = { bytes: message.bytes, expects };
-    const relay = new Relay({
+    const relay = new RpcRelay({
       ...{ service, cleared, outgoing, reply, fault },
       over: (done) => {
         this.#relays.delete(done);

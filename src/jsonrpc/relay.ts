@@ -7,22 +7,22 @@ import { rpcOutcomes } from '../wire/rpc-answer.ts';
 import type { RpcCleared } from './authorize-all.ts';
 import type { RpcOutgoing, RpcReply, RpcSending, RpcService, RpcSink, TakenStatus } from './ports.ts';
 
-export interface RelayParts {
+export interface RpcRelayParts {
   readonly service: RpcService;
   readonly cleared: RpcCleared;
   readonly outgoing: RpcOutgoing;
   readonly reply: RpcReply;
   readonly fault: Fault;
   /** Nothing of it is left. */
-  over(relay: Relay): void;
+  over(relay: RpcRelay): void;
 }
 
-export class Relay implements RpcSink {
-  readonly #parts: RelayParts;
+export class RpcRelay implements RpcSink {
+  readonly #parts: RpcRelayParts;
   #sending: RpcSending | undefined;
   #settled = false;
 
-  constructor(parts: RelayParts) {
+  constructor(parts: RpcRelayParts) {
     this.#parts = parts;
   }
 

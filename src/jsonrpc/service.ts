@@ -7,12 +7,12 @@ import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Permit } from '../policy/permit.ts';
 import { asFailure } from '../upstream/as-failure.ts';
-import { Pace } from '../upstream/backoff.ts';
-import { type Clock, Deadlines } from '../upstream/deadlines.ts';
-import { Keeper } from '../upstream/health-monitor.ts';
+import { Backoff } from '../upstream/backoff.ts';
+import { Deadlines, type TimerClock } from '../upstream/deadlines.ts';
+import { HealthMonitor } from '../upstream/health-monitor.ts';
 import { wayClosed } from '../upstream/http/context.ts';
 import { RequestHeaders } from '../upstream/http/headers.ts';
-import { Handover } from '../upstream/http/one-way-post.ts';
+import { OneWayPost } from '../upstream/http/one-way-post.ts';
 import { HTTP_QUEUE, HttpPools } from '../upstream/http/pool.ts';
 import { Slots } from '../upstream/slots.ts';
 import type { RpcOutgoing, RpcSending, RpcService, RpcServiceState, RpcSink } from './ports.ts';
@@ -20,7 +20,7 @@ import { type RpcContext, RpcRequest } from './upstream-request.ts';
 
 export interface ServiceOptions {
   readonly limits: Limits;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** It went down, or came back: then undefined. */
   turned(down: Failure | undefined): void;
   /** From 0 up to 1, for jitter. */
@@ -32,7 +32,7 @@ export class HttpRpcService implements RpcService {
   readonly #pools: HttpPools;
   readonly #deadlines: Deadlines;
   readonly #slots: Slots;
-  readonly #keeper: Keeper;
+  readonly #keeper: HealthMonitor;
   readonly #context: RpcContext;
   readonly #requests = new Set<RpcRequest>();
   #down: Failure | undefined;
@@ -51,9 +51,9 @@ export class HttpRpcService implements RpcService {
     });
     this.#deadlines = new Deadlines(limits, clock);
     this.#slots = new Slots(limits, clock);
-    this.#keeper = new Keeper({
+    this.#keeper = new HealthMonitor({
       limits,
-      pace: new Pace(limits, random),
+      pace: new Backoff(limits, random),
       clock,
       look: () => this.#look(clock, limits.probeMs),
       turned: (down) => {
@@ -93,9 +93,9 @@ export class HttpRpcService implements RpcService {
     this.#slots.close();
   }
 
-  async #look(clock: Clock, withinMs: number): Promise<void> {
+  async #look(clock: TimerClock, withinMs: number): Promise<void> {
     const { path, headers } = this.#context;
-    const look = Handover.send(this.#pools.handovers, { method: 'HEAD', path, headers: headers() });
+    const look = OneWayPost.send(this.#pools.handovers, { method: 'HEAD', path, headers: headers() });
     const stop = clock.after(withinMs, () => look.abort(new Failure('backend_timeout')));
     try {
       await look.taken;

@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../errors/failure.ts';
-import type { Deadlines, ExceededLimit, Watched } from '../upstream/deadlines.ts';
-import type { Witness } from '../upstream/health.ts';
+import type { Deadlines, ExceededLimit, TimedCall } from '../upstream/deadlines.ts';
+import type { HealthReporter } from '../upstream/health.ts';
 import { BoundedBody } from '../upstream/http/body.ts';
 import { closedByUs } from '../upstream/http/context.ts';
 import type { BoundedPool } from '../upstream/http/pool.ts';
@@ -21,7 +21,7 @@ export interface RpcContext {
   headers(): string[];
   readonly resultBytes: number;
   readonly deadlines: Deadlines;
-  readonly health: Witness;
+  readonly health: HealthReporter;
   /** Nothing of the request is left. */
   over(request: RpcRequest): void;
 }
@@ -37,7 +37,7 @@ const jsonType = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
 /** They are about what the gateway presented, and would send the client to look for other credentials. */
 const aboutUs: readonly number[] = [401, 407];
 
-export class RpcRequest implements RpcSending, Watched, SlotWaiter, Dispatcher.DispatchHandler {
+export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher.DispatchHandler {
   startedAt: number;
   heardAt: number;
   heard = false;

@@ -9,7 +9,7 @@ const SHARED_PART = 1 / 2;
 const PRINCIPAL_PART = 1 / 8;
 const DENIED_PART = 3 / 4;
 
-export interface Waiting {
+export interface WaitingRecord {
   readonly line: string;
   readonly principal: AuditedPrincipal;
 }
@@ -28,7 +28,7 @@ export class AuditRoom {
     { decision, principal }: Pick<AuditRecord, 'decision' | 'principal'>,
     bytes: number,
     taken: number,
-    waiting: readonly Waiting[],
+    waiting: readonly WaitingRecord[],
   ): boolean {
     const total = taken + bytes;
     if (total <= this.#queueBytes * SHARED_PART) return true;
@@ -46,7 +46,7 @@ export class AuditRoom {
     this.#own = undefined;
   }
 
-  #counted(waiting: readonly Waiting[]): Map<string, number> {
+  #counted(waiting: readonly WaitingRecord[]): Map<string, number> {
     if (this.#own !== undefined) return this.#own;
     this.#own = new Map();
     for (const { line, principal } of waiting) {

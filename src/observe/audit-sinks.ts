@@ -5,13 +5,13 @@ import type { AuditTarget } from './audit.ts';
 import type { AuditSink } from './audit-writer.ts';
 import { surviveErrors } from './line-writer.ts';
 
-export interface Streams {
+export interface ProcessStreams {
   readonly stdout: Writable;
   readonly stderr: Writable;
 }
 
 /** stdout belongs to the protocol where the client is on it: then records go to stderr. */
-export function auditSink(to: AuditTarget, streams: Streams, stdoutIsProtocol: boolean): AuditSink {
+export function auditSink(to: AuditTarget, streams: ProcessStreams, stdoutIsProtocol: boolean): AuditSink {
   if (to.kind === 'file') return new RotatingFile(to.path, to.maxBytes, to.keep);
   return streamSink(to.kind === 'stdout' && !stdoutIsProtocol ? streams.stdout : streams.stderr);
 }

@@ -4,7 +4,7 @@
  */
 import type { Audit, AuditRecord } from './audit.ts';
 import { auditLine } from './audit-line.ts';
-import { AuditRoom, type Waiting } from './audit-room.ts';
+import { AuditRoom, type WaitingRecord } from './audit-room.ts';
 
 /** Where lines go in the end. Rejects where they did not get there. */
 export interface AuditSink {
@@ -35,7 +35,7 @@ export class AuditWriter implements Audit {
   readonly #options: AuditWriterOptions;
   readonly #queueBytes: number;
   readonly #room: AuditRoom;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingRecord[] = [];
   #bytes = 0;
   /** Promised, and not written yet. */
   #reserved = 0;

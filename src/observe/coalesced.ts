@@ -2,7 +2,7 @@
  * Log lines about what strangers can bring about at will: the first of a kind at once, then one line for each interval with
  * the number of those that came meanwhile. So a flood is seen, and does not become the log.
  */
-import type { Log, LogLevel } from './log.ts';
+import type { Log, LogMethod } from './log.ts';
 
 export interface CoalescedOptions {
   readonly log: Log;
@@ -11,7 +11,7 @@ export interface CoalescedOptions {
   readonly kinds?: number;
 }
 
-type Facts = Readonly<Record<string, unknown>>;
+type CoalescedFacts = Readonly<Record<string, unknown>>;
 
 /** Soon enough for a person who looks, seldom enough for a day's log. */
 const INTERVAL_MS = 60_000;
@@ -21,24 +21,24 @@ const KINDS = 256;
 /** The key of everything beyond that. No reason is empty. */
 const OTHERS = '';
 
-interface Kind {
-  readonly level: LogLevel;
+interface CoalescedKind {
+  readonly level: LogMethod;
   readonly text: string;
   /** Of the last one. */
-  facts: Facts;
+  facts: CoalescedFacts;
   more: number;
 }
 
 export class CoalescedLog {
   readonly #options: CoalescedOptions;
-  readonly #kinds = new Map<string, Kind>();
+  readonly #kinds = new Map<string, CoalescedKind>();
 
   constructor(options: CoalescedOptions) {
     this.#options = options;
   }
 
   /** `key` is what must be equal for two of these to be told together: the reason, and the address or principal. */
-  tell(level: LogLevel, key: string, facts: Facts, text: string, count = 1): void {
+  tell(level: LogMethod, key: string, facts: CoalescedFacts, text: string, count = 1): void {
     const known = this.#kinds.get(key);
     if (known !== undefined) {
       known.more += count;
@@ -50,12 +50,12 @@ export class CoalescedLog {
       return;
     }
     this.#options.log[level](facts, text);
-    const kind: Kind = { level, text, facts, more: count - 1 };
+    const kind: CoalescedKind = { level, text, facts, more: count - 1 };
     this.#kinds.set(key, kind);
     this.#wait(key, kind);
   }
 
-  #wait(key: string, kind: Kind): void {
+  #wait(key: string, kind: CoalescedKind): void {
     const { log, after, intervalMs = INTERVAL_MS } = this.#options;
     after(intervalMs, () => {
       const { more } = kind;

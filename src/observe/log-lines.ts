@@ -1,9 +1,9 @@
 /** One event of the log as a line: JSON for programs, text for a person at a terminal. */
 import { pino } from 'pino';
-import type { LogLevel } from './log.ts';
+import type { LogMethod } from './log.ts';
 
-export type Facts = Readonly<Record<string, unknown>>;
-export type LineFormat = (level: LogLevel, facts: Facts, text: string) => string;
+export type LogFacts = Readonly<Record<string, unknown>>;
+export type LineFormat = (level: LogMethod, facts: LogFacts, text: string) => string;
 
 let written = '';
 const logger = pino(
@@ -16,7 +16,7 @@ const logger = pino(
 );
 
 /** Written at once, so that the one logger serves all. */
-export function jsonLine(level: LogLevel, facts: Facts, text: string): string {
+export function jsonLine(level: LogMethod, facts: LogFacts, text: string): string {
   logger[level](facts, text);
   return written;
 }

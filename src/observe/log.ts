@@ -3,9 +3,9 @@ import type { Counters } from './counters.ts';
 import { type LineStream, LineWriter } from './line-writer.ts';
 import { jsonLine, textLine } from './log-lines.ts';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+export type LogMethod = 'debug' | 'info' | 'warn' | 'error';
 
-export type Log = Readonly<Record<LogLevel, (facts: Readonly<Record<string, unknown>>, text: string) => void>>;
+export type Log = Readonly<Record<LogMethod, (facts: Readonly<Record<string, unknown>>, text: string) => void>>;
 
 /** The log of the running program, whose lines wait for their reader. */
 export interface ProgramLog extends Log {
@@ -14,7 +14,7 @@ export interface ProgramLog extends Log {
 }
 
 export interface LogOptions {
-  readonly level: LogLevel;
+  readonly level: LogMethod;
   /** `auto`: text on a terminal, JSON everywhere else. */
   readonly format: 'auto' | 'json' | 'text';
   /** What may wait for a reader that stalls. */
@@ -27,7 +27,7 @@ export interface LogOptions {
 /** A reader that works takes the last lines in milliseconds; one that stalls must not keep the program from ending. */
 const FLUSH_MS = 1_000;
 
-const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+const levels: readonly LogMethod[] = ['debug', 'info', 'warn', 'error'];
 
 export function createLog(options: LogOptions): ProgramLog {
   const { queueBytes, counters, stream = process.stderr } = options;
@@ -41,7 +41,7 @@ export function createLog(options: LogOptions): ProgramLog {
     onDropped: (count) => counters.count('log.dropped', count),
   });
   const lowest = levels.indexOf(options.level);
-  const at = (level: LogLevel): Log[LogLevel] =>
+  const at = (level: LogMethod): Log[LogMethod] =>
     levels.indexOf(level) < lowest ? () => undefined : (facts, text) => writer.write(lineOf(level, facts, text));
   return {
     debug: at('debug'),

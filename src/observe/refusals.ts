@@ -1,9 +1,9 @@
 /** Refused requests in the log: who was refused what, and why. Coalesced by address or principal; never with a secret. */
 import type { Failure } from '../errors/failure.ts';
 import type { CoalescedLog } from './coalesced.ts';
-import type { LogLevel } from './log.ts';
+import type { LogMethod } from './log.ts';
 
-export interface Refusal {
+export interface LoggedRefusal {
   readonly failure: Failure;
   /** The path of the endpoint. */
   readonly endpoint?: string | undefined;
@@ -28,7 +28,7 @@ export class RefusalLog {
     this.#log = log;
   }
 
-  tell({ failure, ...about }: Refusal): void {
+  tell({ failure, ...about }: LoggedRefusal): void {
     const { reason } = failure;
     const facts: Record<string, string> = { reason };
     for (const [key, value] of Object.entries(about)) {
@@ -41,7 +41,7 @@ export class RefusalLog {
 }
 
 /** A client without credentials is at the beginning of every sign-in. Wrong ones, and foreign pages, are somebody's attempt. */
-function levelOf({ reason, row }: Failure): LogLevel {
+function levelOf({ reason, row }: Failure): LogMethod {
   if (reason === 'credentials_missing') return 'info';
   return row.status === 401 || reason === 'origin_not_allowed' || reason === 'audit_unavailable' ? 'warn' : 'info';
 }

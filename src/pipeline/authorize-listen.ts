@@ -4,11 +4,11 @@
  */
 
 import type { Reader } from '../catalog/list-reader.ts';
-import { isMerged, type Targets } from '../catalog/name-resolver.ts';
+import { isMerged, type NameResolver } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Ending } from '../exchange/exchange.ts';
-import type { PartsTrail } from '../policy/audit-parts.ts';
-import type { Grant } from '../policy/authorization-request.ts';
+import type { AuditParts } from '../policy/audit-parts.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';
@@ -20,19 +20,23 @@ import { filterOf, listKinds, readFilter } from '../wire/subscription-filter.ts'
 import { member } from '../wire/values.ts';
 import type { Wanted } from './authorize.ts';
 
-export interface ListenGrant extends Grant {
+export interface ListenAuthorization extends Authorization {
   readonly permit: Permit;
   /** The request with what is left of its filter. */
   readonly message: Request;
 }
 
-interface Knowing {
-  readonly targets: Targets;
+interface ListenServices {
+  readonly targets: NameResolver;
 }
 
 /** Rejects with a Failure where nothing of it is allowed. */
-export async function clearListen(knowing: Knowing, wanted: Wanted, reader: () => Reader): Promise<ListenGrant> {
-  const grants = new Grants(wanted);
+export async function authorizeListen(
+  knowing: ListenServices,
+  wanted: Wanted,
+  reader: () => Reader,
+): Promise<ListenAuthorization> {
+  const grants = new ListenAuthorizations(wanted);
   try {
     return await decideParts(knowing, wanted, reader, grants);
   } catch (error) {
@@ -42,10 +46,10 @@ export async function clearListen(knowing: Knowing, wanted: Wanted, reader: () =
 }
 
 /** What was allowed of one request, part by part; all of it is over at once, and is one record. */
-class Grants {
+class ListenAuthorizations {
   readonly #wanted: Wanted;
-  readonly #parts: PartsTrail | undefined;
-  readonly #grants: Grant[] = [];
+  readonly #parts: AuditParts | undefined;
+  readonly #grants: Authorization[] = [];
   denial: Denied | undefined;
 
   constructor(wanted: Wanted) {
@@ -53,7 +57,7 @@ class Grants {
     this.#parts = wanted.leave.recordParts();
   }
 
-  get first(): Grant | undefined {
+  get first(): Authorization | undefined {
     return this.#grants[0];
   }
 
@@ -68,7 +72,7 @@ class Grants {
     }
   }
 
-  readonly over: NonNullable<Grant['over']> = (ending) => this.#end('allow', ending);
+  readonly over: NonNullable<Authorization['over']> = (ending) => this.#end('allow', ending);
 
   /** What was allowed before is not done after all. */
   abandon(error: unknown): void {
@@ -83,11 +87,11 @@ class Grants {
 }
 
 async function decideParts(
-  { targets }: Knowing,
+  { targets }: ListenServices,
   wanted: Wanted,
   reader: () => Reader,
-  grants: Grants,
-): Promise<ListenGrant> {
+  grants: ListenAuthorizations,
+): Promise<ListenAuthorization> {
   const { leave, endpoint, message } = wanted;
   const filter = readFilter(message);
   if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
@@ -124,7 +128,7 @@ function isForAll({ reason }: Denied): boolean {
   return reason === 'rate_limited' || reason === 'audit_unavailable';
 }
 
-async function located(targets: Targets, { endpoint }: Wanted, uri: string, reader: Reader) {
+async function located(targets: NameResolver, { endpoint }: Wanted, uri: string, reader: Reader) {
   try {
     return await targets.locate(endpoint, uri, reader);
   } catch (error) {

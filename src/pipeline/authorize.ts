@@ -6,45 +6,45 @@
 import type { StartCall } from '../bridge/responder.ts';
 import type { Reader } from '../catalog/list-reader.ts';
 import type { Lists } from '../catalog/lists.ts';
-import { isMerged, type Target, type Targets } from '../catalog/name-resolver.ts';
+import { isMerged, type NameResolver, type ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { LateCall } from '../exchange/late-call.ts';
 import type { Principal } from '../identity/principal.ts';
-import { type Grant, namedThing, type Wish } from '../policy/authorization-request.ts';
-import type { Leave } from '../policy/authorizer.ts';
+import { type Authorization, type AuthorizationRequest, namedThing } from '../policy/authorization-request.ts';
+import type { Authorizer } from '../policy/authorizer.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { isObject, valueAt } from '../wire/values.ts';
-import type { InForce } from './generation.ts';
+import type { CurrentGeneration } from './generation.ts';
 
 export interface Wanted {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
   /** Of the same generation as the endpoint. */
-  readonly leave: Leave;
+  readonly leave: Authorizer;
   readonly row: MethodRow;
   /** As the client sent it. */
   readonly message: Request;
   readonly revision: string;
 }
 
-interface Knowing {
-  readonly inForce: InForce;
+interface AuthorizeServices {
+  readonly inForce: CurrentGeneration;
   readonly lists: Lists;
-  readonly targets: Targets;
+  readonly targets: NameResolver;
 }
 
 /** Throws, or rejects with, a Failure where it is a no. A promise only where lists have to be read first. */
-export function clear(
-  knowing: Knowing,
+export function authorize(
+  knowing: AuthorizeServices,
   wanted: Wanted,
-  target: Pick<Target, 'backend' | 'name'>,
+  target: Pick<ResolvedTarget, 'backend' | 'name'>,
   reader: () => Reader,
-): Grant | Promise<Grant> {
+): Authorization | Promise<Authorization> {
   const { targets } = knowing;
   const { leave, endpoint, row, message } = wanted;
   if (leave.isFree(endpoint)) return leave.free(wanted, target.backend);
@@ -54,15 +54,16 @@ export function clear(
     named === undefined || !isMerged(endpoint)
       ? named && { ...named, name: own }
       : targets.thing(endpoint, named.kind, { backend: target.backend, name: own }, reader());
-  const ask = (found: Thing | undefined): Grant | Promise<Grant> => {
+  const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
     if (found === undefined || !leave.readsAnnotations(target.backend, row))
       return granted(wishOf(wanted, target.backend, found));
     return annotationsOf(knowing, target.backend, own, reader()).then((annotations) =>
       granted({ ...wishOf(wanted, target.backend, found), annotations: () => annotations }),
     );
   };
-  const again = (): Grant | Promise<Grant> => clear(knowing, asOfNow(knowing, wanted, target.backend), target, reader);
-  const granted = (whole: Wish): Grant => {
+  const again = (): Authorization | Promise<Authorization> =>
+    authorize(knowing, asOfNow(knowing, wanted, target.backend), target, reader);
+  const granted = (whole: AuthorizationRequest): Authorization => {
     const { permit, over } = leave.ask(whole);
     return { permit, leave, over, again };
   };
@@ -73,12 +74,12 @@ function wishOf(
   { principal, endpoint, row, message, revision }: Wanted,
   backend: string,
   thing: Thing | undefined,
-): Wish {
+): AuthorizationRequest {
   return { principal, endpoint, row, backend, revision, message, thing };
 }
 
 /** The same wish under what is in force by then. */
-function asOfNow({ inForce }: Knowing, wanted: Wanted, backend: string): Wanted {
+function asOfNow({ inForce }: AuthorizeServices, wanted: Wanted, backend: string): Wanted {
   const { leave, endpoints } = inForce.now;
   if (leave === wanted.leave) return wanted;
   const endpoint = endpoints.get(wanted.endpoint.path);
@@ -106,14 +107,19 @@ export function isToldByStatus(error: unknown): boolean {
 }
 
 /** What was allowed is not done after all. */
-export function abandonGrant(granting: Grant | Promise<Grant> | undefined): void {
-  const over = (grant: Grant) => grant.over?.({ outcome: 'cancelled' });
+export function abandonAuthorization(granting: Authorization | Promise<Authorization> | undefined): void {
+  const over = (grant: Authorization) => grant.over?.({ outcome: 'cancelled' });
   if (granting instanceof Promise) granting.then(over, () => undefined);
   else if (granting !== undefined) over(granting);
 }
 
 /** What the backend says of the tool in the list that it gave last; a backend that gives none says nothing. */
-async function annotationsOf({ lists }: Knowing, backend: string, own: string, reader: Reader): Promise<unknown> {
+async function annotationsOf(
+  { lists }: AuthorizeServices,
+  backend: string,
+  own: string,
+  reader: Reader,
+): Promise<unknown> {
   const entry = (await lists.parts.entriesOf(backend, reader)).find(({ key }) => key === own);
   const value = entry && valueAt(entry.bytes, { start: 0, end: entry.bytes.byteLength });
   return isObject(value) ? value.annotations : undefined;
@@ -125,24 +131,28 @@ export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promi
 }
 
 /** The rounds of a call that the gateway drives itself: each later one is decided, and recorded, on its own. */
-export function eachRoundAnew(exchange: Exchange, first: Grant, starter: (grant: Grant) => StartCall): StartCall {
+export function eachRoundAnew(
+  exchange: Exchange,
+  first: Authorization,
+  starter: (grant: Authorization) => StartCall,
+): StartCall {
   let grant = first;
   return (next, sink) => {
     const isLater = next.round !== undefined || next.again === true;
     if (!isLater || grant.again === undefined) return starter(grant)(next, sink);
     grant.over?.({ outcome: 'asked' });
     exchange.watch(undefined);
-    const begin = (granted: Grant) => {
+    const begin = (granted: Authorization) => {
       grant = granted;
       exchange.watch(granted.over);
       return starter(granted)(next, sink);
     };
-    const nothing = ({ over }: Grant) => over?.({ outcome: 'cancelled' });
+    const nothing = ({ over }: Authorization) => over?.({ outcome: 'cancelled' });
     // A value becomes a promise: what it is decided by is of this moment all the same.
     return LateCall.after(askAgain(grant.again), sink, begin, nothing);
   };
 }
 
-async function askAgain(again: NonNullable<Grant['again']>): Promise<Grant> {
+async function askAgain(again: NonNullable<Authorization['again']>): Promise<Authorization> {
   return again();
 }

@@ -8,7 +8,7 @@ interface Guests {
   whenGone: (() => void) | undefined;
 }
 
-export class Occupied {
+export class BackendInFlight {
   readonly #at = new Map<string, Guests>();
 
   enter(backend: string, exchange: Exchange): void {

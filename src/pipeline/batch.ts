@@ -3,7 +3,7 @@ import type { Failure } from '../errors/failure.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Message, Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { abandonGrant } from './authorize.ts';
+import { abandonAuthorization } from './authorize.ts';
 import type { Cleared } from './legacy-calls.ts';
 
 type OneWay = Exclude<Message, Request>;
@@ -14,7 +14,7 @@ export interface Deciding {
   request(message: Request): Cleared | Promise<Cleared>;
 }
 
-export class Members {
+export class BatchMembers {
   readonly oneWay: readonly { readonly message: OneWay; readonly row: MethodRow | undefined }[] = [];
   readonly requests: readonly { readonly message: Request; readonly cleared: Promise<Cleared> }[];
   readonly #denials: Denied[] = [];
@@ -56,10 +56,10 @@ export class Members {
 export function giveBack(clearing: Cleared | Promise<Cleared>): void {
   if (clearing instanceof Promise) {
     clearing.then(
-      ({ grant }) => abandonGrant(grant),
+      ({ grant }) => abandonAuthorization(grant),
       () => undefined,
     );
-  } else abandonGrant(clearing.grant);
+  } else abandonAuthorization(clearing.grant);
 }
 
 export function refusal(failure: Failure): Promise<never> {

@@ -1,14 +1,14 @@
 /** Whether the sender's credentials cover what a message asks for. */
 
-import type { Target } from '../catalog/name-resolver.ts';
+import type { ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import { operationOf } from '../exchange/asked.ts';
 import type { Batch, Message } from '../wire/message.ts';
-import type { Rooms } from './services.ts';
+import type { SharedServices } from './services.ts';
 import type { Turn } from './turn.ts';
 
 /** Throws a Failure that names all that is lacking. On HTTP+SSE it was asked when the message came in. */
-export function demandScopes({ door }: Rooms, turn: Turn, messages: readonly (Message | Batch)[]): void {
+export function demandScopes({ door }: SharedServices, turn: Turn, messages: readonly (Message | Batch)[]): void {
   const { endpoint, principal, credentials, line } = turn;
   if (line?.via === 'sse' || door.isOpen(endpoint.path)) return;
   for (const message of messages) {
@@ -18,7 +18,7 @@ export function demandScopes({ door }: Rooms, turn: Turn, messages: readonly (Me
 }
 
 /** A tool may have been called by another of its names than the one that the config speaks of. */
-export function demandToolScopes({ door }: Rooms, turn: Turn, { names }: Target): void {
+export function demandToolScopes({ door }: SharedServices, turn: Turn, { names }: ResolvedTarget): void {
   const { endpoint, principal, credentials } = turn;
   if (names === undefined || door.isOpen(endpoint.path)) return;
   for (const tool of names) {

@@ -2,9 +2,9 @@
 
 import type { Principal } from '../identity/principal.ts';
 import type { ListKind } from '../wire/subscription-filter.ts';
-import type { Rooms } from './services.ts';
+import type { SharedServices } from './services.ts';
 
-export interface Renewal {
+export interface ConfigChange {
   /** Backends that are no longer there, or are others under the same name. */
   readonly gone: ReadonlySet<string>;
   /** Paths that lead nowhere any more. */
@@ -16,7 +16,7 @@ export interface Renewal {
 }
 
 /** What was kept of backends that are gone. Their calls go on; nothing new begins with them. */
-export function forgetGone(rooms: Rooms, { gone, closed }: Renewal): void {
+export function forgetGone(rooms: SharedServices, { gone, closed }: ConfigChange): void {
   const { lanes, shelf, toolHeaders, hub, lists, parking } = rooms;
   lists.renewed();
   parking.end('It was taken out of service', (backend, endpoint) => gone.has(backend) || closed.has(endpoint));

@@ -13,15 +13,15 @@ export function outlived({ kind }: Principal): Failure {
     : new Failure('token_expired', { message: 'The token has expired, or was revoked' });
 }
 
-interface Held {
+interface ExpiringHold {
   readonly principal: Principal;
   readonly end: () => void;
 }
 
-export class Tenure {
+export class CredentialExpiry {
   readonly #clock: Clock;
   readonly #stillGood: (principal: Principal) => boolean;
-  readonly #held = new Set<Held>();
+  readonly #held = new Set<ExpiringHold>();
   #stopLooking: (() => void) | undefined;
 
   constructor(clock: Clock, stillGood: (principal: Principal) => boolean) {

@@ -3,17 +3,17 @@
  * comes in, and everything about it is decided by that one. What stays longer than a request asks again each time.
  */
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Leave } from '../policy/authorizer.ts';
+import type { Authorizer } from '../policy/authorizer.ts';
 
 export interface Generation {
   /** Of the config. */
   readonly number: number;
-  readonly leave: Leave;
+  readonly leave: Authorizer;
   /** By path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
 
-export class InForce {
+export class CurrentGeneration {
   #now: Generation;
 
   constructor(first: Generation) {
@@ -30,17 +30,17 @@ export class InForce {
 
   /** For sessions, lines and streams, which outlive a generation. */
   place(endpoint: Endpoint): Endpoint {
-    return new Place(this, endpoint);
+    return new LiveEndpoint(this, endpoint);
   }
 }
 
 /** An endpoint as it is at the moment; one that is gone, as it was last. */
-class Place implements Endpoint {
+class LiveEndpoint implements Endpoint {
   readonly path: string;
-  readonly #inForce: InForce;
+  readonly #inForce: CurrentGeneration;
   #last: Endpoint;
 
-  constructor(inForce: InForce, endpoint: Endpoint) {
+  constructor(inForce: CurrentGeneration, endpoint: Endpoint) {
     this.path = endpoint.path;
     this.#inForce = inForce;
     this.#last = endpoint;

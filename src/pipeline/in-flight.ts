@@ -1,7 +1,7 @@
 /** What is being done for clients right now, so that a gateway that stops can wait for it. */
 import type { Clock } from '../exchange/clock.ts';
 
-export class Work {
+export class InFlight {
   #running = 0;
   #whenDone: (() => void) | undefined;
 

@@ -1,9 +1,9 @@
 /** What a legacy session wants of its backends: where each request leads, whether it may, and the call. */
 
-import { LegacyDrive } from '../bridge/legacy-responder.ts';
+import { LegacyResponder } from '../bridge/legacy-responder.ts';
 import type { StartCall } from '../bridge/responder.ts';
 import type { Reader } from '../catalog/list-reader.ts';
-import { isMerged, type Target } from '../catalog/name-resolver.ts';
+import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
 import { offers } from '../catalog/offers.ts';
 import { readerForSession } from '../catalog/readers.ts';
 import { Failure } from '../errors/failure.ts';
@@ -12,22 +12,22 @@ import type { CallRequest, CallSink } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { LateCall } from '../exchange/late-call.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Grant } from '../policy/authorization-request.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
 import { nowhere } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
 import { PooledCall } from '../upstream/pooled-call.ts';
-import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { admitLegacy, unknownMethod } from './admit.ts';
-import { after, clear, eachRoundAnew } from './authorize.ts';
+import { after, authorize, eachRoundAnew } from './authorize.ts';
 import { demandToolScopes } from './check-scopes.ts';
 import { toldWithPage, withConsent } from './interceptors/consent.ts';
-import { guarded } from './interceptors/response-filter.ts';
-import { absorb } from './legacy-emulation.ts';
+import { filterResponse } from './interceptors/response-filter.ts';
+import { emulateLegacy } from './legacy-emulation.ts';
 import { inClientNames, listCall } from './merged.ts';
-import type { Rooms } from './services.ts';
-import type { SessionLanes } from './session-upstreams.ts';
+import type { SharedServices } from './services.ts';
+import type { SessionUpstreams } from './session-upstreams.ts';
 import { listTools, toolsAt } from './tool-lists.ts';
 import type { Turn } from './turn.ts';
 
@@ -36,21 +36,21 @@ export interface Cleared {
   readonly principal: Principal;
   /** As it was when the request came in. */
   readonly endpoint: Endpoint;
-  readonly grant: Grant;
+  readonly grant: Authorization;
   /** Absent where the gateway answers for all backends together. */
-  readonly target: Target | undefined;
+  readonly target: ResolvedTarget | undefined;
 }
 
 /** One that may go on to a backend. */
 interface Bound extends Cleared {
-  readonly target: Target;
+  readonly target: ResolvedTarget;
 }
 
 export class LegacyCalls {
-  readonly #rooms: Rooms;
-  readonly #lanes: SessionLanes;
+  readonly #rooms: SharedServices;
+  readonly #lanes: SessionUpstreams;
 
-  constructor(rooms: Rooms, lanes: SessionLanes) {
+  constructor(rooms: SharedServices, lanes: SessionUpstreams) {
     this.#rooms = rooms;
     this.#lanes = lanes;
   }
@@ -67,11 +67,16 @@ export class LegacyCalls {
     if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
     const wanted = { principal, endpoint, leave, row, message, revision: client.revision };
     const [only = ''] = endpoint.backends;
-    const whole = (target: Target | undefined) => (grant: Grant) => ({ principal, endpoint, grant, target });
+    const whole = (target: ResolvedTarget | undefined) => (grant: Authorization) => ({
+      principal,
+      endpoint,
+      grant,
+      target,
+    });
     if (!isMerged(endpoint)) {
       const target = { backend: only, message };
       return after(
-        clear(this.#rooms, wanted, target, () => this.#reader(session, principal)),
+        authorize(this.#rooms, wanted, target, () => this.#reader(session, principal)),
         whole(row.method === 'ping' ? undefined : target),
       );
     }
@@ -82,7 +87,7 @@ export class LegacyCalls {
     return after(this.#rooms.targets.find(endpoint, row, message, reader), (target) => {
       demandToolScopes(this.#rooms, turn, target);
       return after(
-        clear(this.#rooms, wanted, target, () => reader),
+        authorize(this.#rooms, wanted, target, () => reader),
         whole(target),
       );
     });
@@ -107,7 +112,12 @@ export class LegacyCalls {
       const start = listCall(this.#rooms, { endpoint, leave: grant.leave }, reader, () =>
         unknownMethod(message, 'legacy'),
       );
-      new LegacyDrive({ ...this.#rooms, session }, exchange, callRequest(session, exchange, message), start).begin();
+      new LegacyResponder(
+        { ...this.#rooms, session },
+        exchange,
+        callRequest(session, exchange, message),
+        start,
+      ).begin();
     }
   }
 
@@ -123,7 +133,7 @@ export class LegacyCalls {
       .catch((error: unknown) => this.#lacksLane(session, exchange, cleared, error));
     if (lane === undefined) return;
     if (!offers(lane.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    if (exchange.settled || absorb(this.#rooms, session, exchange, { backend, lane, permit, message })) {
+    if (exchange.settled || emulateLegacy(this.#rooms, session, exchange, { backend, lane, permit, message })) {
       lane.release?.();
       return;
     }
@@ -143,7 +153,7 @@ export class LegacyCalls {
       }),
       this.#rooms,
     );
-    new LegacyDrive(context, exchange, callRequest(session, exchange, message), start).begin();
+    new LegacyResponder(context, exchange, callRequest(session, exchange, message), start).begin();
   }
 
   /** The backend wants a person's consent before it can be spoken to at all: that is asked for, and then it is tried again. */
@@ -152,9 +162,9 @@ export class LegacyCalls {
     const { row } = exchange;
     const { target, grant } = cleared;
     if (this.#rooms.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
-    const starter = (given: Grant) => this.#later(session, row, { ...cleared, grant: given });
+    const starter = (given: Authorization) => this.#later(session, row, { ...cleared, grant: given });
     const anew = withConsent(eachRoundAnew(exchange, grant, starter), this.#rooms);
-    new LegacyDrive(
+    new LegacyResponder(
       { ...this.#rooms, session },
       exchange,
       callRequest(session, exchange, target.message),
@@ -186,7 +196,7 @@ export class LegacyCalls {
     }
   }
 
-  #paramHeaders({ principal, target }: Bound, lane: HeldLane, row: MethodRow) {
+  #paramHeaders({ principal, target }: Bound, lane: UpstreamLease, row: MethodRow) {
     if (lane.era !== 'modern' || row.method !== 'tools/call') return undefined;
     const { toolHeaders } = this.#rooms;
     const { backend, message } = target;
@@ -194,16 +204,16 @@ export class LegacyCalls {
       toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#rooms, lane), again);
   }
 
-  #starter(session: Session, lane: HeldLane, row: MethodRow, cleared: Bound): StartCall {
+  #starter(session: Session, lane: UpstreamLease, row: MethodRow, cleared: Bound): StartCall {
     const { principal, endpoint, grant, target } = cleared;
     const { permit, leave } = grant;
     const to = { leave, inForce: this.#rooms.inForce, principal, endpoint, backend: target.backend, row };
-    if (!isMerged(endpoint)) return (next, sink) => lane.call(permit, next, guarded(sink, to));
+    if (!isMerged(endpoint)) return (next, sink) => lane.call(permit, next, filterResponse(sink, to));
     const links = this.#lanes.linksOf(session);
     const said = links && ((notification: Notification) => links.translate(target.backend, notification));
-    const opened = (on: HeldLane) => ({ lane: on, level: undefined, release: () => on.release?.() });
+    const opened = (on: UpstreamLease) => ({ lane: on, level: undefined, release: () => on.release?.() });
     return (next, sink) => {
-      const hears = withoutSessionLoss(inClientNames(guarded(sink, to), target, said));
+      const hears = withoutSessionLoss(inClientNames(filterResponse(sink, to), target, said));
       // One session upstream among several: that it is lost is no reason to end the client's, and it is opened anew.
       const reopen = async () => {
         // The session hears after the call that the lane is lost, and would give out the same one until then.

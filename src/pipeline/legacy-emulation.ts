@@ -3,26 +3,26 @@ import { Failure } from '../errors/failure.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Session } from '../session/session.ts';
-import { Listening, untagged } from '../subscriptions/upstream-subscription.ts';
-import type { HeldLane } from '../upstream/upstream-pool.ts';
+import { UpstreamSubscription, untagged } from '../subscriptions/upstream-subscription.ts';
+import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import { logLevelAt } from '../wire/log-level.ts';
 import type { Request } from '../wire/message.ts';
 import { eraHas } from '../wire/methods.ts';
 import { nothingWanted } from '../wire/subscription-filter.ts';
 import { member, textMember } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
-import type { Rooms } from './services.ts';
+import type { SharedServices } from './services.ts';
 
 /** The backend that a request was for, and the way there. */
 export interface Destination {
   readonly backend: string;
-  readonly lane: HeldLane;
+  readonly lane: UpstreamLease;
   readonly permit: Permit;
 }
 
 /** False where the backend has the method, and is to be asked. Otherwise the exchange is settled, or will be. */
-export function absorb(
-  rooms: Rooms,
+export function emulateLegacy(
+  rooms: SharedServices,
   session: Session,
   exchange: Exchange,
   { message, ...to }: Destination & { readonly message: Request },
@@ -63,11 +63,15 @@ export function rememberLevel(session: Session, exchange: Exchange): boolean {
   return level !== undefined;
 }
 
-function listeningOf(rooms: Rooms, session: Session, { backend, lane, permit }: Destination): Listening {
+function listeningOf(
+  rooms: SharedServices,
+  session: Session,
+  { backend, lane, permit }: Destination,
+): UpstreamSubscription {
   const existing = session.listenings.get(backend);
   if (existing !== undefined) return existing;
   // The hub tells of lists, on one stream for all sessions.
-  const listening = new Listening(nothingWanted, {
+  const listening = new UpstreamSubscription(nothingWanted, {
     client: session.client,
     clock: rooms.clock,
     // A backend that was away may have got another lane since.

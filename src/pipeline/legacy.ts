@@ -6,7 +6,7 @@ import { readCancelled } from '../exchange/cancelled.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Grant } from '../policy/authorization-request.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { LineDownstream, nowhere, StreamsDownstream } from '../session/downstream.ts';
 import { Session } from '../session/session.ts';
@@ -19,28 +19,28 @@ import { skimMessage } from '../wire/skim.ts';
 import { readVia, VIA } from '../wire/via.ts';
 import { checkVersionHeader } from './admit.ts';
 import { attemptEarly, isToldByStatus } from './authorize.ts';
-import { giveBack, Members, refusal } from './batch.ts';
+import { BatchMembers, giveBack, refusal } from './batch.ts';
 import { demandScopes } from './check-scopes.ts';
-import type { Renewal } from './config-change.ts';
+import type { ConfigChange } from './config-change.ts';
 import { outlived } from './credential-expiry.ts';
 import { initializeResult, readInitialize, readStranger } from './handshake.ts';
-import { guardSession } from './interceptors/response-filter.ts';
+import { filterSession } from './interceptors/response-filter.ts';
 import { type Cleared, LegacyCalls } from './legacy-calls.ts';
-import type { Rooms } from './services.ts';
-import { SessionLanes } from './session-upstreams.ts';
-import type { LineState, Opening, Turn } from './turn.ts';
+import type { SharedServices } from './services.ts';
+import { SessionUpstreams } from './session-upstreams.ts';
+import type { ConnectionState, SessionOpening, Turn } from './turn.ts';
 
 /** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
 const STREAM_TAG_CHARACTERS = 8;
 
 export class LegacyFront {
-  readonly #rooms: Rooms;
-  readonly #lanes: SessionLanes;
+  readonly #rooms: SharedServices;
+  readonly #lanes: SessionUpstreams;
   readonly #calls: LegacyCalls;
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: SharedServices) {
     this.#rooms = rooms;
-    this.#lanes = new SessionLanes(rooms);
+    this.#lanes = new SessionUpstreams(rooms);
     this.#calls = new LegacyCalls(rooms, this.#lanes);
   }
 
@@ -71,7 +71,7 @@ export class LegacyFront {
   }
 
   /** The session goes on with what is in force now, or ends as soon as what runs in it is done. */
-  renewed(session: Session, renewal: Renewal, isBound: boolean): void {
+  renewed(session: Session, renewal: ConfigChange, isBound: boolean): void {
     const { sessions, limits } = this.#rooms;
     const { endpoint, principal } = session;
     const isClosed = renewal.closed.has(endpoint.path);
@@ -95,7 +95,7 @@ export class LegacyFront {
   }
 
   /** A client on a line need not wait for the answer to `initialize`: what it says meanwhile is heard afterwards, in order. */
-  async #afterOpening(turn: Turn, opening: Opening): Promise<void> {
+  async #afterOpening(turn: Turn, opening: SessionOpening): Promise<void> {
     if (opening.waiting >= this.#rooms.limits.inFlightPerSession) throw new Failure('too_many_requests');
     opening.waiting += 1;
     await opening.answered;
@@ -132,7 +132,7 @@ export class LegacyFront {
     const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
     const place = inForce.place(endpoint);
     const session = new Session({ id, principal, endpoint: place, client }, downstream, limits, clock);
-    guardSession(this.#rooms.inForce, session);
+    filterSession(this.#rooms.inForce, session);
     let outcome: 'result' | 'error' = 'error';
     try {
       sessions.reserve(principal);
@@ -189,7 +189,7 @@ export class LegacyFront {
     demandScopes(this.#rooms, turn, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);
-    const members = new Members(messages, {
+    const members = new BatchMembers(messages, {
       oneWay: (message) => this.#decideOneWay(turn, message, session),
       request: (message) => this.#calls.clear(turn, session, message),
     });
@@ -197,7 +197,7 @@ export class LegacyFront {
     return members.decided().then((denial) => this.#doBatch(turn, session, members, denial));
   }
 
-  #doBatch(turn: Turn, session: Session, members: Members, denial?: Failure): void {
+  #doBatch(turn: Turn, session: Session, members: BatchMembers, denial?: Failure): void {
     const { reply } = turn;
     const { requests } = members;
     if (denial !== undefined && (requests.length === 0 || isToldByStatus(denial))) throw denial;
@@ -240,7 +240,11 @@ export class LegacyFront {
   }
 
   /** For what is for all backends of the endpoint together. */
-  #decide({ principal, endpoint, leave, message }: Turn, row: MethodRow, revision: Revision | undefined): Grant {
+  #decide(
+    { principal, endpoint, leave, message }: Turn,
+    row: MethodRow,
+    revision: Revision | undefined,
+  ): Authorization {
     const [only = ''] = endpoint.backends;
     const backend = isMerged(endpoint) ? '' : only;
     const said = message.kind === 'batch' ? undefined : message;
@@ -289,7 +293,7 @@ function kept(message: Notification): Notification {
 const INITIALIZED_BYTES = 4 * 1024;
 
 /** Returns what to call when `initialize` was answered, one way or the other. */
-function open(line: LineState): () => void {
+function open(line: ConnectionState): () => void {
   let done: () => void = () => undefined;
   const answered = new Promise<void>((resolve) => {
     done = resolve;

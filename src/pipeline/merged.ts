@@ -3,23 +3,23 @@
 import type { StartCall } from '../bridge/responder.ts';
 import { mergeDiscoveries } from '../catalog/discovery.ts';
 import type { Reader } from '../catalog/list-reader.ts';
-import type { Target } from '../catalog/name-resolver.ts';
+import type { ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { CallSink } from '../exchange/call.ts';
 import type { Backend, Discovery } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Leave } from '../policy/authorizer.ts';
+import type { Authorizer } from '../policy/authorizer.ts';
 import { shownTo } from '../policy/shown-lists.ts';
 import { about } from '../wire/about.ts';
 import type { Notification, Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
-import type { Rooms } from './services.ts';
+import type { SharedServices } from './services.ts';
 
 /** Everything that the backends have together. Never waits for the slowest: what comes later is told by a list change. */
 export async function discoverAll(
-  { backends, clock, limits }: Rooms,
+  { backends, clock, limits }: SharedServices,
   endpoint: Endpoint,
   principal: Principal,
 ): Promise<Discovery> {
@@ -48,8 +48,8 @@ function consentUrl({ state }: Backend, isOwn: boolean): string | undefined {
 
 /** A merged list in the place of a backend's. `unknown` makes the answer where no backend has such things. */
 export function listCall(
-  { lists, fault }: Rooms,
-  { endpoint, leave }: { readonly endpoint: Endpoint; readonly leave: Leave },
+  { lists, fault }: SharedServices,
+  { endpoint, leave }: { readonly endpoint: Endpoint; readonly leave: Authorizer },
   reader: Reader,
   unknown: () => Failure,
 ): StartCall {
@@ -90,7 +90,7 @@ function cursorOf({ bytes, params }: Request): string | undefined {
 /** Hears a backend in the names of its client. `said` gives what to pass on of a notification, if anything. */
 export function inClientNames(
   sink: CallSink,
-  { renamed: rename }: Target,
+  { renamed: rename }: ResolvedTarget,
   said?: (notification: Notification) => Notification | undefined,
 ): CallSink {
   if (rename === undefined && said === undefined) return sink;

@@ -1,8 +1,8 @@
 /** A modern client's request, once it is known for which backend it is: the lane, the headers, the call. */
 
-import { ModernDrive } from '../bridge/modern-responder.ts';
+import { ModernResponder } from '../bridge/modern-responder.ts';
 import type { StartCall } from '../bridge/responder.ts';
-import type { Target } from '../catalog/name-resolver.ts';
+import type { ResolvedTarget } from '../catalog/name-resolver.ts';
 import { offers } from '../catalog/offers.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
@@ -10,18 +10,18 @@ import type { CallRequest } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { LateCall, onceThen } from '../exchange/late-call.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Grant } from '../policy/authorization-request.ts';
-import { Watching } from '../subscriptions/session-subscription.ts';
-import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
+import { SessionSubscription } from '../subscriptions/session-subscription.ts';
+import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import { spliceMessage } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import { toldWithPage, withConsent } from './interceptors/consent.ts';
-import { guarded, hears } from './interceptors/response-filter.ts';
+import { filterResponse, hears } from './interceptors/response-filter.ts';
 import { inClientNames } from './merged.ts';
-import type { Rooms } from './services.ts';
+import type { SharedServices } from './services.ts';
 import { listTools, toolsAt } from './tool-lists.ts';
 
 /** A request that was admitted. */
@@ -37,20 +37,20 @@ export interface Admitted {
 
 /** One that has leave to reach its backend, in that backend's names. */
 interface Bound extends Admitted {
-  readonly target: Target;
-  readonly grant: Grant;
+  readonly target: ResolvedTarget;
+  readonly grant: Authorization;
   /** Rounds that the same request has had, where this is a retry that makes its call anew. */
   readonly rounds: number;
 }
 
 export class ModernCalls {
-  readonly #rooms: Rooms;
+  readonly #rooms: SharedServices;
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: SharedServices) {
     this.#rooms = rooms;
   }
 
-  begin(admitted: Admitted, target: Target, grant: Grant): void {
+  begin(admitted: Admitted, target: ResolvedTarget, grant: Authorization): void {
     const { message } = target;
     const request = message === admitted.request.message ? admitted.request : { ...admitted.request, message };
     const { principal, endpoint, exchange, header } = admitted;
@@ -76,7 +76,7 @@ export class ModernCalls {
       return;
     }
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo: undefined };
-    new ModernDrive(this.#rooms, parties, exchange, request).begin(withConsent(this.#later(bound), this.#rooms));
+    new ModernResponder(this.#rooms, parties, exchange, request).begin(withConsent(this.#later(bound), this.#rooms));
   }
 
   /** On a lane that is found when the call is made. */
@@ -95,7 +95,7 @@ export class ModernCalls {
   }
 
   /** With everything that has to hold before a call; rejects with a Failure where it does not. */
-  async #laneOf(bound: Bound): Promise<HeldLane> {
+  async #laneOf(bound: Bound): Promise<UpstreamLease> {
     const { target, principal, grant, request } = bound;
     const lane = await this.#rooms.lanes.forModern(
       grant.permit,
@@ -129,7 +129,7 @@ export class ModernCalls {
     let rounds = 0;
     if (waiting || (state !== undefined && !eras.includes('modern'))) {
       const taken = await parking.take(text, claim);
-      if (taken instanceof ModernDrive) {
+      if (taken instanceof ModernResponder) {
         taken.resume(exchange, request);
         return;
       }
@@ -140,14 +140,14 @@ export class ModernCalls {
       const place = inForce.place(endpoint);
       const mayHear = (said: Notification) =>
         hears({ leave: inForce.now.leave, principal, endpoint: place, backend }, said);
-      await new Watching(exchange, watched, request.message, mayHear).begin();
+      await new SessionSubscription(exchange, watched, request.message, mayHear).begin();
       return;
     }
     const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);
     this.#drive({ ...bound, rounds }, held);
   }
 
-  #drive(given: Bound, lane: HeldLane): void {
+  #drive(given: Bound, lane: UpstreamLease): void {
     const bound = this.#withOwnState(given, lane);
     const { exchange, request } = bound;
     if (!offers(lane.discovery, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
@@ -166,7 +166,7 @@ export class ModernCalls {
   }
 
   /** A state that was sealed for this principal, as the backend gave it. A local one is the only one. */
-  #withOwnState(bound: Bound, lane: HeldLane): Bound {
+  #withOwnState(bound: Bound, lane: UpstreamLease): Bound {
     const { principal, endpoint, exchange, request } = bound;
     if (principal.kind === 'local' || lane.era !== 'modern') return bound;
     const { message } = request;
@@ -178,30 +178,34 @@ export class ModernCalls {
     return { ...bound, request: { ...request, message: own } };
   }
 
-  async #callUnless(mismatch: Failure | Promise<Failure | undefined>, bound: Bound, lane: HeldLane): Promise<void> {
+  async #callUnless(
+    mismatch: Failure | Promise<Failure | undefined>,
+    bound: Bound,
+    lane: UpstreamLease,
+  ): Promise<void> {
     const failure = await mismatch;
     if (failure !== undefined) bound.exchange.fail(failure);
     if (bound.exchange.settled) lane.release?.();
     else this.#call(bound, lane);
   }
 
-  #call(bound: Bound, lane: HeldLane): void {
+  #call(bound: Bound, lane: UpstreamLease): void {
     const { exchange, request, principal, endpoint, rounds, target } = bound;
     const { serverInfo } = lane.discovery;
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
     const first = this.#starter(bound, lane);
     const isAsked = this.#rooms.consenting !== undefined;
     const start = isAsked ? withConsent(onceThen(first, this.#later(bound)), this.#rooms) : first;
-    new ModernDrive(this.#rooms, parties, exchange, request, rounds).begin(start);
+    new ModernResponder(this.#rooms, parties, exchange, request, rounds).begin(start);
   }
 
-  #starter({ principal, endpoint, target, request, grant }: Bound, lane: HeldLane): StartCall {
+  #starter({ principal, endpoint, target, request, grant }: Bound, lane: UpstreamLease): StartCall {
     const { inForce } = this.#rooms;
     const { backend } = target;
     const { row } = request;
     const { leave, permit } = grant;
     return (next, sink) => {
-      const heard = guarded(sink, { leave, inForce, principal, endpoint, backend, row });
+      const heard = filterResponse(sink, { leave, inForce, principal, endpoint, backend, row });
       return lane.call(permit, next, inClientNames(heard, target));
     };
   }
@@ -209,7 +213,7 @@ export class ModernCalls {
   /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
   #paramMismatch(
     { target, request, header, principal }: Bound,
-    lane: HeldLane,
+    lane: UpstreamLease,
   ): Failure | undefined | Promise<Failure | undefined> {
     if (header === undefined || request.row.method !== 'tools/call') return undefined;
     return this.#rooms.toolHeaders.check(

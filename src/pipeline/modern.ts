@@ -1,9 +1,9 @@
 /** A modern client's message through the rooms: nothing is held between two of them, but for calls that were parked. */
 
-import { ModernDrive } from '../bridge/modern-responder.ts';
+import { ModernResponder } from '../bridge/modern-responder.ts';
 import { attempt } from '../bridge/responder.ts';
 import type { Reader } from '../catalog/list-reader.ts';
-import { isMerged, type Target } from '../catalog/name-resolver.ts';
+import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
 import { callStateless, readerFor } from '../catalog/readers.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -11,13 +11,13 @@ import type { CallRequest, ClientFacts } from '../exchange/call.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Grant } from '../policy/authorization-request.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
 import { systemPermit } from '../policy/permit.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { Denied } from '../policy/refusals.ts';
 import { checkListen } from '../subscriptions/limits.ts';
 import { ListenSlots } from '../subscriptions/listen-slots.ts';
-import { Gathering, type Sources } from '../subscriptions/merged-subscription.ts';
+import { MergedSubscription, type SubscriptionSources } from '../subscriptions/merged-subscription.ts';
 import { ownNotification } from '../subscriptions/notifications.ts';
 import { about } from '../wire/about.ts';
 import { resultBytes } from '../wire/compose.ts';
@@ -26,28 +26,28 @@ import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { type ListKind, readFilter } from '../wire/subscription-filter.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { admitModern, unknownMethod } from './admit.ts';
-import { abandonGrant, attemptEarly, clear, type Wanted } from './authorize.ts';
-import { clearListen, type ListenGrant } from './authorize-listen.ts';
+import { abandonAuthorization, attemptEarly, authorize, type Wanted } from './authorize.ts';
+import { authorizeListen, type ListenAuthorization } from './authorize-listen.ts';
 import { demandScopes, demandToolScopes } from './check-scopes.ts';
-import type { Renewal } from './config-change.ts';
+import type { ConfigChange } from './config-change.ts';
 import { outlived } from './credential-expiry.ts';
 import { discoverResult } from './handshake.ts';
 import { hearsOf } from './interceptors/response-filter.ts';
 import { discoverAll, listCall } from './merged.ts';
 import { type Admitted, ModernCalls } from './modern-calls.ts';
-import type { Rooms } from './services.ts';
-import type { LineState, Turn } from './turn.ts';
+import type { SharedServices } from './services.ts';
+import type { ConnectionState, Turn } from './turn.ts';
 
 /** What a request says of its client. */
-interface Said {
+interface ClientStatement {
   readonly client: ClientFacts;
   readonly logLevel: string | undefined;
 }
 
 /** One open `subscriptions/listen`. */
-interface Listener {
+interface OpenListen {
   /** That it came on, if any. */
-  readonly line: LineState | undefined;
+  readonly line: ConnectionState | undefined;
   readonly principal: Principal;
   readonly place: Endpoint;
   /** Where it is one backend's alone. */
@@ -56,20 +56,20 @@ interface Listener {
 
 /** A `subscriptions/listen` on its way: its slot is reserved. `grant` is absent where no policy looks at it. */
 interface Listen {
-  readonly grant: ListenGrant | undefined;
+  readonly grant: ListenAuthorization | undefined;
   /** Frees its slot under `limits.listenStreams`. */
   readonly release: () => void;
 }
 
 export class ModernFront {
-  readonly #rooms: Rooms;
+  readonly #rooms: SharedServices;
   readonly #calls: ModernCalls;
   /** Open `subscriptions/listen` requests: they are told when the gateway stops, and when it is another than before. */
-  readonly #listening = new Map<Exchange, Listener>();
+  readonly #listening = new Map<Exchange, OpenListen>();
   readonly #running = new Set<Exchange>();
   readonly #slots: ListenSlots;
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: SharedServices) {
     this.#rooms = rooms;
     this.#calls = new ModernCalls(rooms);
     this.#slots = new ListenSlots(rooms.limits.listenStreams);
@@ -100,7 +100,7 @@ export class ModernFront {
   }
 
   /** A stream of one backend cannot become one of several, or of another: it ends, so that its client asks again. */
-  renewed({ gone, closed, lists, isWelcome }: Renewal): void {
+  renewed({ gone, closed, lists, isWelcome }: ConfigChange): void {
     for (const [exchange, { line, principal, place, backend }] of [...this.#listening]) {
       const { path } = place;
       const isOther = backend !== undefined && (gone.has(backend) || isMerged(place) || place.backends[0] !== backend);
@@ -130,14 +130,14 @@ export class ModernFront {
   }
 
   /** Reserves the slot before awaiting, so that concurrent requests cannot all pass the limit check. */
-  async #listen(turn: Turn, wanted: Wanted, said: Said): Promise<void> {
+  async #listen(turn: Turn, wanted: Wanted, said: ClientStatement): Promise<void> {
     const { principal, leave } = wanted;
     checkListen(wanted.message, this.#rooms.limits);
     const reader = () => readerFor(this.#rooms.lanes, principal, said.client);
     const release = this.#slots.take(principal);
     let isOpen = false;
     try {
-      const grant = leave.isOpen ? undefined : await clearListen(this.#rooms, wanted, reader);
+      const grant = leave.isOpen ? undefined : await authorizeListen(this.#rooms, wanted, reader);
       isOpen = this.#begin(turn, wanted, said, { grant, release });
     } finally {
       if (!isOpen) release();
@@ -145,7 +145,7 @@ export class ModernFront {
   }
 
   /** Where there is but one backend, it is decided before anything is opened. False where there was nothing to open. */
-  #begin(turn: Turn, wanted: Wanted, said: Said, listening: Listen | undefined): boolean {
+  #begin(turn: Turn, wanted: Wanted, said: ClientStatement, listening: Listen | undefined): boolean {
     const { endpoint, principal, row, message } = wanted;
     const listen = listening?.grant;
     const { reply } = turn;
@@ -154,7 +154,7 @@ export class ModernFront {
     const grant = listen ?? (isMerged(endpoint) ? undefined : this.#clearEarly(wanted, only, client));
     const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
     if (outlet === undefined) {
-      abandonGrant(grant);
+      abandonAuthorization(grant);
       return false;
     }
     const exchange = this.#open(turn, message, row, outlet, listening);
@@ -175,14 +175,18 @@ export class ModernFront {
     return true;
   }
 
-  #clearEarly(wanted: Wanted, backend: string, client: ClientFacts): Grant | Promise<Grant> {
+  #clearEarly(wanted: Wanted, backend: string, client: ClientFacts): Authorization | Promise<Authorization> {
     const { lanes } = this.#rooms;
     const { leave } = wanted;
     if (leave.isFree(wanted.endpoint)) return leave.free(wanted, backend);
     return attemptEarly(() => this.#clear(wanted, { backend }, () => readerFor(lanes, wanted.principal, client)));
   }
 
-  #withGrant(exchange: Exchange, granting: Grant | Promise<Grant>, begin: (grant: Grant) => void): void {
+  #withGrant(
+    exchange: Exchange,
+    granting: Authorization | Promise<Authorization>,
+    begin: (grant: Authorization) => void,
+  ): void {
     if (granting instanceof Promise) {
       granting
         .then((grant) => this.#withGrant(exchange, grant, begin))
@@ -194,13 +198,17 @@ export class ModernFront {
   }
 
   /** Each round is decided anew; a denial ends the call that waits for it. */
-  #clear(wanted: Wanted, target: Pick<Target, 'backend' | 'name'>, reader: () => Reader): Grant | Promise<Grant> {
+  #clear(
+    wanted: Wanted,
+    target: Pick<ResolvedTarget, 'backend' | 'name'>,
+    reader: () => Reader,
+  ): Authorization | Promise<Authorization> {
     const denied = (error: unknown): never => {
       if (error instanceof Denied && error.reason !== 'rate_limited') this.#endParked(wanted);
       throw error;
     };
     try {
-      const grant = clear(this.#rooms, wanted, target, reader);
+      const grant = authorize(this.#rooms, wanted, target, reader);
       return grant instanceof Promise ? grant.catch(denied) : grant;
     } catch (error) {
       return denied(error);
@@ -213,7 +221,7 @@ export class ModernFront {
     if (state === undefined) return;
     this.#rooms.parking.take(state, { principal, endpoint: endpoint.path, request: message }).then(
       (taken) => {
-        if (taken instanceof ModernDrive) taken.abandon('Denied by policy');
+        if (taken instanceof ModernResponder) taken.abandon('Denied by policy');
       },
       () => undefined,
     );
@@ -255,7 +263,7 @@ export class ModernFront {
     return exchange;
   }
 
-  #serveMany(turn: Turn, wanted: Wanted, admitted: Admitted, listen: ListenGrant | undefined): void {
+  #serveMany(turn: Turn, wanted: Wanted, admitted: Admitted, listen: ListenAuthorization | undefined): void {
     const { endpoint, exchange, request } = admitted;
     const { row, message } = request;
     const fail = (error: unknown) => exchange.fail(this.#rooms.fault(error));
@@ -268,9 +276,9 @@ export class ModernFront {
       exchange.watch(wanted.leave.ask({ ...wanted, backend: '' }).over);
       const parties = { principal: admitted.principal, endpoint: endpoint.path, backend: '', serverInfo: about };
       const start = listCall(this.#rooms, wanted, reader, () => unknownMethod(message, 'modern'));
-      new ModernDrive(this.#rooms, parties, exchange, request).begin(start);
+      new ModernResponder(this.#rooms, parties, exchange, request).begin(start);
     } else {
-      const begin = (target: Target) => {
+      const begin = (target: ResolvedTarget) => {
         demandToolScopes(this.#rooms, turn, target);
         this.#withGrant(
           exchange,
@@ -288,7 +296,7 @@ export class ModernFront {
     wanted: Wanted,
     { endpoint, exchange, request, principal }: Admitted,
     reader: Reader,
-    listen: ListenGrant | undefined,
+    listen: ListenAuthorization | undefined,
   ): Promise<void> {
     const { client } = request;
     const { lanes, hub, targets, clock, limits, inForce } = this.#rooms;
@@ -296,7 +304,7 @@ export class ModernFront {
     const first = listen?.permit ?? wanted.leave.ask({ ...wanted, backend: '' }).permit;
     // It outlives its config: what it opens again later follows from what was allowed, and each resource is looked at anew.
     const permit = () => (inForce.now.leave === wanted.leave ? first : systemPermit('stream'));
-    const sources: Sources = {
+    const sources: SubscriptionSources = {
       place,
       discovery: await discoverAll(this.#rooms, endpoint, principal),
       client,
@@ -309,7 +317,7 @@ export class ModernFront {
       watch: (backend) => lanes.watch(permit(), backend, principal, client),
       start: (backend, next, sink) => callStateless(lanes.stateless(backend, principal), permit(), next, sink),
     };
-    await new Gathering(exchange, sources, listen?.message).begin();
+    await new MergedSubscription(exchange, sources, listen?.message).begin();
   }
 
   async #discover(turn: Turn, message: Request, row: MethodRow, client: ClientFacts): Promise<void> {

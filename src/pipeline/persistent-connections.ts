@@ -1,6 +1,6 @@
 /** Clients that have one connection for everything: HTTP+SSE and stdio. */
 import { Failure } from '../errors/failure.ts';
-import type { Endpoint, Line, Sender } from '../exchange/arrival.ts';
+import type { Endpoint, PersistentConnection, Sender } from '../exchange/arrival.ts';
 import { operationOf } from '../exchange/asked.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import { Inflight } from '../exchange/exchange.ts';
@@ -12,9 +12,9 @@ import type { Batch, Message } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { eraOf } from './admit.ts';
-import type { Renewal } from './config-change.ts';
-import type { Rooms } from './services.ts';
-import type { LineState, Turn } from './turn.ts';
+import type { ConfigChange } from './config-change.ts';
+import type { SharedServices } from './services.ts';
+import type { ConnectionState, Turn } from './turn.ts';
 
 const cancel = methodRow('notifications/cancelled') as MethodRow;
 
@@ -22,23 +22,23 @@ export interface Opened {
   readonly endpoint: Endpoint;
   readonly principal: Principal;
   readonly credentials: Credentials;
-  readonly via: LineState['via'];
+  readonly via: ConnectionState['via'];
   readonly connection: Connection;
 }
 
-export class Lines {
-  readonly #rooms: Rooms;
+export class PersistentConnections {
+  readonly #rooms: SharedServices;
   readonly #take: (era: Era, turn: Turn) => void;
-  readonly #open = new Map<LineState, Opened>();
+  readonly #open = new Map<ConnectionState, Opened>();
 
-  constructor(rooms: Rooms, take: (era: Era, turn: Turn) => void) {
+  constructor(rooms: SharedServices, take: (era: Era, turn: Turn) => void) {
     this.#rooms = rooms;
     this.#take = take;
   }
 
-  open(opened: Opened): Line {
+  open(opened: Opened): PersistentConnection {
     const { via, connection, principal } = opened;
-    const line: LineState = {
+    const line: ConnectionState = {
       via,
       connection,
       inflight: new Inflight(),
@@ -71,14 +71,14 @@ export class Lines {
   }
 
   /** Streams over which nobody has initialized yet; the others end with their sessions. */
-  renewed({ closed, isWelcome }: Renewal): void {
+  renewed({ closed, isWelcome }: ConfigChange): void {
     for (const [{ via, session, connection }, { endpoint, principal }] of [...this.#open]) {
       if (via === 'stdio' || session !== undefined) continue;
       if (closed.has(endpoint.path) || !isWelcome(endpoint.path, principal)) connection.end();
     }
   }
 
-  #receive(opened: Opened, line: LineState, message: Message | Batch, sender: Sender): void {
+  #receive(opened: Opened, line: ConnectionState, message: Message | Batch, sender: Sender): void {
     const { connection } = opened;
     const { credentials } = sender;
     const { inForce, door } = this.#rooms;
@@ -104,7 +104,7 @@ export class Lines {
   }
 
   /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */
-  #awaitSession(line: LineState): () => void {
+  #awaitSession(line: ConnectionState): () => void {
     const { clock, limits, count } = this.#rooms;
     let stop: () => void;
     const look = () => {
@@ -126,7 +126,7 @@ export class Lines {
     return this.#rooms.door.check(endpoint.path, sender.principal, sender.credentials, operationOf(message) ?? {});
   }
 
-  #close(line: LineState): void {
+  #close(line: ConnectionState): void {
     line.closed = true;
     this.#open.delete(line);
     for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
@@ -141,7 +141,7 @@ export class Lines {
  * client began; `initialize` begins the legacy one also after a look at `server/discover`.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
  */
-function eraOn(line: LineState, message: Message | Batch): Era {
+function eraOn(line: ConnectionState, message: Message | Batch): Era {
   if (line.via === 'sse') return 'legacy';
   const said = eraOf(message, undefined);
   if (said === 'modern') line.era ??= said;
@@ -150,7 +150,7 @@ function eraOn(line: LineState, message: Message | Batch): Era {
 }
 
 /** On a line both eras cancel by name; a legacy session looks for the id itself. */
-function cancelOn(line: LineState, { message }: Turn): void {
+function cancelOn(line: ConnectionState, { message }: Turn): void {
   if (message.kind !== 'notification') return;
   const cancelled = readCancelled(message);
   if (cancelled !== undefined) line.inflight.only(cancelled.id)?.cancel(cancelled.reason);

@@ -7,38 +7,46 @@
  * A message that fails a gate causes no byte to any backend.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Arrival, Authenticated, Endpoint, Gateway, Line, Sender, SessionRequest } from '../exchange/arrival.ts';
+import type {
+  Arrival,
+  Authenticated,
+  Endpoint,
+  Gateway,
+  PersistentConnection,
+  Sender,
+  SessionRequest,
+} from '../exchange/arrival.ts';
 import { askedOf } from '../exchange/asked.ts';
 import type { Connection } from '../exchange/outlet.ts';
-import type { Asked, Credentials, Principal } from '../identity/principal.ts';
+import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
 import { RpcFront } from '../jsonrpc/front.ts';
 import { StreamsDownstream } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
 import type { Era } from '../wire/revisions.ts';
 import { checkVersionHeader, eraOf } from './admit.ts';
-import { forgetGone, type Renewal } from './config-change.ts';
+import { type ConfigChange, forgetGone } from './config-change.ts';
 import { meetHop } from './hops.ts';
 import { LegacyFront } from './legacy.ts';
 import { ModernFront } from './modern.ts';
-import { Lines } from './persistent-connections.ts';
-import type { Rooms } from './services.ts';
+import { PersistentConnections } from './persistent-connections.ts';
+import type { SharedServices } from './services.ts';
 import type { Turn } from './turn.ts';
 
-export class Spine implements Gateway {
+export class Pipeline implements Gateway {
   /** What is not MCP has a front of its own: jsonrpc/front.ts. */
   readonly rpc: RpcFront;
-  readonly #rooms: Rooms;
+  readonly #rooms: SharedServices;
   readonly #legacy: LegacyFront;
   readonly #modern: ModernFront;
-  readonly #lines: Lines;
+  readonly #lines: PersistentConnections;
   #draining = false;
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: SharedServices) {
     this.#rooms = rooms;
     this.rpc = new RpcFront(rooms);
     this.#legacy = new LegacyFront(rooms);
     this.#modern = new ModernFront(rooms);
-    this.#lines = new Lines(rooms, (era, turn) => this.#take(era, turn));
+    this.#lines = new PersistentConnections(rooms, (era, turn) => this.#take(era, turn));
   }
 
   get draining(): boolean {
@@ -56,7 +64,7 @@ export class Spine implements Gateway {
     return found instanceof Failure ? found : { principal: found, credentials, asOf };
   }
 
-  refusal({ path }: Endpoint, credentials: Credentials, failure: Failure, asked: Asked): Failure {
+  refusal({ path }: Endpoint, credentials: Credentials, failure: Failure, asked: AuthContext): Failure {
     return this.#rooms.door.told(path, failure, credentials, asked);
   }
 
@@ -129,7 +137,7 @@ export class Spine implements Gateway {
     sender: Sender,
     via: 'sse' | 'stdio',
     connection: Connection,
-  ): Promise<Line | Failure> {
+  ): Promise<PersistentConnection | Failure> {
     const lacking = this.#lacking(endpoint, sender);
     if (lacking !== undefined) return lacking;
     if (this.#draining) return new Failure('shutting_down');
@@ -160,7 +168,7 @@ export class Spine implements Gateway {
   }
 
   /** Another config is in force: whoever is here goes on with it. */
-  renew(renewal: Renewal): void {
+  renew(renewal: ConfigChange): void {
     const { hub, sessions, tenure } = this.#rooms;
     forgetGone(this.#rooms, renewal);
     for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);

@@ -1,48 +1,48 @@
 /** What the spine is built from. Made in assemble.ts. */
 
-import type { Parking } from '../bridge/pending-calls.ts';
+import type { PendingCalls } from '../bridge/pending-calls.ts';
 import type { Fault, Warn } from '../bridge/responder.ts';
-import type { Shelf } from '../catalog/list-cache.ts';
+import type { ListCache } from '../catalog/list-cache.ts';
 import type { Lists } from '../catalog/lists.ts';
-import type { Targets } from '../catalog/name-resolver.ts';
+import type { NameResolver } from '../catalog/name-resolver.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
-import type { Door } from '../identity/authenticator.ts';
+import type { Authenticator } from '../identity/authenticator.ts';
 import type { RpcService } from '../jsonrpc/ports.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { EventLog } from '../store/ports.ts';
-import type { Hub } from '../subscriptions/list-change-notifier.ts';
+import type { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import type { Backends } from '../upstream/backends.ts';
-import type { Lanes } from '../upstream/upstream-pool.ts';
-import type { Occupied } from './backend-in-flight.ts';
-import type { Tenure } from './credential-expiry.ts';
-import type { InForce } from './generation.ts';
-import type { Work } from './in-flight.ts';
-import type { Consenting } from './interceptors/consent.ts';
+import type { UpstreamPool } from '../upstream/upstream-pool.ts';
+import type { BackendInFlight } from './backend-in-flight.ts';
+import type { CredentialExpiry } from './credential-expiry.ts';
+import type { CurrentGeneration } from './generation.ts';
+import type { InFlight } from './in-flight.ts';
+import type { ConsentWaiter } from './interceptors/consent.ts';
 
-export interface Rooms {
+export interface SharedServices {
   readonly limits: Config['limits'];
   readonly backends: Backends;
   /** What is no MCP server. */
   readonly services: ReadonlyMap<string, RpcService>;
-  readonly door: Door;
-  readonly tenure: Tenure;
-  readonly inForce: InForce;
-  readonly occupied: Occupied;
-  readonly lanes: Lanes;
+  readonly door: Authenticator;
+  readonly tenure: CredentialExpiry;
+  readonly inForce: CurrentGeneration;
+  readonly occupied: BackendInFlight;
+  readonly lanes: UpstreamPool;
   readonly sessions: Sessions;
-  readonly parking: Parking;
+  readonly parking: PendingCalls;
   readonly toolHeaders: ToolHeaders;
   /** What follows is for endpoints with several backends. */
-  readonly shelf: Shelf;
+  readonly shelf: ListCache;
   readonly lists: Lists;
-  readonly targets: Targets;
-  readonly hub: Hub;
+  readonly targets: NameResolver;
+  readonly hub: ListChangeNotifier;
   readonly events: EventLog;
-  readonly work: Work;
+  readonly work: InFlight;
   /** Absent where no backend wants anybody's consent. */
-  readonly consenting: Consenting | undefined;
+  readonly consenting: ConsentWaiter | undefined;
   readonly clock: Clock;
   /** Unguessable, visible ASCII, at least 128 random bits. */
   readonly newId: () => string;

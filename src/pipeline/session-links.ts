@@ -13,15 +13,15 @@ import { withUri } from '../subscriptions/notifications.ts';
 import type { Notification } from '../wire/message.ts';
 import { changedList, everyList, type ListKind } from '../wire/subscription-filter.ts';
 import { textMember } from '../wire/values.ts';
-import type { Rooms } from './services.ts';
+import type { SharedServices } from './services.ts';
 
 export class SessionLinks {
-  readonly #rooms: Rooms;
+  readonly #rooms: SharedServices;
   readonly #session: Session;
   readonly #reader: Reader;
   #stopHearing: (() => void) | undefined;
 
-  constructor(rooms: Rooms, session: Session) {
+  constructor(rooms: SharedServices, session: Session) {
     this.#rooms = rooms;
     this.#session = session;
     // It looks at what is known, and reads nothing.

@@ -3,25 +3,25 @@
  * every one of them has to be told that is opened later than the session.
  */
 
-import { isMerged, type Target } from '../catalog/name-resolver.ts';
+import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
-import type { Discovery, Lane, ListProcesses } from '../exchange/upstream-session.ts';
+import type { Discovery, ListProcesses, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import { nowhere, StreamsDownstream } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
 import { subscribeRequest } from '../subscriptions/session-subscription.ts';
-import type { HeldLane } from '../upstream/upstream-pool.ts';
+import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { listKinds } from '../wire/subscription-filter.ts';
 import { textMember } from '../wire/values.ts';
-import type { Renewal } from './config-change.ts';
+import type { ConfigChange } from './config-change.ts';
 import { rememberLevel } from './legacy-emulation.ts';
 import { discoverAll } from './merged.ts';
-import type { Rooms } from './services.ts';
+import type { SharedServices } from './services.ts';
 import { SessionLinks } from './session-links.ts';
 
 interface HeardLists {
@@ -29,15 +29,15 @@ interface HeardLists {
   readonly stop: () => void;
 }
 
-export class SessionLanes {
-  readonly #rooms: Rooms;
+export class SessionUpstreams {
+  readonly #rooms: SharedServices;
   readonly #links = new WeakMap<Session, SessionLinks>();
   /** Sessions of one modern backend that the hub tells of changes of its lists: how to stop that. */
   readonly #hearing = new WeakMap<Session, () => void>();
   /** By backend: whose changes of lists a session hears. */
   readonly #heard = new WeakMap<Session, Map<string, HeardLists>>();
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: SharedServices) {
     this.#rooms = rooms;
   }
 
@@ -105,7 +105,7 @@ export class SessionLanes {
   }
 
   /** The session goes on with what is in force now. False where it cannot: its other half is gone. */
-  renewed(session: Session, { gone, lists }: Renewal): boolean {
+  renewed(session: Session, { gone, lists }: ConfigChange): boolean {
     const { endpoint, lanes, listenings } = session;
     const wasAlone = !this.#links.has(session);
     const lost = [...lanes.keys()].filter((backend) => gone.has(backend));
@@ -178,7 +178,7 @@ export class SessionLanes {
     exchange.respondResult('{}');
   }
 
-  #tellLevel(session: Session, backend: string, lane: Lane): void {
+  #tellLevel(session: Session, backend: string, lane: UpstreamSession): void {
     const { logLevel: level } = session;
     if (level === undefined || lane.era === 'modern' || lane.discovery.capabilities.logging === undefined) return;
     const permit = this.#may(session, setLevel, backend);
@@ -187,7 +187,7 @@ export class SessionLanes {
   }
 
   /** Which address means which resource, for what a backend says of it later. Throws where there are too many. */
-  remember({ subscriptions }: Session, exchange: Exchange, { backend, message }: Target): void {
+  remember({ subscriptions }: Session, exchange: Exchange, { backend, message }: ResolvedTarget): void {
     const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
     const name = textMember(message.bytes, message.params, 'uri');
     if (address === undefined || name === undefined) return;
@@ -232,7 +232,7 @@ export class SessionLanes {
     if (before === undefined) session.onEnd(() => heard.get(backend)?.stop());
   }
 
-  laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<HeldLane> {
+  laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<UpstreamLease> {
     if (session.downstream !== nowhere) {
       const lists = row.list === undefined ? undefined : this.#rooms.lanes.listsFor(session, backend);
       return lists === undefined
@@ -242,7 +242,7 @@ export class SessionLanes {
     return this.#rooms.lanes.forModern(permit, backend, session.principal, session.client, row);
   }
 
-  #lane(session: Session, backend: string, permit: Permit): Promise<Lane> {
+  #lane(session: Session, backend: string, permit: Permit): Promise<UpstreamSession> {
     const isMergedNow = () => isMerged(session.endpoint);
     const isNew = !session.lanes.has(backend);
     // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
@@ -267,7 +267,7 @@ export class SessionLanes {
   }
 
   /** A session that was opened later than the client's own, or opened anew, is told what the client said before. */
-  #settleIn(session: Session, backend: string, lane: Lane): void {
+  #settleIn(session: Session, backend: string, lane: UpstreamSession): void {
     this.#tellLevel(session, backend, lane);
     if (lane.era === 'modern') {
       if (!isMerged(session.endpoint) && session.initialized !== undefined) this.#hearHub(session);

@@ -4,11 +4,11 @@ import { listAll } from '../catalog/read-whole-list.ts';
 import type { ListTools } from '../exchange/tool-headers.ts';
 import type { Principal } from '../identity/principal.ts';
 import { systemPermit } from '../policy/permit.ts';
-import type { HeldLane } from '../upstream/upstream-pool.ts';
-import type { Rooms } from './services.ts';
+import type { UpstreamLease } from '../upstream/upstream-pool.ts';
+import type { SharedServices } from './services.ts';
 
 /** Reads a backend's tools on a lane that is held anyway, under a permit of the gateway's own. */
-export function listTools({ limits }: Pick<Rooms, 'limits'>, lane: HeldLane): ListTools {
+export function listTools({ limits }: Pick<SharedServices, 'limits'>, lane: UpstreamLease): ListTools {
   return () => listAll(systemPermit('list'), 'tools/list', lane, limits.listCacheBytes);
 }
 

@@ -6,7 +6,7 @@ import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
 import { readAddress, SCHEME } from './addresses.ts';
 import { NameSet } from './names.ts';
-import { agreed, type Outcome } from './outcome.ts';
+import { agreed, type RuleOutcome } from './outcome.ts';
 import { TEXT_LENGTH, withAndWithoutSlash } from './paths.ts';
 import type { ArgumentTest, Effect, Scalar } from './rules.ts';
 
@@ -15,7 +15,7 @@ const ITEMS = 1_000;
 /** For all items of a list together as many steps as the longest pattern needs for the longest text: some milliseconds. */
 const STEPS = 1 << 20;
 
-export type TestArguments = (values: unknown) => Outcome;
+export type TestArguments = (values: unknown) => RuleOutcome;
 
 export function compileTests(tests: Readonly<Record<string, ArgumentTest>>, effect: Effect): TestArguments | undefined {
   const compiled = Object.entries(tests).map(([name, test]) => ({ name, test: compileTest(test, effect) }));
@@ -34,16 +34,17 @@ export function compileTests(tests: Readonly<Record<string, ArgumentTest>>, effe
 }
 
 /** An argument that is `null` counts as absent: most backends make no difference. */
-function compileTest(test: ArgumentTest, effect: Effect): (value: unknown) => Outcome {
+function compileTest(test: ArgumentTest, effect: Effect): (value: unknown) => RuleOutcome {
   const { equals, glob, min, max, minBytes, maxBytes, present } = test;
-  const parts: ((value: unknown) => Outcome)[] = [];
+  const parts: ((value: unknown) => RuleOutcome)[] = [];
   if (equals !== undefined) parts.push(ofEach((value) => isOneOf(value, equals)));
   if (glob !== undefined) parts.push(isLike(new NameSet(glob, 'path'), effect));
   if (min !== undefined || max !== undefined) parts.push(ofEach((value) => isWithin(value, min, max)));
   if (minBytes !== undefined || maxBytes !== undefined) {
     parts.push((value) => within(sizeOf(value), minBytes, maxBytes));
   }
-  const ofAbsent: Outcome = present === false || (equals?.includes(null) === true && parts.length === 1) ? 'yes' : 'no';
+  const ofAbsent: RuleOutcome =
+    present === false || (equals?.includes(null) === true && parts.length === 1) ? 'yes' : 'no';
   return (value) => {
     if (value === undefined || value === null) return ofAbsent;
     if (present === false) return 'no';
@@ -57,14 +58,14 @@ function compileTest(test: ArgumentTest, effect: Effect): (value: unknown) => Ou
   };
 }
 
-function ofEach(test: (value: unknown) => Outcome): (value: unknown) => Outcome {
+function ofEach(test: (value: unknown) => RuleOutcome): (value: unknown) => RuleOutcome {
   return (value) => {
     if (!Array.isArray(value)) return test(value);
     return value.length > ITEMS ? 'failed' : agreed(value.map(test));
   };
 }
 
-function isLike(names: NameSet, effect: Effect): (value: unknown) => Outcome {
+function isLike(names: NameSet, effect: Effect): (value: unknown) => RuleOutcome {
   const test = ofEach((value) => {
     if (typeof value !== 'string') return 'failed';
     if (value.length > TEXT_LENGTH) return names.has(value);
@@ -102,7 +103,7 @@ function isWithinReach(value: unknown, stepsForEach: number): boolean {
 }
 
 /** A value of a type that the rule does not have is ambiguous, and so is one that a lenient reader takes for one of the rule's. */
-function isOneOf(value: unknown, wanted: readonly Scalar[]): Outcome {
+function isOneOf(value: unknown, wanted: readonly Scalar[]): RuleOutcome {
   if (typeof value === 'object' && value !== null) return 'failed';
   if (isRounded(value)) return 'failed';
   if (wanted.some((one) => one === value)) return 'yes';
@@ -127,7 +128,7 @@ function loosely(value: unknown): unknown {
   return Number.isNaN(number) ? text : number;
 }
 
-function isWithin(value: unknown, min: number | undefined, max: number | undefined): Outcome {
+function isWithin(value: unknown, min: number | undefined, max: number | undefined): RuleOutcome {
   return typeof value !== 'number' || isRounded(value) ? 'failed' : within(value, min, max);
 }
 
@@ -136,7 +137,7 @@ function isRounded(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 }
 
-function within(value: number, min: number | undefined, max: number | undefined): Outcome {
+function within(value: number, min: number | undefined, max: number | undefined): RuleOutcome {
   return value >= (min ?? Number.NEGATIVE_INFINITY) && value <= (max ?? Number.POSITIVE_INFINITY) ? 'yes' : 'no';
 }
 

@@ -1,8 +1,8 @@
 /** The decisions about the parts of one request, as one record: what was allowed of it, what was denied, and some names. */
 import type { Ending } from '../exchange/exchange.ts';
 import type { RecordedParts } from '../observe/audit.ts';
-import type { DecisionTrail, Ended, Records } from './audit-trail.ts';
-import type { Wish } from './authorization-request.ts';
+import type { AuditTrail, DecisionTrail, Ended } from './audit-trail.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Ruling } from './ruling.ts';
 
 /** A record that names more is a list, and a record has to stay small. */
@@ -11,9 +11,9 @@ const RULES = 32;
 
 const nothing = (): void => undefined;
 
-export class PartsTrail implements DecisionTrail {
-  readonly #records: Records;
-  readonly #started: ReturnType<Records['start']>;
+export class AuditParts implements DecisionTrail {
+  readonly #records: AuditTrail;
+  readonly #started: ReturnType<AuditTrail['start']>;
   readonly #allowed: string[] = [];
   readonly #denied: string[] = [];
   #allowedCount = 0;
@@ -26,7 +26,7 @@ export class PartsTrail implements DecisionTrail {
   #generation = 0;
   #reserved: boolean | undefined;
 
-  constructor(records: Records) {
+  constructor(records: AuditTrail) {
     this.#records = records;
     this.#started = records.start();
   }
@@ -37,21 +37,21 @@ export class PartsTrail implements DecisionTrail {
     return this.#reserved;
   }
 
-  allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void {
+  allowed(wish: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
     this.#note(wish, ruling);
     this.#allowedCount += 1;
     if (this.#allowed.length < NAMES) this.#allowed.push(nameOf(wish));
     return nothing;
   }
 
-  denied(wish: Wish, ruling: Ruling): void {
+  denied(wish: AuthorizationRequest, ruling: Ruling): void {
     this.#note(wish, ruling);
     this.#deniedCount += 1;
     if (this.#denied.length < NAMES) this.#denied.push(nameOf(wish));
   }
 
   /** Writes the record. To be called once. */
-  end(wish: Omit<Wish, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
+  end(wish: Omit<AuthorizationRequest, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
     if (this.#allowedCount + this.#deniedCount === 0) return;
     const whole = { ...wish, backend: this.#backend ?? '', thing: undefined };
     const wouldDeny = listOf(this.#wouldDeny);
@@ -72,7 +72,7 @@ export class PartsTrail implements DecisionTrail {
     this.#records.end(whole, ruling, this.#started, end, this.#reserved === true);
   }
 
-  #note({ backend }: Wish, { generation, rules, wouldDeny = [], wouldAllow = [] }: Ruling): void {
+  #note({ backend }: AuthorizationRequest, { generation, rules, wouldDeny = [], wouldAllow = [] }: Ruling): void {
     this.#generation = generation;
     this.#backend = this.#backend === undefined || this.#backend === backend ? backend : '';
     for (const rule of rules) this.#rules.add(rule);
@@ -82,7 +82,7 @@ export class PartsTrail implements DecisionTrail {
 }
 
 /** Changes of a list have no name of their own: the method that reads the list stands for them. */
-function nameOf({ thing, row }: Wish): string {
+function nameOf({ thing, row }: AuthorizationRequest): string {
   return thing?.name ?? row.method;
 }
 

@@ -13,19 +13,19 @@ import {
 } from '../observe/audit.ts';
 import { type Recorded, recordArguments } from '../observe/audit-redact.ts';
 import { methodRow } from '../wire/methods.ts';
-import { argumentsIn, traceOf, type Wish } from './authorization-request.ts';
+import { type AuthorizationRequest, argumentsIn, traceOf } from './authorization-request.ts';
 import type { Ruling } from './ruling.ts';
 
 /** What was refused before it was known what is wanted, and of which backend. */
-export type Unasked = Pick<Wish, 'principal' | 'endpoint' | 'message'>;
+export type Unasked = Pick<AuthorizationRequest, 'principal' | 'endpoint' | 'message'>;
 
 /** Where decisions go: to a record each, or to one record for all parts of a request. */
 export interface DecisionTrail {
   /** False where a request cannot be recorded and is to be refused for it. */
   reserve(): boolean;
-  denied(wish: Wish, ruling: Ruling, reason: string): void;
+  denied(wish: AuthorizationRequest, ruling: Ruling, reason: string): void;
   /** After `reserve`. What to call when it is over. */
-  allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void;
+  allowed(wish: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void;
 }
 
 export interface EarlyRefusal
@@ -40,7 +40,7 @@ interface Started {
   readonly time: number;
 }
 
-export interface RecordsOptions {
+export interface AuditTrailOptions {
   readonly audit: Audit;
   /** What cannot be recorded is refused. */
   readonly isDemanded: boolean;
@@ -50,19 +50,19 @@ export interface RecordsOptions {
   readonly timeOfDay: () => number;
 }
 
-export class Records implements DecisionTrail {
-  readonly #options: RecordsOptions;
+export class AuditTrail implements DecisionTrail {
+  readonly #options: AuditTrailOptions;
   readonly #recorded: Recorded;
   readonly #principals = new WeakMap<Principal, AuditedPrincipal>();
   #lastTime = Number.NaN;
   #lastText = '';
 
-  constructor(options: RecordsOptions) {
+  constructor(options: AuditTrailOptions) {
     this.#options = options;
     this.#recorded = recordArguments(options.arguments);
   }
 
-  denied(wish: Wish, ruling: Ruling, reason: string): void {
+  denied(wish: AuthorizationRequest, ruling: Ruling, reason: string): void {
     this.#write(wish, ruling, this.#options.timeOfDay(), { decision: 'deny', reason, outcome: 'denied' });
   }
 
@@ -90,7 +90,7 @@ export class Records implements DecisionTrail {
     return !isDemanded || audit.reserve?.() !== false;
   }
 
-  allowed(wish: Wish, ruling: Ruling): (ending: Ending) => void {
+  allowed(wish: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
     const { clock, timeOfDay } = this.#options;
     const began = clock.now();
     const time = timeOfDay();
@@ -106,12 +106,24 @@ export class Records implements DecisionTrail {
     return { began: clock.now(), time: timeOfDay() };
   }
 
-  end(wish: Wish, ruling: Ruling, { began, time }: Started, end: Omit<Ended, 'durationMs'>, reserved: boolean): void {
+  end(
+    wish: AuthorizationRequest,
+    ruling: Ruling,
+    { began, time }: Started,
+    end: Omit<Ended, 'durationMs'>,
+    reserved: boolean,
+  ): void {
     const durationMs = Math.round((this.#options.clock.now() - began) * 1_000) / 1_000;
     this.#write(wish, ruling, time, end.decision === 'deny' ? end : { ...end, durationMs }, reserved);
   }
 
-  #write(wish: Wish, ruling: Ruling, time: number, end: Ended, reserved = end.decision === 'allow'): void {
+  #write(
+    wish: AuthorizationRequest,
+    ruling: Ruling,
+    time: number,
+    end: Ended,
+    reserved = end.decision === 'allow',
+  ): void {
     const { isDemanded, audit } = this.#options;
     const { message, thing, backend } = wish;
     const given = argumentsIn(wish);

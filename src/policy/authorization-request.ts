@@ -7,15 +7,15 @@ import type { Principal } from '../identity/principal.ts';
 import type { Message, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { hasMoreThan, member, stringAt, valueAt } from '../wire/values.ts';
-import type { Leave } from './authorizer.ts';
+import type { Authorizer } from './authorizer.ts';
 import type { Permit } from './permit.ts';
-import type { Deed, Question, Thing } from './question.ts';
+import type { Operation, PolicyQuestion, Thing } from './question.ts';
 
-export interface Wish {
+export interface AuthorizationRequest {
   /** Of this very message: a refreshed token may say something else than the one that opened the session. */
   readonly principal: Principal;
   readonly endpoint: Endpoint;
-  readonly row: Deed;
+  readonly row: Operation;
   /** Empty where all of the endpoint are meant. */
   readonly backend: string;
   readonly revision: string | undefined;
@@ -26,17 +26,17 @@ export interface Wish {
   readonly arguments?: (() => unknown) | undefined;
 }
 
-export interface Grant {
+export interface Authorization {
   readonly permit: Permit;
   /** Whose it is: what is shown of the answer is decided by the same rules. */
-  readonly leave: Leave;
+  readonly leave: Authorizer;
   /** To be called once, when what was allowed is over. Absent where nobody wants to know. */
   readonly over?: ((ending: Ending) => void) | undefined;
   /** The same wish in another round of the call, decided anew by the rules of that moment. Throws, or rejects with, a Failure where it is a no. */
-  readonly again?: (() => Grant | Promise<Grant>) | undefined;
+  readonly again?: (() => Authorization | Promise<Authorization>) | undefined;
 }
 
-export function questionOf(wish: Wish): Question {
+export function policyQuestionOf(wish: AuthorizationRequest): PolicyQuestion {
   const { principal, endpoint, row, backend, thing, annotations } = wish;
   return {
     principal,
@@ -50,7 +50,7 @@ export function questionOf(wish: Wish): Question {
 }
 
 /** What looks them up, where there are any. */
-export function argumentsIn({ message, arguments: own }: Wish): (() => unknown) | undefined {
+export function argumentsIn({ message, arguments: own }: AuthorizationRequest): (() => unknown) | undefined {
   return own ?? (message?.kind === 'request' ? () => argumentsOf(message) : undefined);
 }
 

@@ -6,31 +6,31 @@
 
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Ask } from '../exchange/call.ts';
+import type { ServerRequest } from '../exchange/call.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
-import { PartsTrail } from './audit-parts.ts';
-import type { DecisionTrail, EarlyRefusal, Records, Unasked } from './audit-trail.ts';
-import { type Grant, questionOf, type Wish } from './authorization-request.ts';
+import { AuditParts } from './audit-parts.ts';
+import type { AuditTrail, DecisionTrail, EarlyRefusal, Unasked } from './audit-trail.ts';
+import { type Authorization, type AuthorizationRequest, policyQuestionOf } from './authorization-request.ts';
 import { decide } from './decide.ts';
 import type { Permit } from './permit.ts';
 import type { Policy } from './policy.ts';
 import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
 import type { Thing } from './question.ts';
-import { Excess, type Rates } from './rates.ts';
+import { RateExceeded, type Rates } from './rates.ts';
 import { Denied, denied, limited } from './refusals.ts';
 import { Denial, type Ruling } from './ruling.ts';
 import type { UnmatchedNames } from './unmatched-names.ts';
 
-export interface LeaveParts {
+export interface AuthorizerParts {
   /** Absent: everything is allowed. */
   readonly policy: Policy | undefined;
   /** Absent: as much as anybody likes. */
   readonly rates: Rates | undefined;
   /** Absent: nothing is recorded. */
-  readonly records: Records | undefined;
+  readonly records: AuditTrail | undefined;
   /** Of the config. */
   readonly generation: number;
   /** Of backends that may not do everything. */
@@ -38,23 +38,23 @@ export interface LeaveParts {
   /** Absent: no rule names anything. */
   readonly unmatched?: UnmatchedNames | undefined;
   /** For the log. */
-  readonly onDenied?: ((wish: Wish, failure: Failure) => void) | undefined;
+  readonly onDenied?: ((wish: AuthorizationRequest, failure: Failure) => void) | undefined;
 }
 
 /** Whom something is shown to, and where. */
-export interface Onlooker {
+export interface Viewer {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
 }
 
-export class Leave {
-  readonly #parts: LeaveParts;
+export class Authorizer {
+  readonly #parts: AuthorizerParts;
   /** Of the config. */
   readonly generation: number;
   /** Nobody looks at what is wanted, so that nobody has to find it out. */
   readonly isOpen: boolean;
 
-  constructor(parts: LeaveParts) {
+  constructor(parts: AuthorizerParts) {
     this.#parts = parts;
     this.generation = parts.generation;
     this.isOpen = parts.policy === undefined && parts.rates === undefined && parts.records === undefined;
@@ -66,12 +66,15 @@ export class Leave {
   }
 
   /** For what `isFree` says that nobody looks at. */
-  free({ principal, row, endpoint }: Pick<Wish, 'principal' | 'row' | 'endpoint'>, backend: string): Grant {
+  free(
+    { principal, row, endpoint }: Pick<AuthorizationRequest, 'principal' | 'row' | 'endpoint'>,
+    backend: string,
+  ): Authorization {
     return { permit: decide({ principal, row, endpoint: endpoint.path, backend }, this.generation), leave: this };
   }
 
   /** Throws a Failure where it is a no. `records`: of the parts of one request, where it is decided part by part. */
-  ask(wish: Wish, records: DecisionTrail | undefined = this.#parts.records): Grant {
+  ask(wish: AuthorizationRequest, records: DecisionTrail | undefined = this.#parts.records): Authorization {
     const { thing, endpoint } = wish;
     if (this.isFree(endpoint)) return this.free(wish, wish.backend);
     const { policy, rates } = this.#parts;
@@ -80,7 +83,7 @@ export class Leave {
       if (hard !== undefined)
         throw this.#refused(records, wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
-    const question = questionOf(wish);
+    const question = policyQuestionOf(wish);
     const verdict = decide(question, this.generation, policy);
     if (verdict instanceof Denial) {
       this.#refused(records, wish, verdict.ruling, verdict.failure);
@@ -88,7 +91,7 @@ export class Leave {
     }
     const ruling = verdict.ruling ?? this.#unruled();
     const admission = rates?.admit(question);
-    if (admission instanceof Excess) throw this.#refused(records, wish, ruling, limited(admission));
+    if (admission instanceof RateExceeded) throw this.#refused(records, wish, ruling, limited(admission));
     if (records?.reserve() === false) {
       admission?.release();
       throw this.#refused(records, wish, ruling, new Denied('audit_unavailable'));
@@ -106,9 +109,9 @@ export class Leave {
   }
 
   /** For a request that is decided part by part, and is one record all the same. */
-  recordParts(): PartsTrail | undefined {
+  recordParts(): AuditParts | undefined {
     const { records } = this.#parts;
-    return records && new PartsTrail(records);
+    return records && new AuditParts(records);
   }
 
   /** For what was refused already, by the profile, before anybody asked here: it is in the trail like every denial. */
@@ -129,21 +132,21 @@ export class Leave {
   }
 
   /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
-  may(wish: Wish): Permit | undefined {
-    const verdict = decide(questionOf(wish), this.generation, this.#parts.policy);
+  may(wish: AuthorizationRequest): Permit | undefined {
+    const verdict = decide(policyQuestionOf(wish), this.generation, this.#parts.policy);
     return verdict instanceof Denial ? undefined : verdict;
   }
 
   /** Whether a backend may ask somebody: why not, or undefined. It is answered in the client's place, and the client never hears of it. */
   denyAsk(
-    { principal, endpoint }: Onlooker,
+    { principal, endpoint }: Viewer,
     backend: string,
-    { row, message }: Pick<Ask, 'row' | 'message'>,
+    { row, message }: Pick<ServerRequest, 'row' | 'message'>,
   ): Failure | undefined {
     const { policy, records, profiles } = this.#parts;
     const kind = askKind(row.method);
     const profile = profiles.get(backend);
-    const wish: Wish = {
+    const wish: AuthorizationRequest = {
       principal,
       endpoint,
       row,
@@ -156,7 +159,7 @@ export class Leave {
       (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
       (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
     if (hard !== undefined) return this.#refused(records, wish, this.#unruled(), hard);
-    const verdict = decide(questionOf(wish), this.generation, policy);
+    const verdict = decide(policyQuestionOf(wish), this.generation, policy);
     if (verdict instanceof Denial) {
       return this.#refused(records, wish, verdict.ruling, verdict.failure);
     }
@@ -181,7 +184,7 @@ export class Leave {
   }
 
   /** Equal for those to whom the same is shown; undefined where that is everybody. */
-  audience({ principal, endpoint }: Onlooker): string | undefined {
+  audience({ principal, endpoint }: Viewer): string | undefined {
     const { policy } = this.#parts;
     const names = endpoint.profile.toolNames === 'any' ? '' : 'plain ';
     if (policy === undefined || !this.isShaping) return names === '' ? undefined : names;
@@ -189,14 +192,14 @@ export class Leave {
   }
 
   /** Whether a list has to be looked at entry by entry, may be passed on as it is, or is to be empty. */
-  extent({ principal, endpoint }: Onlooker, kind: Thing['kind'], backend: string): 'all' | 'some' | 'none' {
+  extent({ principal, endpoint }: Viewer, kind: Thing['kind'], backend: string): 'all' | 'some' | 'none' {
     const { policy } = this.#parts;
     const extent = policy?.extent(principal, kind, { endpoint: endpoint.path, backend }) ?? 'all';
     return extent === 'all' && kind === 'tool' && endpoint.profile.toolNames !== 'any' ? 'some' : extent;
   }
 
   shows(
-    { principal, endpoint }: Onlooker,
+    { principal, endpoint }: Viewer,
     backend: string,
     thing: Thing & { readonly name: string },
     annotations?: () => unknown,
@@ -221,7 +224,12 @@ export class Leave {
     return { generation: this.generation, rules: [] };
   }
 
-  #refused<F extends Failure>(records: DecisionTrail | undefined, wish: Wish, ruling: Ruling, failure: F): F {
+  #refused<F extends Failure>(
+    records: DecisionTrail | undefined,
+    wish: AuthorizationRequest,
+    ruling: Ruling,
+    failure: F,
+  ): F {
     records?.denied(wish, ruling, failure.reason);
     this.#parts.onDenied?.(wish, failure);
     return failure;

@@ -3,7 +3,7 @@ import { readyRule, type World } from './match.ts';
 import { Policy } from './policy.ts';
 import type { PolicySettings } from './rules.ts';
 import { encodePlainly } from './spellings.ts';
-import { Views } from './views.ts';
+import { RuleViews } from './views.ts';
 import { compileWho, type IsMeant } from './who.ts';
 
 export function compilePolicy(settings: PolicySettings, world: World, generation: number): Policy {
@@ -15,7 +15,7 @@ export function compilePolicy(settings: PolicySettings, world: World, generation
     groups.set(key, group);
     return { rule: readyRule(rule, order, world), audited: rule.mode === 'audit', group: group.at };
   });
-  const views = new Views(
+  const views = new RuleViews(
     owned,
     [...groups.values()].map(({ isMeant }) => isMeant),
   );

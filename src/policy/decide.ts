@@ -1,13 +1,13 @@
 /** Whether a principal may do a thing. Without a policy there is nothing to forbid it. */
 import { mint, type Permit } from './mint.ts';
 import type { Policy } from './policy.ts';
-import type { Question } from './question.ts';
+import type { PolicyQuestion } from './question.ts';
 import type { Denial } from './ruling.ts';
 
-export type { Question } from './question.ts';
+export type { PolicyQuestion } from './question.ts';
 
-export function decide(question: Question, generation: number): Permit;
-export function decide(question: Question, generation: number, policy: Policy | undefined): Permit | Denial;
-export function decide(question: Question, generation: number, policy?: Policy): Permit | Denial {
+export function decide(question: PolicyQuestion, generation: number): Permit;
+export function decide(question: PolicyQuestion, generation: number, policy: Policy | undefined): Permit | Denial;
+export function decide(question: PolicyQuestion, generation: number, policy?: Policy): Permit | Denial {
   return policy === undefined ? mint(question.principal.key, question.row.action, generation) : policy.decide(question);
 }

@@ -10,7 +10,7 @@ import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { isObject, member, slice, valueAt } from '../wire/values.ts';
-import type { Leave, Onlooker } from './authorizer.ts';
+import type { Authorizer, Viewer } from './authorizer.ts';
 
 /** What a list holds, and what its entries are asked for by. */
 export const listed = {
@@ -25,8 +25,8 @@ export function ownUri(endpoint: Endpoint, backend: string, uri: string): string
   return (isMerged(endpoint) ? readDistinguished(uri, [backend])?.uri : undefined) ?? uri;
 }
 
-interface To extends Onlooker {
-  readonly leave: Leave;
+interface To extends Viewer {
+  readonly leave: Authorizer;
   readonly backend: string;
   readonly row: MethodRow;
 }

@@ -92,7 +92,7 @@ function formOf(
   if (tokens.length === 2 && first === 'any' && last === 'text') {
     return { form: 'suffix', matches: (text) => text.endsWith(suffix) };
   }
-  const machine = new Machine(tokens, style);
+  const machine = new GlobMatcher(tokens, style);
   const matches = (text: string): boolean | undefined => {
     if (!text.startsWith(prefix) || !text.endsWith(suffix)) return false;
     return text.length > TEXT_LENGTH ? undefined : machine.matches(text);
@@ -116,7 +116,7 @@ const PART = 0x10001;
 const ANY = 0x10002;
 
 /** All places of the pattern where the text so far may have got to are followed at once, so nothing is ever tried twice. */
-class Machine {
+class GlobMatcher {
   readonly #steps: readonly number[];
   readonly #separated: boolean;
 

@@ -2,17 +2,17 @@
  * Which of many texts occur in a name, found in one walk over the name, however many there are: the automaton of A. Aho and
  * M. Corasick, "Efficient string matching", 1975. Built once for a policy.
  */
-interface Place<Item> {
-  readonly next: Map<number, Place<Item>>;
+interface TrieNode<Item> {
+  readonly next: Map<number, TrieNode<Item>>;
   readonly items: Item[];
   /** The longest other text that begins within this one: where to go on when nothing follows. */
-  otherwise: Place<Item> | undefined;
+  otherwise: TrieNode<Item> | undefined;
   /** The next on the way of `otherwise` where a text ends. */
-  ending: Place<Item> | undefined;
+  ending: TrieNode<Item> | undefined;
 }
 
 export class Literals<Item> {
-  readonly #root: Place<Item> = newPlace();
+  readonly #root: TrieNode<Item> = newPlace();
 
   constructor(entries: readonly { readonly text: string; readonly item: Item }[]) {
     for (const { text, item } of entries) this.#add(text, item);
@@ -52,9 +52,9 @@ export class Literals<Item> {
   /** Level by level: what a place needs is nearer to the root than itself. */
   #connect(): void {
     const root = this.#root;
-    let level: readonly Place<Item>[] = [root];
+    let level: readonly TrieNode<Item>[] = [root];
     while (level.length > 0) {
-      const below: Place<Item>[] = [];
+      const below: TrieNode<Item>[] = [];
       for (const place of level) {
         for (const [code, following] of place.next) {
           const otherwise = place === root ? root : fallback(place, code, root);
@@ -68,7 +68,7 @@ export class Literals<Item> {
   }
 }
 
-function fallback<Item>(place: Place<Item>, code: number, root: Place<Item>): Place<Item> {
+function fallback<Item>(place: TrieNode<Item>, code: number, root: TrieNode<Item>): TrieNode<Item> {
   for (let other = place.otherwise; other !== undefined; other = other.otherwise) {
     const following = other.next.get(code);
     if (following !== undefined) return following;
@@ -76,6 +76,6 @@ function fallback<Item>(place: Place<Item>, code: number, root: Place<Item>): Pl
   return root;
 }
 
-function newPlace<Item>(): Place<Item> {
+function newPlace<Item>(): TrieNode<Item> {
   return { next: new Map(), items: [], otherwise: undefined, ending: undefined };
 }

@@ -4,13 +4,13 @@ import { compileTests, type TestArguments } from './arguments.ts';
 import { areConfusable } from './case-twins.ts';
 import { hasHints } from './hints.ts';
 import { NameSet } from './names.ts';
-import { agreed, applies, type Outcome, OutcomeSet, strongest } from './outcome.ts';
-import type { Inquiry } from './question.ts';
+import { agreed, applies, OutcomeSet, type RuleOutcome, strongest } from './outcome.ts';
+import type { Evaluation } from './question.ts';
 import type { Condition, Effect, Hints, Need, On, Rule } from './rules.ts';
 import type { Encode } from './spellings.ts';
 
 /** Which credentials `identity` takes. */
-export interface Callers {
+export interface TrustedCredentials {
   readonly keys: boolean;
   /** How many issuers of tokens are trusted, the bundled one among them. */
   readonly issuers: number;
@@ -21,7 +21,7 @@ export interface World {
   readonly endpoints: readonly string[];
   readonly backends: readonly string[];
   /** Who can come at all. Absent: not known. */
-  readonly callers?: Callers | undefined;
+  readonly callers?: TrustedCredentials | undefined;
   /** Absent: names are never shortened. */
   readonly encode?: Encode | undefined;
   /** Hexadecimal, and hard to find collisions for. Absent: keys are kept as they are. */
@@ -80,18 +80,18 @@ export function thingsIn(on: On): ReadonlyMap<ThingKind, NameSet> | undefined {
   return things.size === 0 ? undefined : things;
 }
 
-export function ruleApplies(rule: ReadyRule, inquiry: Inquiry): boolean {
+export function ruleApplies(rule: ReadyRule, inquiry: Evaluation): boolean {
   const outcomes = outcomesOf(rule, inquiry);
   return outcomes !== undefined && applies(rule.effect, outcomes);
 }
 
 /** For limits: one that could be meant is, or another spelling would be without any. */
-export function couldApply(rule: ReadyRule, inquiry: Inquiry): boolean {
+export function couldApply(rule: ReadyRule, inquiry: Evaluation): boolean {
   return outcomesOf(rule, inquiry) !== undefined;
 }
 
 /** Undefined where the rule is certainly not about it. Cheap parts first. */
-function outcomesOf(rule: ReadyRule, inquiry: Inquiry): OutcomeSet | undefined {
+function outcomesOf(rule: ReadyRule, inquiry: Evaluation): OutcomeSet | undefined {
   if (rule.what !== undefined && !rule.what.has(inquiry.action)) return undefined;
   if (rule.endpoints !== undefined && !rule.endpoints.has(inquiry.endpoint)) return undefined;
   const outcomes = new OutcomeSet();
@@ -104,12 +104,12 @@ function outcomesOf(rule: ReadyRule, inquiry: Inquiry): OutcomeSet | undefined {
   return outcomes;
 }
 
-function ofBackend(backends: ReadonlySet<string>, backend: string): Outcome {
+function ofBackend(backends: ReadonlySet<string>, backend: string): RuleOutcome {
   if (backend === '') return 'maybe';
   return backends.has(backend) ? 'yes' : 'no';
 }
 
-function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquiry: Inquiry): Outcome {
+function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquiry: Evaluation): RuleOutcome {
   const { kind, name } = inquiry;
   const names = kind && things.get(kind);
   if (names === undefined) return 'no';
@@ -127,12 +127,12 @@ function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquir
   return outcome === 'maybe' && inquiry.whole ? 'failed' : outcome;
 }
 
-function ofHints(hints: Hints, inquiry: Inquiry): Outcome {
+function ofHints(hints: Hints, inquiry: Evaluation): RuleOutcome {
   if (inquiry.name === undefined) return 'maybe';
   return hasHints(hints, inquiry.hints) ? 'yes' : 'no';
 }
 
-function ofCondition(effect: Effect, condition: Condition, inquiry: Inquiry): Outcome {
+function ofCondition(effect: Effect, condition: Condition, inquiry: Evaluation): RuleOutcome {
   const { reads } = condition;
   // Whatever is not known yet, it cannot hold.
   for (const need of condition.needs) if (cannotBe(effect, need, inquiry)) return 'no';
@@ -145,7 +145,7 @@ function ofCondition(effect: Effect, condition: Condition, inquiry: Inquiry): Ou
   if (!reads.has('name')) return asOutcome(condition.evaluate(inquiry.fact));
   const names = inquiry.namesFor(effect);
   if (names === undefined) return 'failed';
-  let found: Outcome = 'no';
+  let found: RuleOutcome = 'no';
   for (const name of names) {
     if (found === 'yes') return found;
     const outcome = asOutcome(condition.evaluate(inquiry.called(name)));
@@ -154,12 +154,12 @@ function ofCondition(effect: Effect, condition: Condition, inquiry: Inquiry): Ou
   return found;
 }
 
-function asOutcome(holds: boolean | undefined): Outcome {
+function asOutcome(holds: boolean | undefined): RuleOutcome {
   if (holds === undefined) return 'failed';
   return holds ? 'yes' : 'no';
 }
 
-function cannotBe(effect: Effect, need: Need, inquiry: Inquiry): boolean {
+function cannotBe(effect: Effect, need: Need, inquiry: Evaluation): boolean {
   const { fact, member } = need;
   if (fact === 'name') return inquiry.namesFor(effect)?.includes(need.value) === false;
   const known = inquiry.known({ fact, member });

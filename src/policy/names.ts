@@ -2,7 +2,7 @@
 
 import { readAddress, withAsciiHost } from './addresses.ts';
 import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
-import { agreed, type Outcome, strongest } from './outcome.ts';
+import { agreed, type RuleOutcome, strongest } from './outcome.ts';
 import { BEGINNING, decodeOnce, isPlainPath, withoutDot, withPlainAuthority } from './paths.ts';
 
 /** To find out whether a text can be judged, and how it could be read. */
@@ -33,7 +33,7 @@ export class NameSet {
     );
   }
 
-  has(name: string): Outcome {
+  has(name: string): RuleOutcome {
     if (this.#isPath && !isPlainPath(name)) return this.#ofUnclear();
     if (this.#exact.has(this.#isPath ? withoutDot(name) : name)) return 'yes';
     let failed = false;
@@ -46,20 +46,20 @@ export class NameSet {
   }
 
   /** Nobody can say where it leads; but everything is everything. */
-  #ofUnclear(): Outcome {
+  #ofUnclear(): RuleOutcome {
     if (this.globs.some(({ form }) => form === 'all')) return 'yes';
     return this.globs.length === 0 ? 'no' : 'failed';
   }
 
   /** One name in several readings, for a rule that allows: all must agree. */
-  hasAll(readings: readonly string[], isAmbiguous = false): Outcome {
+  hasAll(readings: readonly string[], isAmbiguous = false): RuleOutcome {
     if (isAmbiguous) return this.#ofUnclear();
     return readings.length === 1 ? this.has(readings[0]!) : agreed(readings.map((reading) => this.has(reading)));
   }
 
   /** One thing under several names, for a rule that denies: one of them is enough. */
-  hasAny(spellings: readonly string[], isAmbiguous = false): Outcome {
-    let found: Outcome = isAmbiguous ? this.#ofUnclear() : 'no';
+  hasAny(spellings: readonly string[], isAmbiguous = false): RuleOutcome {
+    let found: RuleOutcome = isAmbiguous ? this.#ofUnclear() : 'no';
     for (const spelling of spellings) {
       if (found === 'yes') return found;
       const outcome = this.has(spelling);
@@ -72,7 +72,7 @@ export class NameSet {
    * All the URIs that may come out of a template: `yes` where none could be outside, `no` where none could be inside. For a
    * rule that denies, what a lenient reader may take its beginning for counts, too.
    */
-  hasTemplate(template: string, isDenied: boolean): Outcome {
+  hasTemplate(template: string, isDenied: boolean): RuleOutcome {
     const open = template.indexOf('{');
     if (open === -1) {
       const { readings, reductions, isAmbiguous } = readAddress(template);
@@ -90,14 +90,14 @@ export class NameSet {
   }
 
   /** What a variable stands for is not in it any more where a reader takes off the query. */
-  #hasReduced(reduction: string): Outcome {
+  #hasReduced(reduction: string): RuleOutcome {
     if (!reduction.includes(ANYTHING)) return this.has(reduction);
     return this.#hasAllThatBegin(reduction.slice(0, reduction.lastIndexOf(ANYTHING)));
   }
 
-  #hasAllThatBegin(beginning: string): Outcome {
+  #hasAllThatBegin(beginning: string): RuleOutcome {
     if (!isPlainPath(`${beginning}x`)) return this.#ofUnclear();
-    let outcome: Outcome = 'no';
+    let outcome: RuleOutcome = 'no';
     for (const { form, prefix } of this.globs) {
       if (form === 'all' || (form === 'prefix' && beginning.startsWith(prefix))) return 'yes';
       if (prefix.startsWith(beginning) || (form !== 'exact' && beginning.startsWith(prefix))) outcome = 'maybe';

@@ -3,7 +3,7 @@
  * not evaluated for anything else. Where what it needs is not known, it is looked at.
  */
 import type { ReadyRule } from './match.ts';
-import type { Inquiry } from './question.ts';
+import type { Evaluation } from './question.ts';
 import type { Effect, Need } from './rules.ts';
 
 export class NeedTable {
@@ -21,7 +21,7 @@ export class NeedTable {
   }
 
   /** A list of the caller's own. */
-  candidates(inquiry: Inquiry): ReadyRule[] {
+  candidates(inquiry: Evaluation): ReadyRule[] {
     const found = this.#always.slice();
     for (const group of this.#groups.values()) group.find(inquiry, this.#effect, found);
     return found;
@@ -51,7 +51,7 @@ class Group {
     else same.push(rule);
   }
 
-  find(inquiry: Inquiry, effect: Effect, into: ReadyRule[]): void {
+  find(inquiry: Evaluation, effect: Effect, into: ReadyRule[]): void {
     const { fact, member } = this.#of;
     if (fact === 'name') {
       const names = inquiry.namesFor(effect);

@@ -5,7 +5,7 @@
  */
 import type { Effect } from './rules.ts';
 
-export type Outcome = 'yes' | 'no' | 'failed' | 'maybe';
+export type RuleOutcome = 'yes' | 'no' | 'failed' | 'maybe';
 
 /** Whether a rule applies whose parts came out like this, none of them as `no`: what is certainly not meant is not, whatever else failed. */
 export function applies(effect: Effect, outcomes: OutcomeSet): boolean {
@@ -18,7 +18,7 @@ export class OutcomeSet {
   maybe = false;
 
   /** False once the rule cannot apply any more. */
-  add(outcome: Outcome): boolean {
+  add(outcome: RuleOutcome): boolean {
     if (outcome === 'failed') this.failed = true;
     else if (outcome === 'maybe') this.maybe = true;
     return outcome !== 'no';
@@ -26,14 +26,14 @@ export class OutcomeSet {
 }
 
 /** Of several readings of the same thing: agreement, or nobody knows. */
-export function agreed(outcomes: readonly Outcome[]): Outcome {
+export function agreed(outcomes: readonly RuleOutcome[]): RuleOutcome {
   const [first = 'no'] = outcomes;
   return outcomes.every((outcome) => outcome === first) ? first : 'failed';
 }
 
 /** Of several names of the same thing, for a rule that denies: one that is meant is enough. */
-export function strongest(outcomes: readonly Outcome[]): Outcome {
+export function strongest(outcomes: readonly RuleOutcome[]): RuleOutcome {
   return strength.find((outcome) => outcomes.includes(outcome)) ?? 'no';
 }
 
-const strength: readonly Outcome[] = ['yes', 'failed', 'maybe'];
+const strength: readonly RuleOutcome[] = ['yes', 'failed', 'maybe'];

@@ -6,13 +6,13 @@ import type { Principal } from '../identity/principal.ts';
 import { type ThingKind, useOf } from './actions.ts';
 import { type ReadyRule, ruleApplies } from './match.ts';
 import { mint, type Permit } from './mint.ts';
-import { type Circumstances, Inquiry, type Looking, type Question, type Thing } from './question.ts';
+import { type Circumstances, Evaluation, type Looking, type PolicyQuestion, type Thing } from './question.ts';
 import type { Mode } from './rules.ts';
 import { Denial, type Ruling } from './ruling.ts';
-import type { View, Views } from './views.ts';
+import type { RuleView, RuleViews } from './views.ts';
 
 /** A thing in a list, about to be shown to a principal. */
-export interface Shown extends Circumstances {
+export interface ShownThing extends Circumstances {
   readonly thing: Thing & { readonly name: string };
 }
 
@@ -22,7 +22,7 @@ export interface PolicyParts extends Looking {
   readonly generation: number;
   readonly mode: Mode;
   readonly open: ReadonlySet<string>;
-  readonly views: Views;
+  readonly views: RuleViews;
   /** Some rule looks at what tools say of themselves. */
   readonly readsAnnotations: boolean;
 }
@@ -37,7 +37,7 @@ export class Policy {
   readonly generation: number;
   readonly mode: Mode;
   readonly #open: ReadonlySet<string>;
-  readonly #views: Views;
+  readonly #views: RuleViews;
   readonly #looking: Looking;
   readonly #readsAnnotations: boolean;
 
@@ -50,10 +50,10 @@ export class Policy {
     this.#readsAnnotations = readsAnnotations;
   }
 
-  decide(question: Question): Permit | Denial {
+  decide(question: PolicyQuestion): Permit | Denial {
     const { action } = question.row;
     const view = this.#views.of(question.principal);
-    const inquiry = new Inquiry(action, question, 'all', this.#looking);
+    const inquiry = new Evaluation(action, question, 'all', this.#looking);
     const judged = this.#judge(view, inquiry, false);
     const trial = this.mode === 'audit' || view.audited ? this.#judge(view, inquiry, true) : judged;
     const allowed = this.mode === 'audit' || judged.allowed;
@@ -65,7 +65,7 @@ export class Policy {
    * Whether a list shows a thing to a principal: it may be listed, and there are arguments with which it may be used. What
    * tests of arguments and conditions about them would say is left open in favour of the principal.
    */
-  shows(shown: Shown): boolean {
+  shows(shown: ShownThing): boolean {
     return this.#may('list', shown) && this.#may(useOf[shown.thing.kind], shown);
   }
 
@@ -96,23 +96,23 @@ export class Policy {
 
   #may(action: string, shown: Circumstances): boolean {
     if (this.mode === 'audit') return true;
-    const inquiry = new Inquiry(action, shown, 'entry', this.#looking);
+    const inquiry = new Evaluation(action, shown, 'entry', this.#looking);
     return this.#judge(this.#views.of(shown.principal), inquiry, false).allowed;
   }
 
-  #judge(view: View, inquiry: Inquiry, withAudited: boolean): Judgement {
+  #judge(view: RuleView, inquiry: Evaluation, withAudited: boolean): Judgement {
     const judged = this.#apply(view, inquiry, withAudited);
     if (!judged.allowed || !dependents.has(inquiry.action)) return judged;
     // Whoever may not use a thing learns nothing of it by its completions and its changes either.
     const { kind, name, also, own, endpoint, backend, principal } = inquiry;
     if (kind === undefined || name === undefined) return judged;
     const thing = { kind, name, also, own };
-    const use = new Inquiry(useOf[kind], { principal, endpoint, backend, thing }, 'thing', this.#looking);
+    const use = new Evaluation(useOf[kind], { principal, endpoint, backend, thing }, 'thing', this.#looking);
     const usable = this.#apply(view, use, withAudited);
     return usable.allowed ? judged : usable;
   }
 
-  #apply(view: View, inquiry: Inquiry, withAudited: boolean): Judgement {
+  #apply(view: RuleView, inquiry: Evaluation, withAudited: boolean): Judgement {
     let denying = applied(view.deny.candidates(inquiry), inquiry);
     if (withAudited) denying = denying.concat(applied(view.auditedDeny.candidates(inquiry), inquiry));
     if (denying.length > 0) return { allowed: false, rules: idsOf(denying) };
@@ -133,7 +133,7 @@ export class Policy {
       : { generation, rules, wouldDeny: trial.rules };
   }
 
-  #extent(view: View, action: string, kind: ThingKind, endpoint: string, backend: string): Extent {
+  #extent(view: RuleView, action: string, kind: ThingKind, endpoint: string, backend: string): Extent {
     const concerns = (rule: ReadyRule) =>
       (rule.things === undefined || rule.things.has(kind)) &&
       (rule.endpoints?.has(endpoint) ?? true) &&
@@ -152,12 +152,12 @@ const dependents: ReadonlySet<string> = new Set(['complete', 'subscribe']);
 const openly: Judgement = { allowed: true, rules: [] };
 const unspoken: Judgement = { allowed: false, rules: [] };
 
-function applied(candidates: readonly ReadyRule[], inquiry: Inquiry): readonly ReadyRule[] {
+function applied(candidates: readonly ReadyRule[], inquiry: Evaluation): readonly ReadyRule[] {
   return candidates.filter((rule) => ruleApplies(rule, inquiry));
 }
 
 /** The first in the file, so that the same question always names the same rule. */
-function firstApplied(candidates: readonly ReadyRule[], inquiry: Inquiry): ReadyRule | undefined {
+function firstApplied(candidates: readonly ReadyRule[], inquiry: Evaluation): ReadyRule | undefined {
   let first: ReadyRule | undefined;
   for (const rule of candidates) {
     if ((first === undefined || rule.order < first.order) && ruleApplies(rule, inquiry)) first = rule;

@@ -19,10 +19,10 @@ export interface Thing {
 }
 
 /** What is done, as far as policy looks at it. */
-export type Deed = Pick<MethodRow, 'method' | 'kind' | 'action' | 'list'>;
+export type Operation = Pick<MethodRow, 'method' | 'kind' | 'action' | 'list'>;
 
-export interface Question extends Circumstances {
-  readonly row: Deed;
+export interface PolicyQuestion extends Circumstances {
+  readonly row: Operation;
   /** The value of `params.arguments`, or of a JSON-RPC service's `params`; called at most once, and only where a rule looks at it. */
   readonly arguments?: (() => unknown) | undefined;
 }
@@ -51,7 +51,7 @@ export interface Looking {
  */
 export type Fixed = 'all' | 'thing' | 'entry';
 
-export class Inquiry {
+export class Evaluation {
   readonly action: string;
   readonly kind: ThingKind | undefined;
   readonly name: string | undefined;
@@ -64,7 +64,7 @@ export class Inquiry {
   readonly complete: boolean;
   /** Whether it is done to all that the thing may stand for. */
   readonly whole: boolean;
-  readonly #asked: Circumstances & Pick<Question, 'arguments'>;
+  readonly #asked: Circumstances & Pick<PolicyQuestion, 'arguments'>;
   readonly #looking: Looking;
   #arguments: { readonly value: unknown } | undefined;
   #visible: unknown;
@@ -75,7 +75,7 @@ export class Inquiry {
   /** By which name a condition is being asked about it. */
   #calledNow: string | undefined;
 
-  constructor(action: string, asked: Circumstances & Partial<Question>, fixed: Fixed, looking: Looking) {
+  constructor(action: string, asked: Circumstances & Partial<PolicyQuestion>, fixed: Fixed, looking: Looking) {
     this.action = action;
     const thing = asked.thing ?? thingOf(asked.row);
     this.kind = thing?.kind;
@@ -161,7 +161,7 @@ export class Inquiry {
   };
 }
 
-function thingOf(row: Deed | undefined): Thing | undefined {
+function thingOf(row: Operation | undefined): Thing | undefined {
   if (row === undefined) return undefined;
   const ask = row.action === 'ask' ? askKind(row.method) : undefined;
   if (ask !== undefined) return { kind: 'ask', name: ask };

@@ -4,18 +4,18 @@
  * request: those that were admitted before another one was denied have been counted, though nothing of the batch is done.
  */
 import { couldApply, type ReadyRule, readyRule, type World } from './match.ts';
-import { Inquiry, type Looking, type Question } from './question.ts';
+import { Evaluation, type Looking, type PolicyQuestion } from './question.ts';
 import type { On, Who } from './rules.ts';
 import { encodePlainly } from './spellings.ts';
 import { compileWho, type IsMeant } from './who.ts';
 
 export const shares = ['principal', 'endpoint', 'backend', 'tool', 'method'] as const;
-export type Share = (typeof shares)[number];
+export type RateShare = (typeof shares)[number];
 
 export interface RateSettings {
   readonly id: string;
   /** Each combination of these has its own measure. Empty: all together have one. */
-  readonly per: readonly Share[];
+  readonly per: readonly RateShare[];
   readonly who: Who;
   readonly what?: readonly string[] | undefined;
   readonly on: On;
@@ -26,7 +26,7 @@ export interface RateSettings {
 }
 
 /** Over a limit. To be told as `rate_limited`. */
-export class Excess {
+export class RateExceeded {
   readonly reason = 'rate_limited';
   readonly limit: string;
   /** When it is worth trying again. Of calls that run nobody knows when they end: soon is as good as later. */
@@ -110,7 +110,7 @@ export class Rates {
     }
   }
 
-  admit(question: Question): Admission | Excess {
+  admit(question: PolicyQuestion): Admission | RateExceeded {
     if (this.#rates.length === 0) return free;
     const met = this.#met(question);
     for (const one of met) {
@@ -131,8 +131,8 @@ export class Rates {
     };
   }
 
-  #met(question: Question): readonly Met[] {
-    const inquiry = new Inquiry(question.row.action, question, 'all', this.#looking);
+  #met(question: PolicyQuestion): readonly Met[] {
+    const inquiry = new Evaluation(question.row.action, question, 'all', this.#looking);
     return this.#rates.flatMap((rate) => {
       if (!rate.isMeant(question.principal) || !couldApply(rate.rule, inquiry)) return [];
       const key = this.#key(rate, inquiry);
@@ -141,7 +141,7 @@ export class Rates {
   }
 
   /** Callers choose the names in it, and a key is kept for long: it must not keep what came with it. An id has no space. */
-  #key({ settings: { id, per } }: ReadyRate, inquiry: Inquiry): string {
+  #key({ settings: { id, per } }: ReadyRate, inquiry: Evaluation): string {
     const shared = JSON.stringify(per.map((share) => shareOf(share, inquiry)));
     return `${id} ${shared.length > KEY_LENGTH ? this.#digest(shared) : shared}`;
   }
@@ -173,14 +173,14 @@ export class Rates {
 
 const free: Admission = { release: () => undefined };
 
-function excessOf({ rate, measure }: Met): Excess | undefined {
+function excessOf({ rate, measure }: Met): RateExceeded | undefined {
   const { id, perSecond, concurrent } = rate.settings;
-  if (concurrent !== undefined && measure.running >= concurrent) return new Excess(id, RETRY_CONCURRENT_MS);
+  if (concurrent !== undefined && measure.running >= concurrent) return new RateExceeded(id, RETRY_CONCURRENT_MS);
   if (perSecond === undefined || measure.tokens >= 1) return undefined;
-  return new Excess(id, Math.ceil(((1 - measure.tokens) / perSecond) * 1_000));
+  return new RateExceeded(id, Math.ceil(((1 - measure.tokens) / perSecond) * 1_000));
 }
 
-function shareOf(share: Share, { principal, endpoint, backend, kind, name, own }: Inquiry): string {
+function shareOf(share: RateShare, { principal, endpoint, backend, kind, name, own }: Evaluation): string {
   switch (share) {
     case 'principal':
       return principal.key;

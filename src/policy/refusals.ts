@@ -5,22 +5,22 @@ import type { Endpoint } from '../exchange/arrival.ts';
 import type { Message } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era, isRevision } from '../wire/revisions.ts';
-import type { Deed, Thing } from './question.ts';
-import type { Excess } from './rates.ts';
+import type { Operation, Thing } from './question.ts';
+import type { RateExceeded } from './rates.ts';
 import type { Denial } from './ruling.ts';
 
 /** A denial that every member of a batch shares, and that ends a call which waits. */
 export class Denied extends Failure {}
 
-interface Refused {
+interface DeniedRequest {
   readonly endpoint: Pick<Endpoint, 'denials'>;
-  readonly row: Deed;
+  readonly row: Operation;
   readonly thing?: Thing | undefined;
   readonly message?: Message | undefined;
   readonly revision: string | undefined;
 }
 
-export function denied({ rules }: Denial, refused: Refused): Denied {
+export function denied({ rules }: Denial, refused: DeniedRequest): Denied {
   const { endpoint, row, thing, revision } = refused;
   const data = { rules };
   if (endpoint.denials === 'http403') return new Denied('policy_denied', { data, http: { status: 403 } });
@@ -35,7 +35,7 @@ export function denied({ rules }: Denial, refused: Refused): Denied {
 }
 
 /** Not the one that the catalog has: that would tell that there is such a thing, and what it is called. */
-function typedName({ row, message }: Refused): string | undefined {
+function typedName({ row, message }: DeniedRequest): string | undefined {
   const known = message?.kind === 'request' ? methodRow(row.method) : undefined;
   return known && message?.kind === 'request' ? targetOf(message, known)?.text : undefined;
 }
@@ -46,7 +46,7 @@ export function unknownThing(kind: Thing['kind'], name: string): Failure {
   return new Failure('invalid_params', { message: `Unknown ${kind}: ${name}`, data: { name } });
 }
 
-export function limited({ limit, retryAfterMs }: Excess): Denied {
+export function limited({ limit, retryAfterMs }: RateExceeded): Denied {
   // RFC 9110, 10.2.3: whole seconds.
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
   return new Denied('rate_limited', {

@@ -1,7 +1,7 @@
 /** Rules that were accepted and still cannot be what their author meant. */
 import { actions, thingsOf, withArguments } from './actions.ts';
 import { compileGlob, type GlobStyle } from './glob.ts';
-import { type Callers, thingsIn } from './match.ts';
+import { type TrustedCredentials, thingsIn } from './match.ts';
 import { NameSet } from './names.ts';
 import type { On, PolicySettings, Rule, Who } from './rules.ts';
 
@@ -11,9 +11,13 @@ export interface Remark {
 }
 
 /** Endpoints with the backends behind them. */
-export type Places = Readonly<Record<string, readonly string[]>>;
+export type EndpointBackends = Readonly<Record<string, readonly string[]>>;
 
-export function review(settings: PolicySettings, places: Places, callers?: Callers): readonly Remark[] {
+export function review(
+  settings: PolicySettings,
+  places: EndpointBackends,
+  callers?: TrustedCredentials,
+): readonly Remark[] {
   const denials = settings.rules.filter((rule) => rule.effect === 'deny' && rule.mode === 'enforce' && isPlain(rule));
   return settings.rules.flatMap((rule) => {
     const remarks = [
@@ -47,7 +51,7 @@ export function missingName(written: string, list: NamedList): string {
   return `names \`${written}\`, and there is nothing of that name among the ${list}`;
 }
 
-function neverMeets({ what = actions, on }: Rule, places: Places): string | undefined {
+function neverMeets({ what = actions, on }: Rule, places: EndpointBackends): string | undefined {
   const things = thingsIn(on);
   if (things !== undefined && !what.some((action) => thingsOf(action).some((kind) => things.has(kind)))) {
     return `can never match: nothing that \`on\` names is there to ${what.join(' or ')}`;
@@ -63,7 +67,7 @@ function neverMeets({ what = actions, on }: Rule, places: Places): string | unde
 }
 
 /** Only tokens carry groups, claims and issuers; only keys have names of keys. */
-function neverMeant({ who }: Rule, { keys, issuers }: Callers): string | undefined {
+function neverMeant({ who }: Rule, { keys, issuers }: TrustedCredentials): string | undefined {
   const ofTokens = (['groups', 'claims', 'issuers'] as const).find((part) => who[part] !== undefined);
   if (ofTokens !== undefined && issuers === 0) {
     return `can never match: \`who.${ofTokens}\` is about tokens, and \`identity\` trusts no issuer`;

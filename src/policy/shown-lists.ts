@@ -1,17 +1,17 @@
 /** Merged lists as each audience may see them. */
-import type { View } from '../catalog/view.ts';
+import type { ListView } from '../catalog/view.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { isObject, valueAt } from '../wire/values.ts';
-import type { Leave } from './authorizer.ts';
+import type { Authorizer } from './authorizer.ts';
 import { listed, ownUri } from './filtered-list.ts';
 
-export interface Shown {
+export interface ShownList {
   /** Equal for those to whom the same is shown. */
   readonly audience: string;
   /** The part of the list that is for them. */
-  places(view: View): View['places'];
+  places(view: ListView): ListView['places'];
   /** Whether they may know that there is such a backend. */
   knows(backend: string): boolean;
   /** Whether they may know that the backend has something of this name. */
@@ -19,7 +19,12 @@ export interface Shown {
 }
 
 /** Undefined where everybody is shown everything. */
-export function shownTo(leave: Leave, endpoint: Endpoint, row: MethodRow, principal: Principal): Shown | undefined {
+export function shownTo(
+  leave: Authorizer,
+  endpoint: Endpoint,
+  row: MethodRow,
+  principal: Principal,
+): ShownList | undefined {
   const audience = leave.audience({ principal, endpoint });
   if (audience === undefined || row.list === undefined) return undefined;
   const { kind } = listed[row.list];

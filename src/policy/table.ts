@@ -8,7 +8,7 @@ import { Literals } from './literals.ts';
 import type { ReadyRule } from './match.ts';
 import { NeedTable } from './needs.ts';
 import { isPlainPath, withoutDot } from './paths.ts';
-import type { Inquiry } from './question.ts';
+import type { Evaluation } from './question.ts';
 import type { Effect } from './rules.ts';
 
 const none: readonly ReadyRule[] = [];
@@ -26,7 +26,7 @@ export class RuleTable {
   }
 
   /** In no particular order, and some perhaps twice. */
-  candidates(inquiry: Inquiry): readonly ReadyRule[] {
+  candidates(inquiry: Evaluation): readonly ReadyRule[] {
     return this.#byAction.get(inquiry.action)?.candidates(inquiry) ?? none;
   }
 
@@ -58,7 +58,7 @@ class ActionTable {
     );
   }
 
-  candidates(inquiry: Inquiry): readonly ReadyRule[] {
+  candidates(inquiry: Evaluation): readonly ReadyRule[] {
     const { kind, name } = inquiry;
     const named = kind && this.#named.get(kind);
     if (named === undefined) return this.#unnamed.candidates(inquiry);

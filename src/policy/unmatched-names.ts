@@ -6,7 +6,7 @@
 
 import type { Warn } from '../bridge/responder.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
-import type { View } from '../catalog/view.ts';
+import type { ListView } from '../catalog/view.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { NameSet } from './names.ts';
 import { type NamedList as List, missingName, outrightNames } from './review.ts';
@@ -25,7 +25,7 @@ interface Sought {
   readonly unread: Set<string>;
 }
 
-interface Names {
+interface SeenNames {
   readonly listed: ReadonlySet<string>;
   readonly others: readonly string[];
 }
@@ -44,7 +44,7 @@ export class UnmatchedNames {
   }
 
   /** A list of all backends behind the endpoint, as it is before anything of it is hidden. */
-  read(endpoint: Endpoint, list: string | undefined, { places }: View): void {
+  read(endpoint: Endpoint, list: string | undefined, { places }: ListView): void {
     if (!isList(list) || this.#sought[list].length === 0) return;
     const others = places.flatMap((place) => [place.name, encodePlainly(place)]);
     this.#look([endpoint], list, { listed: new Set(places.map(({ clientName }) => clientName)), others }, true);
@@ -72,7 +72,7 @@ export class UnmatchedNames {
     return this.#endpoints.filter((endpoint) => !isMerged(endpoint) && endpoint.backends[0] === backend);
   }
 
-  #look(endpoints: readonly Endpoint[], list: List, { listed, others }: Names, isWhole: boolean): void {
+  #look(endpoints: readonly Endpoint[], list: List, { listed, others }: SeenNames, isWhole: boolean): void {
     if (endpoints.length === 0) return;
     const every = new Set([...listed, ...others]);
     this.#sought[list] = this.#sought[list].filter((sought) => {

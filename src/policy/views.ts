@@ -4,7 +4,7 @@ import type { ReadyRule } from './match.ts';
 import { RuleTable } from './table.ts';
 import type { IsMeant } from './who.ts';
 
-export interface View {
+export interface RuleView {
   readonly deny: RuleTable;
   readonly allow: RuleTable;
   readonly auditedDeny: RuleTable;
@@ -26,11 +26,11 @@ export interface OwnedRule {
 /** Combinations of rules that principals really have. Beyond this they are made anew; a policy with more is made of single persons. */
 const VIEWS = 1_024;
 
-export class Views {
+export class RuleViews {
   readonly #rules: readonly OwnedRule[];
   readonly #groups: readonly IsMeant[];
-  readonly #byPrincipal = new WeakMap<Principal, View>();
-  readonly #byKey = new Map<string, View>();
+  readonly #byPrincipal = new WeakMap<Principal, RuleView>();
+  readonly #byKey = new Map<string, RuleView>();
   readonly #persons = new WeakMap<Principal, number>();
   #lastPerson = 0;
 
@@ -40,7 +40,7 @@ export class Views {
     this.#groups = groups;
   }
 
-  of(principal: Principal): View {
+  of(principal: Principal): RuleView {
     const known = this.#byPrincipal.get(principal);
     if (known !== undefined) return known;
     const meant = this.#groups.map((isMeant) => isMeant(principal));
@@ -58,14 +58,14 @@ export class Views {
     return `${key}:${person}`;
   }
 
-  #make(key: string, meant: readonly boolean[]): View {
+  #make(key: string, meant: readonly boolean[]): RuleView {
     const rules = this.#rules.filter(({ group }) => meant[group]);
     const table = (effect: ReadyRule['effect'], audited: boolean) =>
       new RuleTable(
         rules.filter((one) => one.rule.effect === effect && one.audited === audited).map(({ rule }) => rule),
         effect,
       );
-    const view: View = {
+    const view: RuleView = {
       deny: table('deny', false),
       allow: table('allow', false),
       auditedDeny: table('deny', true),

@@ -5,7 +5,7 @@
 
 import { olderAsk } from '../bridge/revision-compat.ts';
 import { Failure } from '../errors/failure.ts';
-import type { Ask, AskReply, ClientFacts } from '../exchange/call.ts';
+import type { ClientFacts, ServerRequest, ServerRequestReply } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { missingFor } from '../wire/capabilities.ts';
 import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/compose.ts';
@@ -19,8 +19,8 @@ export interface AskLimits {
   readonly asksPerSession: number;
 }
 
-interface Waiting {
-  finish(reply: AskReply): void;
+interface OpenRequest {
+  finish(reply: ServerRequestReply): void;
 }
 
 /** A visit to a page is known by an id in 2025-11-25, and by nothing in the revision after: there it is given one. */
@@ -43,7 +43,7 @@ export class Asks {
   readonly #client: ClientFacts;
   readonly #limits: AskLimits;
   readonly #clock: Clock;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, OpenRequest>();
   #last = 0;
 
   constructor(client: ClientFacts, limits: AskLimits, clock: Clock) {
@@ -57,7 +57,7 @@ export class Asks {
   }
 
   /** Puts the question to the client, or answers for a client that cannot: it is never offered what it did not declare. */
-  relay(ask: Ask, route: AskRoute, named?: Named): void {
+  relay(ask: ServerRequest, route: AskRoute, named?: Named): void {
     const { bytes, params } = ask.message;
     const { method } = ask.row;
     const value = params && valueAt(bytes, params);

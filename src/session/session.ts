@@ -6,15 +6,15 @@
 import { knowsNotification } from '../bridge/revision-compat.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Ask, ClientFacts } from '../exchange/call.ts';
+import type { ClientFacts, ServerRequest } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { Changes } from '../exchange/coalesced-changes.ts';
 import { type Exchange, Inflight } from '../exchange/exchange.ts';
-import type { Lane, LaneSink } from '../exchange/upstream-session.ts';
+import type { UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { SubscriptionLimits } from '../subscriptions/limits.ts';
-import type { Listening } from '../subscriptions/upstream-subscription.ts';
+import type { UpstreamSubscription } from '../subscriptions/upstream-subscription.ts';
 import { forwarded, notificationBytes } from '../wire/compose.ts';
 import { isWanted } from '../wire/log-level.ts';
 import type { Id, Notification, Response } from '../wire/message.ts';
@@ -30,7 +30,7 @@ export interface SessionFacts {
   readonly client: ClientFacts;
 }
 
-export interface SessionLimits extends AskLimits, SubscriptionLimits {
+export interface SessionQueueLimits extends AskLimits, SubscriptionLimits {
   /** Changes of a list that come within so long are told once. */
   readonly changesMs: number;
 }
@@ -44,9 +44,9 @@ export class Session {
   readonly asks: Asks;
   readonly inflight = new Inflight();
   /** One lane a backend, opened at the latest when the first request needs it. */
-  readonly lanes = new Map<string, Promise<Lane>>();
+  readonly lanes = new Map<string, Promise<UpstreamSession>>();
   /** What the client wants to hear of from backends of the other era. */
-  readonly listenings = new Map<string, Listening>();
+  readonly listenings = new Map<string, UpstreamSubscription>();
   readonly subscriptions: SessionSubscriptions;
   readonly openedAt: number;
   /** The client's own `notifications/initialized`, to be told to lanes that are opened later. */
@@ -58,7 +58,7 @@ export class Session {
   /** What a backend says is not heard for now. */
   silenced: ((backend: string) => void) | undefined;
   /** Why a backend may not ask the client something; undefined where it may. Absent where every backend may. */
-  denyAsk: ((backend: string, ask: Ask) => Failure | undefined) | undefined;
+  denyAsk: ((backend: string, ask: ServerRequest) => Failure | undefined) | undefined;
   /** Whether the client may hear something. Absent where it may hear everything. */
   mayHear: ((backend: string, said: Notification) => boolean) | undefined;
   readonly #clock: Clock;
@@ -67,7 +67,7 @@ export class Session {
   #lastSeen: number;
   #ended = false;
 
-  constructor(facts: SessionFacts, downstream: Downstream, limits: SessionLimits, clock: Clock) {
+  constructor(facts: SessionFacts, downstream: Downstream, limits: SessionQueueLimits, clock: Clock) {
     this.id = facts.id;
     this.principal = facts.principal;
     this.endpoint = facts.endpoint;
@@ -103,7 +103,7 @@ export class Session {
   }
 
   /** Hears what a backend says outside any call. */
-  laneSink(backend: string, lost: (failure: Failure) => void): LaneSink {
+  laneSink(backend: string, lost: (failure: Failure) => void): UpstreamSessionSink {
     return {
       notify: (said: Notification) => {
         const notification = this.translate === undefined ? said : this.translate(backend, said);
@@ -111,7 +111,7 @@ export class Session {
         if (this.mayHear?.(backend, notification) === false) return;
         this.tell(forwarded(notification), notification);
       },
-      ask: (ask: Ask) => {
+      ask: (ask: ServerRequest) => {
         const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);
         if (failure !== undefined) ask.answer({ failure });
         else this.asks.relay(ask, (message) => this.put(message));

@@ -17,7 +17,7 @@ const RECORD_BYTES = 128;
 /** Looked at on every write: more than a write can add, so that what has ended never piles up. */
 const SWEPT_PER_WRITE = 8;
 
-interface Kept {
+interface MemoryRecord {
   readonly value: string;
   readonly endsAt: number;
 }
@@ -25,7 +25,7 @@ interface Kept {
 export class MemoryRecords implements Records {
   readonly #now: () => number;
   readonly #limits: MemoryRecordsLimits;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, MemoryRecord>();
   /** Goes round and round; a Map's iterator sees what is added behind it. */
   #sweeping = this.#kept.entries();
   #bytes = 0;
@@ -95,7 +95,7 @@ export class MemoryRecords implements Records {
     return kept === undefined || kept.endsAt <= this.#now() ? undefined : kept.value;
   }
 
-  #write(name: string, kept: Kept): void {
+  #write(name: string, kept: MemoryRecord): void {
     this.#sweep(SWEPT_PER_WRITE);
     const before = this.#kept.get(name);
     const growth = costOf(name, kept) - (before === undefined ? 0 : costOf(name, before));
@@ -136,7 +136,7 @@ function nameOf(collection: string, key: string): string {
   return `${collection}\0${key}`;
 }
 
-function costOf(name: string, { value }: Kept): number {
+function costOf(name: string, { value }: MemoryRecord): number {
   return Buffer.byteLength(name) + Buffer.byteLength(value) + RECORD_BYTES;
 }
 

@@ -1,10 +1,10 @@
 /** Modern clients that watch one upstream session of a legacy backend. What is subscribed there is counted, so that one leaving does not silence the others. */
 import type { Failure } from '../errors/failure.ts';
 import { callOnce } from '../exchange/own-call.ts';
-import type { Lane } from '../exchange/upstream-session.ts';
+import type { UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Notification } from '../wire/message.ts';
-import { subscribeRequest, type Watched, type WatchListener } from './session-subscription.ts';
+import { subscribeRequest, type WatchedSession, type WatchListener } from './session-subscription.ts';
 
 interface Subscription {
   watchers: number;
@@ -36,7 +36,7 @@ export class Audience {
   }
 
   /** The session as one more watcher sees it. */
-  watch(lane: Lane, permit: Permit): Watched {
+  watch(lane: UpstreamSession, permit: Permit): WatchedSession {
     return {
       discovery: lane.discovery,
       get hearing() {
@@ -58,7 +58,7 @@ export class Audience {
     };
   }
 
-  async #subscribe(lane: Lane, permit: Permit, uri: string): Promise<void> {
+  async #subscribe(lane: UpstreamSession, permit: Permit, uri: string): Promise<void> {
     const existing = this.#subscriptions.get(uri);
     const subscription = existing ?? {
       watchers: 0,
@@ -74,7 +74,7 @@ export class Audience {
     }
   }
 
-  #unsubscribe(lane: Lane, permit: Permit, uri: string): void {
+  #unsubscribe(lane: UpstreamSession, permit: Permit, uri: string): void {
     const subscription = this.#subscriptions.get(uri);
     if (subscription === undefined) return;
     subscription.watchers -= 1;

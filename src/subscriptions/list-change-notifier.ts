@@ -2,7 +2,7 @@
  * Changes of lists, to everybody whom they concern: what modern backends tell, on one stream for all, and backends that go
  * away and come back. What a legacy backend tells goes to the session that it was told to, and does not come this way.
  */
-import type { Shelf } from '../catalog/list-cache.ts';
+import type { ListCache } from '../catalog/list-cache.ts';
 import { callStateless, listsOwner } from '../catalog/readers.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -13,7 +13,7 @@ import { systemPermit } from '../policy/permit.ts';
 import type { Backends } from '../upstream/backends.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../wire/subscription-filter.ts';
-import { Listening } from './upstream-subscription.ts';
+import { UpstreamSubscription } from './upstream-subscription.ts';
 
 /** `backend` is undefined where it is no single one: the endpoint, or what is shown of it, is another than before. */
 export type HearChange = (backend: string | undefined, kind: ListKind) => void;
@@ -34,20 +34,20 @@ interface Watch {
   hearers: number;
   /** Lists of the backend are kept: it is needed whether or not anybody hears. */
   isKept: boolean;
-  listening: Listening | undefined;
+  listening: UpstreamSubscription | undefined;
   /** The capabilities that it had before. */
   had: Readonly<Record<string, unknown>>;
   readonly stop: () => void;
 }
 
-export class Hub {
+export class ListChangeNotifier {
   readonly #backends: Backends;
-  readonly #shelf: Shelf;
+  readonly #shelf: ListCache;
   readonly #clock: Clock;
   readonly #hearers = new Set<Hearer>();
   readonly #watches = new Map<string, Watch>();
 
-  constructor(backends: Backends, shelf: Shelf, clock: Clock) {
+  constructor(backends: Backends, shelf: ListCache, clock: Clock) {
     this.#backends = backends;
     this.#shelf = shelf;
     this.#clock = clock;
@@ -173,7 +173,7 @@ export class Hub {
     const wanted = offeredLists(capabilities);
     if (!eras.includes('modern') || isEmpty(wanted)) return;
     let heardBefore = false;
-    watch.listening = new Listening(wanted, {
+    watch.listening = new UpstreamSubscription(wanted, {
       client: ourselves,
       clock: this.#clock,
       start: (request, sink) => callStateless(backend.modern, systemPermit('stream'), request, sink),

@@ -19,16 +19,16 @@ import {
   nothingWanted,
   offeredLists,
   readFilter,
-  type Wanted,
+  type SubscriptionFilter,
 } from '../wire/subscription-filter.ts';
 import { textMember } from '../wire/values.ts';
 import type { HearChange } from './list-change-notifier.ts';
 import { ownNotification, withUri } from './notifications.ts';
-import type { Watched } from './session-subscription.ts';
-import { Listening } from './upstream-subscription.ts';
+import type { WatchedSession } from './session-subscription.ts';
+import { UpstreamSubscription } from './upstream-subscription.ts';
 
 /** What is listened to, handed in by the spine. */
-export interface Sources {
+export interface SubscriptionSources {
   /** As it is at the moment. */
   readonly place: Pick<Endpoint, 'backends'>;
   /** All that is offered here. */
@@ -42,7 +42,7 @@ export interface Sources {
   locate(uri: string): Promise<{ readonly backend: string; readonly name: string }>;
   isModern(backend: string): Promise<boolean>;
   /** A legacy backend's session to listen to. */
-  watch(backend: string): Promise<Watched>;
+  watch(backend: string): Promise<WatchedSession>;
   /** Whether its client may read the backend's resource, by the rules of the moment. */
   mayHear(backend: string, uri: string): boolean;
   /** A call to a modern backend. */
@@ -50,26 +50,26 @@ export interface Sources {
 }
 
 /** One backend that tells of single resources. */
-interface Source {
+interface SubscriptionSource {
   subscribe(uri: string): Promise<void>;
   close(): void;
 }
 
-export class Gathering implements Call {
+export class MergedSubscription implements Call {
   readonly #exchange: Exchange;
-  readonly #sources: Sources;
+  readonly #sources: SubscriptionSources;
   readonly #request: Request;
-  readonly #open = new Map<string, Promise<Source>>();
+  readonly #open = new Map<string, Promise<SubscriptionSource>>();
   /** The client's address of a resource, by backend and the backend's own. */
   readonly #addresses = new Map<string, string>();
   readonly #early = new Set<ListKind>();
   #stopHearing: () => void = () => undefined;
-  #wanted: Wanted = nothingWanted;
+  #wanted: SubscriptionFilter = nothingWanted;
   #acknowledged = false;
   #ended = false;
 
   /** `request` has the filter, where that is not all that the client asked for. */
-  constructor(exchange: Exchange, sources: Sources, request: Request = exchange.request) {
+  constructor(exchange: Exchange, sources: SubscriptionSources, request: Request = exchange.request) {
     this.#exchange = exchange;
     this.#sources = sources;
     this.#request = request;
@@ -168,7 +168,7 @@ export class Gathering implements Call {
     return uri;
   }
 
-  #source(backend: string): Promise<Source> {
+  #source(backend: string): Promise<SubscriptionSource> {
     const existing = this.#open.get(backend);
     if (existing !== undefined) return existing;
     const opening = this.#openSource(backend);
@@ -183,14 +183,14 @@ export class Gathering implements Call {
   }
 
   /** Another may have been opened in its place since. */
-  #lost(backend: string, opening: Promise<Source> | undefined): void {
+  #lost(backend: string, opening: Promise<SubscriptionSource> | undefined): void {
     if (this.#open.get(backend) === opening) this.#open.delete(backend);
   }
 
-  async #openSource(backend: string): Promise<Source> {
+  async #openSource(backend: string): Promise<SubscriptionSource> {
     const { client, clock } = this.#sources;
     if (await this.#sources.isModern(backend)) {
-      return new Listening(nothingWanted, {
+      return new UpstreamSubscription(nothingWanted, {
         client,
         clock,
         start: (request, sink) => this.#sources.start(backend, request, sink),
@@ -235,7 +235,7 @@ export class Gathering implements Call {
   }
 }
 
-function closeWhenOpen(opening: Promise<Source> | undefined): void {
+function closeWhenOpen(opening: Promise<SubscriptionSource> | undefined): void {
   opening?.then(
     (source) => source.close(),
     () => undefined,

@@ -15,12 +15,12 @@ import {
   offeredLists,
   offersSubscriptions,
   readFilter,
-  type Wanted,
+  type SubscriptionFilter,
 } from '../wire/subscription-filter.ts';
 import { ownNotification } from './notifications.ts';
 
 /** The upstream session as a watcher sees it. Subscriptions of several watchers are counted there. */
-export interface Watched {
+export interface WatchedSession {
   readonly discovery: Discovery;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
@@ -43,17 +43,17 @@ export interface WatchListener {
 /** Changes between the request and its acknowledgement; more of the same would say no more. */
 const EARLY = 100;
 
-export class Watching implements Call {
+export class SessionSubscription implements Call {
   readonly #exchange: Exchange;
-  readonly #watched: Watched;
+  readonly #watched: WatchedSession;
   readonly #request: Request;
   /** By the rules of the moment. */
   readonly #mayHear: (said: Notification) => boolean;
-  #granted: Wanted | undefined;
+  #granted: SubscriptionFilter | undefined;
   #stop: () => void = () => undefined;
 
   /** `request` has the filter, which may be less than the client asked for. */
-  constructor(exchange: Exchange, watched: Watched, request: Request, mayHear: (said: Notification) => boolean) {
+  constructor(exchange: Exchange, watched: WatchedSession, request: Request, mayHear: (said: Notification) => boolean) {
     this.#exchange = exchange;
     this.#watched = watched;
     this.#request = request;

@@ -9,7 +9,7 @@ import { ownRequest } from '../exchange/own-call.ts';
 import { notificationBytes, rewrite } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
-import { admits, filterOf, isEmpty, readFilter, type Wanted } from '../wire/subscription-filter.ts';
+import { admits, filterOf, isEmpty, readFilter, type SubscriptionFilter } from '../wire/subscription-filter.ts';
 
 /** Waits before a stream that broke is opened again; the last one repeats. */
 const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
@@ -20,7 +20,7 @@ const STEADY_MS = 10_000;
 const acknowledged = 'notifications/subscriptions/acknowledged';
 const { subscriptionId } = metaKeys;
 
-export interface ListeningOptions {
+export interface UpstreamSubscriptionOptions {
   readonly client: ClientFacts;
   readonly clock: Clock;
   start(request: CallRequest, sink: CallSink): Call;
@@ -31,24 +31,24 @@ export interface ListeningOptions {
 }
 
 /** One stream upstream. */
-interface Standing {
-  readonly wanted: Wanted;
+interface OpenSubscription {
+  readonly wanted: SubscriptionFilter;
   call: Call | undefined;
   acknowledged: boolean;
   acknowledgedAt: number;
   /** Tells whoever waits for the acknowledgement. */
-  agree(agreed: Wanted): void;
+  agree(agreed: SubscriptionFilter): void;
   /** Tells them that there will be none. */
   giveUp(failure: Failure): void;
 }
 
-export class Listening {
-  readonly #options: ListeningOptions;
-  #wanted: Wanted;
-  #current: Standing | undefined;
+export class UpstreamSubscription {
+  readonly #options: UpstreamSubscriptionOptions;
+  #wanted: SubscriptionFilter;
+  #current: OpenSubscription | undefined;
   /** All that are open upstream: the current one, and older ones until it is acknowledged. */
-  readonly #standing = new Set<Standing>();
-  #opening: Promise<Wanted> | undefined;
+  readonly #standing = new Set<OpenSubscription>();
+  #opening: Promise<SubscriptionFilter> | undefined;
   #failures = 0;
   /** The last stream was ended for flooding: that the next is acknowledged does not say that it will stand. */
   #flooded = false;
@@ -56,7 +56,7 @@ export class Listening {
   #closed = false;
 
   /** `lists` is heard of from the beginning. */
-  constructor(lists: Wanted, options: ListeningOptions) {
+  constructor(lists: SubscriptionFilter, options: UpstreamSubscriptionOptions) {
     this.#options = options;
     this.#wanted = lists;
     if (!isEmpty(lists)) this.#open().catch(() => undefined);
@@ -100,7 +100,7 @@ export class Listening {
   }
 
   /** Wishes that come together are put into one request. */
-  #openSoon(): Promise<Wanted> {
+  #openSoon(): Promise<SubscriptionFilter> {
     this.#opening ??= new Promise((resolve, reject) => {
       this.#options.clock.soon(() => {
         this.#opening = undefined;
@@ -117,7 +117,7 @@ export class Listening {
   }
 
   /** Who waits for one of them to be acknowledged hears what a newer one agreed to, or that none will. */
-  #end(standings: readonly Standing[], agreed?: Wanted): void {
+  #end(standings: readonly OpenSubscription[], agreed?: SubscriptionFilter): void {
     for (const standing of standings) {
       this.#standing.delete(standing);
       standing.call?.cancel();
@@ -127,9 +127,9 @@ export class Listening {
   }
 
   /** Resolves with what the backend agreed to. */
-  #open(): Promise<Wanted> {
+  #open(): Promise<SubscriptionFilter> {
     return new Promise((resolve, reject) => {
-      const standing: Standing = {
+      const standing: OpenSubscription = {
         wanted: this.#wanted,
         call: undefined,
         acknowledged: false,
@@ -187,7 +187,7 @@ export class Listening {
     });
   }
 
-  #heard(standing: Standing, notification: Notification): void {
+  #heard(standing: OpenSubscription, notification: Notification): void {
     // Of two streams that stand at once the newer one speaks, as soon as it was acknowledged.
     const speaks = standing === this.#current || this.#current?.acknowledged === false;
     if (speaks && admits(this.#wanted, notification)) this.#options.deliver(untagged(notification), notification);

@@ -4,27 +4,33 @@
  */
 import { Failure, isAboutCredentials } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
-import type { Backend, BackendState, Discovery, Lane, LaneSink } from '../exchange/upstream-session.ts';
+import type {
+  Backend,
+  BackendState,
+  Discovery,
+  UpstreamSession,
+  UpstreamSessionSink,
+} from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import type { Route } from '../wire/via.ts';
 import { asFailure } from './as-failure.ts';
-import type { Pace } from './backoff.ts';
+import type { Backoff } from './backoff.ts';
 import type { Behind } from './behind.ts';
-import type { Connector, Way } from './connector.ts';
-import { type Clock, type DeadlineLimits, Deadlines } from './deadlines.ts';
+import type { Connector, TransportWay } from './connector.ts';
+import { type DeadlineLimits, Deadlines, type TimerClock } from './deadlines.ts';
 import { type HealthLimits, outOfService, replaced } from './health.ts';
-import { Keeper } from './health-monitor.ts';
-import { LegacyLane, type LegacyLimits, type LegacyOptions } from './legacy.ts';
+import { HealthMonitor } from './health-monitor.ts';
+import { type LegacyLimits, type LegacyOptions, LegacyUpstreamSession } from './legacy.ts';
 import { type Half, LegacyHalf } from './legacy-half.ts';
 import { LiveListProcesses } from './list-processes.ts';
 import { ListRelay } from './list-relay.ts';
-import { ModernLane } from './modern.ts';
+import { ModernUpstreamSession } from './modern.ts';
 import type { BackendNotes } from './notes.ts';
 import {
-  type LegacySession,
   type Probed,
+  type ProbedSession,
   type ProbeOptions,
   probe,
   probeAgain,
@@ -32,7 +38,7 @@ import {
   withLegacy,
 } from './probe.ts';
 import type { ProbeSlots } from './probe-slots.ts';
-import { type Line, openLine } from './probed-channel.ts';
+import { openLine, type ProbedChannel } from './probed-channel.ts';
 import { SharedChannel } from './shared.ts';
 import { SharedLegacy } from './shared-legacy.ts';
 import type { Slots } from './slots.ts';
@@ -50,9 +56,9 @@ export interface BackendOptions {
   readonly name: string;
   readonly connector: Connector;
   readonly limits: BackendLimits;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** The connector's starts keep to it, too. */
-  readonly pace: Pace;
+  readonly pace: Backoff;
   readonly notes: BackendNotes;
   /** Who we are: a raw `Implementation`. */
   readonly self: Raw;
@@ -77,9 +83,9 @@ export interface BackendOptions {
 /** Doubts about what was found out a moment ago are not followed: whoever provokes errors must not provoke probes. */
 const TRUST_MS = 5000;
 
-type Found = Pick<Probed, 'discovery' | 'way'>;
+type ProbedWay = Pick<Probed, 'discovery' | 'way'>;
 
-interface Knowledge extends Found {
+interface Knowledge extends ProbedWay {
   readonly promise: Promise<Discovery>;
   at: number;
   doubted: boolean;
@@ -89,12 +95,12 @@ export class LiveBackend implements Backend {
   readonly name: string;
   readonly #options: BackendOptions;
   readonly #deadlines: Deadlines;
-  readonly #lanes = new Set<LegacyLane>();
+  readonly #lanes = new Set<LegacyUpstreamSession>();
   readonly #relay: ListRelay;
   readonly #sharedLegacy: SharedLegacy | undefined;
   /** Where every session has a process of its own. */
   readonly lists: LiveListProcesses | undefined;
-  readonly #keeper: Keeper;
+  readonly #keeper: HealthMonitor;
   readonly #half: LegacyHalf;
   /** What the legacy half says of itself: legacy clients are told that, and not what the modern half offers. */
   #halfDiscovery: Discovery | undefined;
@@ -102,7 +108,7 @@ export class LiveBackend implements Backend {
   #state: BackendState = { state: 'starting' };
   #known: Knowledge | undefined;
   #probing: Promise<Discovery> | undefined;
-  #modern: { readonly lane: ModernLane; readonly channel: SharedChannel } | undefined;
+  #modern: { readonly lane: ModernUpstreamSession; readonly channel: SharedChannel } | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: BackendOptions) {
@@ -113,7 +119,7 @@ export class LiveBackend implements Backend {
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
     const hasProcesses = options.connector.transport === 'stdio' && !options.share;
     this.lists = hasProcesses ? this.#listProcesses() : undefined;
-    this.#keeper = new Keeper({
+    this.#keeper = new HealthMonitor({
       limits: options.limits,
       pace: options.pace,
       clock: options.clock,
@@ -163,7 +169,7 @@ export class LiveBackend implements Backend {
     return this.#listeners.size;
   }
 
-  get modern(): Lane | undefined {
+  get modern(): UpstreamSession | undefined {
     return this.#fresh(this.#options.clock.now()) === undefined ? undefined : this.#modern?.lane;
   }
 
@@ -197,7 +203,13 @@ export class LiveBackend implements Backend {
     return half;
   }
 
-  async open({ generation }: Permit, era: Era, client: ClientFacts, sink: LaneSink, owner?: string): Promise<Lane> {
+  async open(
+    { generation }: Permit,
+    era: Era,
+    client: ClientFacts,
+    sink: UpstreamSessionSink,
+    owner?: string,
+  ): Promise<UpstreamSession> {
     if (generation < (this.#options.since ?? 0)) throw replaced();
     const { eras } = await this.discover(era);
     if (!eras.includes(era)) {
@@ -231,7 +243,7 @@ export class LiveBackend implements Backend {
     this.#options.callSlots?.close();
   }
 
-  #modernLane(): ModernLane {
+  #modernLane(): ModernUpstreamSession {
     if (this.#modern === undefined) throw new Failure('backend_unavailable');
     return this.#modern.lane;
   }
@@ -250,11 +262,11 @@ export class LiveBackend implements Backend {
     });
   }
 
-  async #openLegacy(client: ClientFacts, sink: LaneSink, owner?: string): Promise<LegacyLane> {
+  async #openLegacy(client: ClientFacts, sink: UpstreamSessionSink, owner?: string): Promise<LegacyUpstreamSession> {
     const line = await this.#legacyLine(owner);
-    let lane: LegacyLane;
+    let lane: LegacyUpstreamSession;
     try {
-      lane = await LegacyLane.open(line, client, sink, this.#laneOptions());
+      lane = await LegacyUpstreamSession.open(line, client, sink, this.#laneOptions());
     } catch (cause) {
       this.#doubt();
       throw cause;
@@ -280,7 +292,7 @@ export class LiveBackend implements Backend {
     };
   }
 
-  async #legacyLine(owner?: string): Promise<Line> {
+  async #legacyLine(owner?: string): Promise<ProbedChannel> {
     const { way } = this.#known ?? { way: this.#options.connector };
     const began = this.#options.clock.now();
     try {
@@ -332,7 +344,7 @@ export class LiveBackend implements Backend {
   }
 
   /** Undefined where no modern backend is known, or it is one no longer. */
-  async #probeModern(): Promise<Found | undefined> {
+  async #probeModern(): Promise<ProbedWay | undefined> {
     const modern = this.#modern;
     if (modern === undefined) return undefined;
     const { lane, channel } = modern;
@@ -358,7 +370,7 @@ export class LiveBackend implements Backend {
     return undefined;
   }
 
-  async #probeAfresh(): Promise<Found> {
+  async #probeAfresh(): Promise<ProbedWay> {
     const probed = await probe(this.#probeOptions());
     if (probed.discovery.eras.includes('modern')) await this.#goModern(probed);
     const { half = 'absent' } = probed;
@@ -369,13 +381,13 @@ export class LiveBackend implements Backend {
   }
 
   /** The process goes on serving lists. */
-  #keepWarm({ line, agreement }: LegacySession, { revision }: Discovery): void {
+  #keepWarm({ line, agreement }: ProbedSession, { revision }: Discovery): void {
     if (this.lists === undefined || this.#closed !== undefined) {
       line.channel.close().catch(() => undefined);
       return;
     }
     this.lists.adopt(revision, (sink) => {
-      const lane = LegacyLane.adopt(line, agreement, sink, this.#laneOptions());
+      const lane = LegacyUpstreamSession.adopt(line, agreement, sink, this.#laneOptions());
       this.#lanes.add(lane);
       lane.begin();
       return lane;
@@ -400,7 +412,7 @@ export class LiveBackend implements Backend {
     const { connector, notes, callSlots, since } = this.#options;
     const connect = (sink: Parameters<Connector['connect']>[1]) => connector.connect('modern', sink);
     const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#keeper);
-    const lane = new ModernLane({
+    const lane = new ModernUpstreamSession({
       channel,
       ids: channel.ids,
       discovery,
@@ -427,7 +439,7 @@ export class LiveBackend implements Backend {
     return now - known.at < this.#options.limits.probeAgeMs ? known : undefined;
   }
 
-  #learn(discovery: Discovery, way: Way): void {
+  #learn(discovery: Discovery, way: TransportWay): void {
     const at = this.#options.clock.now();
     this.#known = { discovery, promise: Promise.resolve(discovery), way, at, doubted: false };
     this.#keeper.found();

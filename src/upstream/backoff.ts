@@ -12,7 +12,7 @@ export const STEADY_MS = 10_000;
 /** Beyond so many doublings every bound is reached, and the number stays a number. */
 const DOUBLINGS = 30;
 
-export class Pace {
+export class Backoff {
   readonly #limits: PaceLimits;
   readonly #random: () => number;
   #failures = 0;

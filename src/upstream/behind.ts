@@ -5,14 +5,14 @@
  */
 import { Failure, failures } from '../errors/failure.ts';
 import { leadsBack, type Route, readRoutes } from '../wire/via.ts';
-import type { Clock } from './deadlines.ts';
+import type { TimerClock } from './deadlines.ts';
 
 export interface BehindOptions {
   /** The id of this gateway. */
   readonly own: string;
   /** The ids of those that started it. */
   readonly outer: readonly string[];
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<TimerClock, 'after'>;
   /** How often a backend that is a gateway is asked again: what stands behind it changes without a word. Undefined: never. */
   readonly everyMs: number | undefined;
 }

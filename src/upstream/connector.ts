@@ -4,7 +4,7 @@ import type { Channel, ChannelSink } from './channel.ts';
 import type { Transport } from './verdict.ts';
 
 /** One way in which a backend may be reached. */
-export interface Way {
+export interface TransportWay {
   readonly transport: Transport;
   /**
    * A channel of its own: another process, or another conversation with the same address. Rejects with a Failure.
@@ -14,9 +14,9 @@ export interface Way {
   connect(era: Era, sink: ChannelSink, patienceMs?: number, owner?: string): Promise<Channel>;
 }
 
-export interface Connector extends Way {
+export interface Connector extends TransportWay {
   /** HTTP+SSE at the same address, where the configuration leaves open which it is. */
-  readonly older?: Way;
+  readonly older?: TransportWay;
   /** Ends whatever is left. Resolves when it is gone. */
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ export type AnswerSink = Pick<RequestSink, 'answered' | 'failed'>;
 /** Aborted requests whose answers may still come. Several times `callsPerBackend`; the oldest is forgotten first. */
 const ABANDONED = 1024;
 
-export class Waiting implements Pending {
+export class AwaitedAnswer implements Pending {
   readonly id: string;
   readonly sink: AnswerSink;
   readonly #all: Correlation;
@@ -33,7 +33,7 @@ export class Waiting implements Pending {
 
 export class Correlation {
   readonly #notes: ChannelNotes;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, AwaitedAnswer>();
   readonly #abandoned = new Set<string>();
   readonly #emptied: (() => void) | undefined;
 
@@ -48,22 +48,22 @@ export class Correlation {
   }
 
   /** Throws a Failure where the id is in flight already. */
-  add(id: string, sink: AnswerSink): Waiting {
+  add(id: string, sink: AnswerSink): AwaitedAnswer {
     if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
-    const waiting = new Waiting(this, id, sink);
+    const waiting = new AwaitedAnswer(this, id, sink);
     this.#waiting.set(id, waiting);
     return waiting;
   }
 
   /** Whether it was still waited for. */
-  take(waiting: Waiting): boolean {
+  take(waiting: AwaitedAnswer): boolean {
     if (this.#waiting.get(waiting.id) !== waiting) return false;
     this.#waiting.delete(waiting.id);
     if (this.#waiting.size === 0) this.#emptied?.();
     return true;
   }
 
-  abandon(waiting: Waiting): void {
+  abandon(waiting: AwaitedAnswer): void {
     if (!this.take(waiting)) return;
     this.#abandoned.add(waiting.id);
     const [oldest] = this.#abandoned;

@@ -3,13 +3,13 @@ import type { BackendConfig, HttpBackendConfig, StdioBackendConfig } from '../co
 import type { Limits } from '../config/limits.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Presenter } from '../oauth/client/credential-provider.ts';
+import type { CredentialProvider } from '../oauth/client/credential-provider.ts';
 import { VIA, writeVia } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
-import { Pace } from './backoff.ts';
+import { Backoff } from './backoff.ts';
 import { Behind } from './behind.ts';
-import type { Connector, Way } from './connector.ts';
-import type { Clock } from './deadlines.ts';
+import type { Connector, TransportWay } from './connector.ts';
+import type { TimerClock } from './deadlines.ts';
 import { FloodBudget } from './flood-meter.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
 import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
@@ -28,11 +28,11 @@ export interface CreateOptions {
   readonly notes: BackendNotes;
   /** Of the gateway: what backends are told where a client says nothing of itself, and when they are probed. */
   readonly version: string;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** From 0 up to 1, for jitter. */
   random?(): number;
   /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
-  readonly presented?: Presented;
+  readonly presented?: PresentedTo;
   /** The ids of this gateway and of those that started it: its requests over HTTP are marked with them. */
   readonly via?: { readonly own: string; readonly outer: readonly string[] };
   /** What every process is told beside its configured environment. */
@@ -44,9 +44,9 @@ export interface CreateOptions {
 }
 
 /** `shared`: the same for all. `personal`: each principal has something of their own. */
-export type Presented =
-  | { readonly kind: 'shared'; readonly presenter: Presenter }
-  | { readonly kind: 'personal'; presenterFor(current: () => Principal): Presenter };
+export type PresentedTo =
+  | { readonly kind: 'shared'; readonly presenter: CredentialProvider }
+  | { readonly kind: 'personal'; presenterFor(current: () => Principal): CredentialProvider };
 
 export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
@@ -89,15 +89,15 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   });
 }
 
-function paceOf({ limits, random = Math.random }: CreateOptions): Pace {
-  return new Pace(limits, random);
+function paceOf({ limits, random = Math.random }: CreateOptions): Backoff {
+  return new Backoff(limits, random);
 }
 
 function live(
   config: BackendConfig,
   options: CreateOptions,
   slots: { readonly probes: ProbeSlots | undefined; readonly calls: Slots },
-  pace: Pace,
+  pace: Backoff,
   connector: Connector,
   behind?: Behind,
 ): LiveBackend {
@@ -126,7 +126,7 @@ function processesOf({ share, maxProcesses }: StdioBackendConfig): number {
   return share ? 2 : maxProcesses;
 }
 
-function stdioConnector(config: StdioBackendConfig, options: CreateOptions, pace: Pace): Connector {
+function stdioConnector(config: StdioBackendConfig, options: CreateOptions, pace: Backoff): Connector {
   const { limits, clock, notes } = options;
   const command = {
     command: config.command,
@@ -170,12 +170,12 @@ function httpConnector(
   const told = (via: string) => behind.heard(via);
   const shared = { url, pools, headers: () => headers, flood, clock, notes, told };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
-  const streamable: Way = {
+  const streamable: TransportWay = {
     transport: 'http',
     connect: async (era, sink) =>
       new HttpChannel({ ...shared, resumable: era === 'legacy', limits: channelLimits, random, sink }),
   };
-  const older: Way = {
+  const older: TransportWay = {
     transport: 'sse',
     connect: (_era, sink, endpointMs = limits.firstByteMs) =>
       SseChannel.open({ ...shared, limits: { ...channelLimits, endpointMs }, sink }),

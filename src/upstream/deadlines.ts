@@ -4,7 +4,7 @@
  */
 import type { Clock as FullClock } from '../exchange/clock.ts';
 
-export type Clock = Pick<FullClock, 'now' | 'after'>;
+export type TimerClock = Pick<FullClock, 'now' | 'after'>;
 
 export interface DeadlineLimits {
   /** Until anything comes back. */
@@ -18,7 +18,7 @@ export interface DeadlineLimits {
 export type ExceededLimit = keyof DeadlineLimits;
 
 /** What a call lets others see of its age. */
-export interface Watched {
+export interface TimedCall {
   readonly startedAt: number;
   /** When something last came for it; `startedAt` while nothing has. */
   readonly heardAt: number;
@@ -37,7 +37,7 @@ export interface Watched {
 /** A fine grain compared to limits of seconds, and rare enough to cost nothing. */
 const SWEEP_MS = 250;
 
-export function exceeded(call: Watched, now: number, limits: DeadlineLimits): ExceededLimit | undefined {
+export function exceeded(call: TimedCall, now: number, limits: DeadlineLimits): ExceededLimit | undefined {
   if (call.endBy !== undefined && now >= call.endBy) return 'idleMs';
   const waiting = call.asking === 0;
   if (!call.heard && waiting && now - call.startedAt >= limits.firstByteMs) return 'firstByteMs';
@@ -49,12 +49,12 @@ export function exceeded(call: Watched, now: number, limits: DeadlineLimits): Ex
 
 export class Deadlines {
   readonly #limits: DeadlineLimits;
-  readonly #clock: Clock;
-  readonly #calls = new Set<Watched>();
+  readonly #clock: TimerClock;
+  readonly #calls = new Set<TimedCall>();
   #stopTimer: (() => void) | undefined;
   #sweptAt = 0;
 
-  constructor(limits: DeadlineLimits, clock: Clock) {
+  constructor(limits: DeadlineLimits, clock: TimerClock) {
     this.#limits = limits;
     this.#clock = clock;
   }
@@ -63,12 +63,12 @@ export class Deadlines {
     return this.#clock.now();
   }
 
-  watch(call: Watched): void {
+  watch(call: TimedCall): void {
     this.#calls.add(call);
     if (this.#stopTimer === undefined) this.#arm();
   }
 
-  forget(call: Watched): void {
+  forget(call: TimedCall): void {
     this.#calls.delete(call);
   }
 

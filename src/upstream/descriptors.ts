@@ -5,18 +5,18 @@
 import { Failure } from '../errors/failure.ts';
 
 /** What the system refused for want of a descriptor. */
-export type Wanted = 'connection' | 'process';
+export type DescriptorUse = 'connection' | 'process';
 
-const listeners = new Set<(wanted: Wanted) => void>();
+const listeners = new Set<(wanted: DescriptorUse) => void>();
 
 /** Calls whenever a descriptor was lacking. Returns how to stop that. */
-export function onOutOfDescriptors(listener: (wanted: Wanted) => void): () => void {
+export function onOutOfDescriptors(listener: (wanted: DescriptorUse) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 /** Undefined where something else was wrong. EMFILE: the limit of this process; ENFILE: that of the machine. */
-export function outOfDescriptors(cause: unknown, wanted: Wanted): Failure | undefined {
+export function outOfDescriptors(cause: unknown, wanted: DescriptorUse): Failure | undefined {
   const { code } = (cause ?? {}) as { code?: unknown };
   if (code !== 'EMFILE' && code !== 'ENFILE') return undefined;
   for (const listener of listeners) listener(wanted);

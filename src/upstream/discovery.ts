@@ -6,14 +6,14 @@ import { metaKeys } from '../wire/meta.ts';
 import { type Era, era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { valueAt } from '../wire/values.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
-function isObject(value: unknown): value is Members {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A `DiscoverResult`, as far as its shape tells it from whatever a legacy server answers to a method it does not know. */
-export interface Discovered {
+export interface DiscoverAnswer {
   readonly versions: readonly string[];
   /** Undefined where it has no modern revision that we have. */
   readonly discovery: Discovery | undefined;
@@ -23,7 +23,7 @@ export interface Discovered {
 export function readDiscover(
   { bytes, result }: ResultResponse,
   spoken: readonly Revision[] = revisions,
-): Discovered | undefined {
+): DiscoverAnswer | undefined {
   const value = valueAt(bytes, result);
   if (!isObject(value)) return undefined;
   const { supportedVersions, capabilities, instructions, resultType: _type, _meta, ...rest } = value;

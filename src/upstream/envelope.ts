@@ -135,12 +135,12 @@ function withMeta(message: Request, id: string, meta: readonly Raw[]): Buffer {
   return withBody(message, id, before === '' ? [head, ...meta, tail] : [head, before, ...meta, tail]);
 }
 
-interface Place extends Span {
+interface MetaPlace extends Span {
   /** What must stand before a `_meta` that was not there. */
   readonly before: string;
 }
 
-function metaPlace(params: ObjectSpan, meta: ObjectSpan | undefined): Place {
+function metaPlace(params: ObjectSpan, meta: ObjectSpan | undefined): MetaPlace {
   if (meta !== undefined) return { start: meta.start, end: meta.end, before: '' };
   // A `_meta` that is no object says nothing, and would hide ours.
   const odd = member(params, '_meta');

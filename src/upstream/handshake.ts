@@ -7,11 +7,11 @@ import { atLeast, era, newest, type Revision, revisions } from '../wire/revision
 import { member, stringAt } from '../wire/values.ts';
 import type { Channel } from './channel.ts';
 import { readInitialize } from './discovery.ts';
-import type { Witness } from './health.ts';
+import type { HealthReporter } from './health.ts';
 import { type Ids, keyOf } from './ids.ts';
-import { type Answer, Question } from './question.ts';
+import { type ProbeAnswer, ProbeRequest } from './question.ts';
 
-export type Headers = Readonly<Record<string, string>>;
+export type HandshakeHeaders = Readonly<Record<string, string>>;
 
 /** What is put forward. */
 export interface Introduction {
@@ -19,7 +19,7 @@ export interface Introduction {
   readonly info: Raw;
   readonly capabilities: Raw;
   /** This era has none of its own at this point. */
-  readonly headers?: Headers;
+  readonly headers?: HandshakeHeaders;
 }
 
 /** What came of it. */
@@ -27,7 +27,7 @@ export interface Agreement {
   readonly discovery: Discovery;
   readonly sessionId: string | undefined;
   /** On everything that follows, where the channel has headers. */
-  readonly headers: Headers;
+  readonly headers: HandshakeHeaders;
 }
 
 /** Throws where no legacy revision may be spoken. */
@@ -51,7 +51,7 @@ export function askInitialize(
   ids: Ids,
   introduction: Introduction,
   heard: (message: Notification | Request) => void,
-): Question {
+): ProbeRequest {
   const { revision, info, capabilities, headers = {} } = introduction;
   const id = ids.next();
   const params = concat([
@@ -61,18 +61,18 @@ export function askInitialize(
     info,
     '}',
   ]);
-  return new Question(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers }, heard);
+  return new ProbeRequest(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers }, heard);
 }
 
 /** What the answer says about whether the backend can be reached. A refusal over HTTP says nothing: it may be ours to mend. */
-export function bearWitness(answer: Answer, began: number, health: Witness): void {
+export function bearWitness(answer: ProbeAnswer, began: number, health: HealthReporter): void {
   if (answer.kind === 'answered') health.reached();
   else if (answer.kind === 'silent') health.unreached(unanswered(), began);
   else if (answer.http === undefined) health.unreached(answer.failure, began);
 }
 
 /** Throws a Failure where no session came of it. */
-export function readAgreement(answer: Answer, spoken?: readonly Revision[]): Agreement {
+export function readAgreement(answer: ProbeAnswer, spoken?: readonly Revision[]): Agreement {
   if (answer.kind === 'silent') throw unanswered();
   if (answer.kind === 'failed') throw answer.failure;
   const { message, http } = answer;
@@ -103,7 +103,7 @@ function checkedSession(sessionId: string | undefined): string | undefined {
 }
 
 /** The version header is younger than sessions: 2025-06-18, basic/transports#protocol-version-header. */
-function headersOf(revision: Revision, sessionId: string | undefined): Headers {
+function headersOf(revision: Revision, sessionId: string | undefined): HandshakeHeaders {
   return {
     ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
     ...(atLeast(revision, '2025-06-18') ? { 'mcp-protocol-version': revision } : {}),

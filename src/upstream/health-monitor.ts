@@ -1,20 +1,20 @@
 /** Keeps a backend's health: hears what became of attempts, and looks after the backend in the background while it is not well. */
 import type { Failure } from '../errors/failure.ts';
-import type { Pace } from './backoff.ts';
-import type { Clock } from './deadlines.ts';
-import { Health, type HealthLimits, type Phase, type Witness } from './health.ts';
+import type { Backoff } from './backoff.ts';
+import type { TimerClock } from './deadlines.ts';
+import { Health, type HealthLimits, type HealthPhase, type HealthReporter } from './health.ts';
 
 export interface KeeperOptions {
   readonly limits: HealthLimits;
-  readonly pace: Pace;
-  readonly clock: Clock;
+  readonly pace: Backoff;
+  readonly clock: TimerClock;
   /** Finds out whether the backend is there, and tells by `found` or `lookFailed`. Joins what looks already; never rejects. */
   look(): Promise<void>;
   /** It went down, or is still down for another reason; undefined: it is no longer down. */
   turned(down: Failure | undefined): void;
 }
 
-export class Keeper implements Witness {
+export class HealthMonitor implements HealthReporter {
   readonly #options: KeeperOptions;
   readonly #health: Health;
   #told: Failure | undefined;
@@ -27,7 +27,7 @@ export class Keeper implements Witness {
     this.#health = new Health(options.limits, options.pace);
   }
 
-  get phase(): Phase {
+  get phase(): HealthPhase {
     return this.#health.phase;
   }
 

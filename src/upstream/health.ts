@@ -16,17 +16,17 @@
  * A tool that is slow, or that answers with an error, is an answer, or at most a suspicion.
  */
 import { Failure, type FailureDetail, isAboutCredentials } from '../errors/failure.ts';
-import type { Pace } from './backoff.ts';
+import type { Backoff } from './backoff.ts';
 
 export interface HealthLimits {
   /** Attempts in a row that fail, until the backend is down. */
   readonly downAfter: number;
 }
 
-export type Phase = 'closed' | 'doubtful' | 'open' | 'half-open';
+export type HealthPhase = 'closed' | 'doubtful' | 'open' | 'half-open';
 
 /** Unavailable because of us: it is left alone, or we ended what was idle. Says nothing about the backend. */
-export class OwnDoing extends Failure {
+export class LocalRefusal extends Failure {
   constructor(detail: FailureDetail) {
     super('backend_unavailable', detail);
   }
@@ -36,25 +36,25 @@ export class OwnDoing extends Failure {
  * For whoever still waits at a backend that was closed, or comes to it afterwards. A gateway that stops has answered its clients
  * before it closes its backends: the backend was taken out of the config, or is another one there.
  */
-export function outOfService(): OwnDoing {
-  return new OwnDoing({ message: 'The backend was taken out of service' });
+export function outOfService(): LocalRefusal {
+  return new LocalRefusal({ message: 'The backend was taken out of service' });
 }
 
 /** For what was decided by the config before it. */
-export function replaced(): OwnDoing {
-  return new OwnDoing({ message: 'A reload has replaced the backend while the request waited: send it again' });
+export function replaced(): LocalRefusal {
+  return new LocalRefusal({ message: 'A reload has replaced the backend while the request waited: send it again' });
 }
 
 /** We refuse, and say when it is worth another try. */
-export function leftAlone(failure: Failure | undefined, retryAfterMs: number): OwnDoing {
-  return new OwnDoing({
+export function leftAlone(failure: Failure | undefined, retryAfterMs: number): LocalRefusal {
+  return new LocalRefusal({
     ...(failure === undefined ? {} : { message: failure.message, cause: failure }),
     data: { retryAfterMs: Math.max(1, Math.ceil(retryAfterMs)) },
   });
 }
 
 /** Whoever tries a backend says here what became of it. */
-export interface Witness {
+export interface HealthReporter {
   /** Why nothing is to be sent now. */
   refusal(): Failure | undefined;
   /** It answered, whatever it said. */
@@ -67,19 +67,19 @@ export interface Witness {
 
 export class Health {
   readonly #limits: HealthLimits;
-  readonly #pace: Pace;
-  #phase: Phase = 'closed';
+  readonly #pace: Backoff;
+  #phase: HealthPhase = 'closed';
   #failures = 0;
   #failedAt: number | undefined;
   #failure: Failure | undefined;
   #dueAt: number | undefined;
 
-  constructor(limits: HealthLimits, pace: Pace) {
+  constructor(limits: HealthLimits, pace: Backoff) {
     this.#limits = limits;
     this.#pace = pace;
   }
 
-  get phase(): Phase {
+  get phase(): HealthPhase {
     return this.#phase;
   }
 
@@ -93,7 +93,7 @@ export class Health {
     return this.#dueAt;
   }
 
-  refusal(now: number): OwnDoing | undefined {
+  refusal(now: number): LocalRefusal | undefined {
     const failure = this.down;
     if (failure === undefined) return undefined;
     return leftAlone(failure, (this.#dueAt ?? now + this.#pace.leastMs) - now);
@@ -161,7 +161,7 @@ export class Health {
 }
 
 function saysNothing(failure: Failure): boolean {
-  if (failure instanceof OwnDoing || isAboutCredentials(failure)) return true;
+  if (failure instanceof LocalRefusal || isAboutCredentials(failure)) return true;
   return failure.reason === 'backend_busy' || failure.reason === 'out_of_descriptors';
 }
 

@@ -1,6 +1,6 @@
 /** A call on a legacy session. */
 import { Failure } from '../errors/failure.ts';
-import type { CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { cancelledBytes } from './cancelled.ts';
 import type { HttpFacts, Reception } from './channel.ts';
@@ -8,7 +8,7 @@ import { codeOf, METHOD_NOT_FOUND } from './codes.ts';
 import { type CallHost, RunningCall } from './running.ts';
 
 /** What a legacy call needs of its session. */
-export interface LegacySession extends CallHost {
+export interface LegacyCallHost extends CallHost {
   readonly hasSession: boolean;
   post(message: Uint8Array, what: string): void;
   asked(message: Request, call: LegacyCall): Reception;
@@ -19,9 +19,9 @@ export interface LegacySession extends CallHost {
 }
 
 export class LegacyCall extends RunningCall {
-  readonly #session: LegacySession;
+  readonly #session: LegacyCallHost;
 
-  constructor(session: LegacySession, request: CallRequest, sink: CallSink, id: string, holder: string) {
+  constructor(session: LegacyCallHost, request: CallRequest, sink: CallSink, id: string, holder: string) {
     super(session, request, sink, id, holder);
     this.#session = session;
   }
@@ -33,7 +33,7 @@ export class LegacyCall extends RunningCall {
     return 'none';
   }
 
-  protected override judge(message: Response, http: HttpFacts | undefined): Outcome {
+  protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'result') {
       if (this.request.row.action === 'subscribe') this.#session.done(this.request);
       return { kind: 'result', message, vocabulary: 'legacy' };

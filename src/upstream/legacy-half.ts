@@ -3,14 +3,14 @@
  * revisions alone. An answer to `initialize` tells; silence and an outage tell nothing, so that it is asked again, at the
  * latest when a legacy client comes.
  */
-import type { Clock } from './deadlines.ts';
-import type { Answer } from './question.ts';
+import type { TimerClock } from './deadlines.ts';
+import type { ProbeAnswer } from './question.ts';
 import { saysNothing, type Transport } from './verdict.ts';
 
 export type Half = 'present' | 'absent' | 'unknown';
 
 /** What became of an `initialize` that was not agreed to. */
-export function halfAfter(answer: Answer, transport: Transport): Exclude<Half, 'present'> {
+export function halfAfter(answer: ProbeAnswer, transport: Transport): Exclude<Half, 'present'> {
   if (answer.kind === 'silent') return 'unknown';
   return saysNothing(answer.http?.status, transport, answer.kind === 'answered') ? 'unknown' : 'absent';
 }
@@ -20,7 +20,7 @@ export interface LegacyHalfOptions {
   ask(): Promise<Half>;
   /** It speaks the legacy era too. */
   found(): void;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<TimerClock, 'now'>;
   /** After a question that told nothing, callers are not made to wait for another one for so long. */
   readonly pauseMs: number;
 }

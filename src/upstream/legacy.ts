@@ -4,7 +4,7 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
-import type { Discovery, Hearing, Lane, LaneSink } from '../exchange/upstream-session.ts';
+import type { Discovery, Hearing, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
@@ -19,17 +19,24 @@ import { VIA, writeVia } from '../wire/via.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel, ChannelSink, Reception } from './channel.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
-import type { Clock, Deadlines } from './deadlines.ts';
+import type { Deadlines, TimerClock } from './deadlines.ts';
 import { capabilitiesText, legacyRequest } from './envelope.ts';
-import { type Agreement, askInitialize, bearWitness, type Headers, readAgreement, revisionFor } from './handshake.ts';
-import { replaced, type Witness } from './health.ts';
+import {
+  type Agreement,
+  askInitialize,
+  bearWitness,
+  type HandshakeHeaders,
+  readAgreement,
+  revisionFor,
+} from './handshake.ts';
+import { type HealthReporter, replaced } from './health.ts';
 import type { Ids } from './ids.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { ListRelay } from './list-relay.ts';
 import type { BackendNotes } from './notes.ts';
-import { AskBook } from './open-server-requests.ts';
-import type { Line } from './probed-channel.ts';
-import type { CallHost, Ending, RunningCall } from './running.ts';
+import { OpenServerRequests } from './open-server-requests.ts';
+import type { ProbedChannel } from './probed-channel.ts';
+import type { CallEnding, CallHost, RunningCall } from './running.ts';
 import type { Slots } from './slots.ts';
 import { Standalone } from './standalone-state.ts';
 
@@ -41,20 +48,20 @@ export interface LegacyLimits {
 
 export interface LegacyOptions {
   readonly deadlines: Deadlines;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly limits: LegacyLimits;
   readonly notes: BackendNotes;
   /** Who we are, for clients that do not say who they are: a raw `Implementation`. */
   readonly self: Raw;
   /** Which may be spoken; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
-  readonly health: Witness;
+  readonly health: HealthReporter;
   readonly relay: ListRelay;
   readonly slots?: Slots | undefined;
   /** The config that brought the backend: no older permit is good for it. */
   readonly since?: number | undefined;
   /** The lane is closed or lost, and its channel is gone. */
-  ended(lane: LegacyLane): void;
+  ended(lane: LegacyUpstreamSession): void;
 }
 
 /** A GET is answered in a round trip, a few where the connection is new. Calls go ahead without a stream that needs longer. */
@@ -62,19 +69,19 @@ const LISTEN_MS = 200;
 
 const ownInitialized = notificationBytes('notifications/initialized');
 
-export class LegacyLane implements Lane, ChannelSink, CallHost {
+export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, CallHost {
   readonly era = 'legacy';
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
-  readonly health: Witness;
+  readonly health: HealthReporter;
   readonly channel: Channel;
   readonly slots: Slots | undefined;
   readonly #ids: Ids;
   readonly #options: LegacyOptions;
   readonly #since: number;
-  readonly #sink: LaneSink;
+  readonly #sink: UpstreamSessionSink;
   readonly #calls = new Map<string, LegacyCall>();
-  readonly #asks: AskBook;
+  readonly #asks: OpenServerRequests;
   readonly #standalone: Standalone;
   #agreement: Agreement | undefined;
   #initialized = false;
@@ -91,8 +98,13 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   #asksElsewhere = false;
 
   /** Rejects with a Failure, and ends the line then. */
-  static async open(line: Line, client: ClientFacts, sink: LaneSink, options: LegacyOptions): Promise<LegacyLane> {
-    const lane = new LegacyLane(line, sink, options);
+  static async open(
+    line: ProbedChannel,
+    client: ClientFacts,
+    sink: UpstreamSessionSink,
+    options: LegacyOptions,
+  ): Promise<LegacyUpstreamSession> {
+    const lane = new LegacyUpstreamSession(line, sink, options);
     line.attach(lane);
     try {
       await lane.#initialize(client);
@@ -106,14 +118,19 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
   }
 
   /** Goes on with a session that was opened already. */
-  static adopt(line: Line, agreement: Agreement, sink: LaneSink, options: LegacyOptions): LegacyLane {
-    const lane = new LegacyLane(line, sink, options);
+  static adopt(
+    line: ProbedChannel,
+    agreement: Agreement,
+    sink: UpstreamSessionSink,
+    options: LegacyOptions,
+  ): LegacyUpstreamSession {
+    const lane = new LegacyUpstreamSession(line, sink, options);
     lane.#agreement = agreement;
     line.attach(lane);
     return lane;
   }
 
-  private constructor(line: Line, sink: LaneSink, options: LegacyOptions) {
+  private constructor(line: ProbedChannel, sink: UpstreamSessionSink, options: LegacyOptions) {
     this.channel = line.channel;
     this.#ids = line.ids;
     this.#sink = sink;
@@ -123,7 +140,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     this.notes = options.notes;
     this.health = options.health;
     this.slots = options.slots;
-    this.#asks = new AskBook({
+    this.#asks = new OpenServerRequests({
       asksPerSession: options.limits.asksPerSession,
       notes: options.notes,
       send: (answer) => this.post(answer, 'an answer'),
@@ -167,7 +184,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     this.#sendInitialized(ownInitialized);
   }
 
-  get headers(): Headers {
+  get headers(): HandshakeHeaders {
     return this.#agreement?.headers ?? {};
   }
 
@@ -281,7 +298,7 @@ export class LegacyLane implements Lane, ChannelSink, CallHost {
     this.#standalone.subscribed(request);
   }
 
-  gone(call: RunningCall, how: Ending): void {
+  gone(call: RunningCall, how: CallEnding): void {
     this.#calls.delete(call.key);
     this.#asks.callEnded(call, how);
   }

@@ -5,30 +5,30 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
-import type { Discovery, Lane, LaneSink, ListProcesses } from '../exchange/upstream-session.ts';
+import type { Discovery, ListProcesses, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import { canonical } from '../wire/canonical.ts';
 import { forUpstream, readCapabilities } from '../wire/capabilities.ts';
 import type { Notification } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { changedList, type ListKind, listKinds } from '../wire/subscription-filter.ts';
-import type { Clock } from './deadlines.ts';
+import type { TimerClock } from './deadlines.ts';
 import { revisionFor } from './handshake.ts';
 import type { BackendNotes } from './notes.ts';
 
 /** A lane whose process serves lists. */
-export interface ListLane extends Lane {
+export interface ListLane extends UpstreamSession {
   readonly isIdle: boolean;
   keepWhile(wanted: () => boolean): void;
 }
 
 export interface ListProcessesOptions {
   /** Introduces the gateway with what the client declares. Rejects with a Failure. */
-  open(client: ClientFacts, sink: LaneSink): Promise<ListLane>;
+  open(client: ClientFacts, sink: UpstreamSessionSink): Promise<ListLane>;
   /** The newest legacy revision that the backend was found to speak; undefined: not known yet. */
   newest(): Revision | undefined;
   /** Which may be spoken to it; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<TimerClock, 'now'>;
   readonly notes: BackendNotes;
 }
 
@@ -49,14 +49,14 @@ interface Running {
 }
 
 type ChangeListener = (key: string, lists: readonly ListKind[]) => void;
-type Hearer = (kind: ListKind) => void;
+type ListChangeListener = (kind: ListKind) => void;
 
 export class LiveListProcesses implements ListProcesses {
   readonly #options: ListProcessesOptions;
   /** In the order of use. */
   readonly #running = new Map<string, Running>();
   readonly #listeners = new Set<ChangeListener>();
-  readonly #hearers = new Map<string, Set<Hearer>>();
+  readonly #hearers = new Map<string, Set<ListChangeListener>>();
 
   constructor(options: ListProcessesOptions) {
     this.#options = options;
@@ -70,7 +70,7 @@ export class LiveListProcesses implements ListProcesses {
     return `${agreed} ${canonical(forUpstream(capabilities.raw))}`;
   }
 
-  open(client: ClientFacts): Promise<Lane> {
+  open(client: ClientFacts): Promise<UpstreamSession> {
     const key = this.keyOf(client);
     const existing = this.#running.get(key);
     if (existing !== undefined) {
@@ -101,7 +101,7 @@ export class LiveListProcesses implements ListProcesses {
   }
 
   /** Goes on with the process of a probe, which declared nothing, unless there is one like it already. */
-  adopt(revision: Revision, start: (sink: LaneSink) => ListLane): void {
+  adopt(revision: Revision, start: (sink: UpstreamSessionSink) => ListLane): void {
     const key = this.keyOf({ revision, info: undefined, capabilities: readCapabilities({}) });
     const before = this.#running.get(key);
     let running: Running | undefined;
@@ -124,11 +124,11 @@ export class LiveListProcesses implements ListProcesses {
     return () => void this.#listeners.delete(listener);
   }
 
-  hear(client: ClientFacts, listener: Hearer): () => void {
+  hear(client: ClientFacts, listener: ListChangeListener): () => void {
     const key = this.keyOf(client);
     const hearers = this.#hearers.get(key) ?? new Set();
     this.#hearers.set(key, hearers);
-    const own: Hearer = (kind) => listener(kind);
+    const own: ListChangeListener = (kind) => listener(kind);
     hearers.add(own);
     return () => {
       hearers.delete(own);
@@ -146,7 +146,7 @@ export class LiveListProcesses implements ListProcesses {
     lane.keepWhile(() => this.#hearers.has(key));
   }
 
-  #sink(key: string, own: () => Running | undefined): LaneSink {
+  #sink(key: string, own: () => Running | undefined): UpstreamSessionSink {
     return {
       notify: (said: Notification) => {
         const kind = changedList(said.method);

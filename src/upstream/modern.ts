@@ -3,8 +3,8 @@
  * between requests, and closing it ends nothing.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
-import type { Discovery, Lane } from '../exchange/upstream-session.ts';
+import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
+import type { Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
@@ -17,10 +17,10 @@ import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
-import { replaced, type Witness } from './health.ts';
+import { type HealthReporter, replaced } from './health.ts';
 import type { Ids } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
-import { type CallHost, type Ending, RunningCall } from './running.ts';
+import { type CallEnding, type CallHost, RunningCall } from './running.ts';
 import type { Slots } from './slots.ts';
 
 /**
@@ -38,7 +38,7 @@ export interface ModernOptions {
   readonly discovery: Discovery;
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
-  readonly health: Witness;
+  readonly health: HealthReporter;
   readonly slots?: Slots | undefined;
   /** The config that brought the backend: no older permit is good for it. */
   readonly since?: number | undefined;
@@ -46,13 +46,13 @@ export interface ModernOptions {
   doubt(): void;
 }
 
-export class ModernLane implements Lane, ChannelSink, CallHost {
+export class ModernUpstreamSession implements UpstreamSession, ChannelSink, CallHost {
   readonly era = 'modern';
   /** A modern backend never asks: it answers `input_required`. */
   readonly attributesAsks = true;
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
-  readonly health: Witness;
+  readonly health: HealthReporter;
   readonly channel: Channel;
   readonly slots: Slots | undefined;
   readonly #ids: Ids;
@@ -123,7 +123,7 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
     for (const call of [...this.#calls.values()]) call.fail(failure);
   }
 
-  gone(call: RunningCall, _how: Ending): void {
+  gone(call: RunningCall, _how: CallEnding): void {
     this.#calls.delete(call.key);
   }
 
@@ -190,9 +190,9 @@ export class ModernLane implements Lane, ChannelSink, CallHost {
 }
 
 class ModernCall extends RunningCall {
-  readonly #lane: ModernLane;
+  readonly #lane: ModernUpstreamSession;
 
-  constructor(lane: ModernLane, request: CallRequest, sink: CallSink, id: string, holder: string) {
+  constructor(lane: ModernUpstreamSession, request: CallRequest, sink: CallSink, id: string, holder: string) {
     super(lane, request, sink, id, holder);
     this.#lane = lane;
   }
@@ -207,7 +207,7 @@ class ModernCall extends RunningCall {
     return 'none';
   }
 
-  protected override judge(message: Response, http: HttpFacts | undefined): Outcome {
+  protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'error') {
       const code = codeOf(message);
       if (turnedLegacy(code, http?.status)) this.#lane.doubt();
@@ -256,6 +256,6 @@ function headersOf({ row, message, paramHeaders }: CallRequest, revision: string
   return paramHeaders === undefined ? mirrored : { ...paramHeaders, ...mirrored };
 }
 
-function invalid(message: string): Outcome {
+function invalid(message: string): CallOutcome {
   return { kind: 'failure', failure: new Failure('backend_invalid', { message }) };
 }

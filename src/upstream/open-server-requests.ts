@@ -3,7 +3,7 @@
  * back; none is left without an answer while the lane lives.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Ask, AskReply } from '../exchange/call.ts';
+import type { ServerRequest, ServerRequestReply } from '../exchange/call.ts';
 import { concat, errorBytes, resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -21,7 +21,7 @@ export interface AskedCall {
 export interface AskTarget {
   readonly call: AskedCall | undefined;
   readonly guessed: boolean;
-  put(ask: Ask): void;
+  put(ask: ServerRequest): void;
 }
 
 export interface AskBookOptions {
@@ -31,7 +31,7 @@ export interface AskBookOptions {
   /** Hands an answer to the backend. Never throws. */
   send(answer: Uint8Array): void;
   /** Who hears what belongs to no call. */
-  orphaned(ask: Ask): void;
+  orphaned(ask: ServerRequest): void;
 }
 
 const INTERNAL = -32603;
@@ -48,7 +48,7 @@ const refusals: Readonly<Record<string, number>> = {
   'sampling/createMessage': -32600,
 };
 
-export class AskBook {
+export class OpenServerRequests {
   readonly #options: AskBookOptions;
   readonly #open = new Map<string, OpenAsk>();
 
@@ -118,7 +118,7 @@ export class AskBook {
     for (const ask of [...this.#open.values()]) this.#close(ask)?.withdrawn();
   }
 
-  #answer(ask: OpenAsk, reply: AskReply): void {
+  #answer(ask: OpenAsk, reply: ServerRequestReply): void {
     if (this.#close(ask) === undefined) return;
     this.#options.send(replyBytes(ask.message, reply));
     ask.target.call?.touch();
@@ -134,10 +134,10 @@ export class AskBook {
   }
 }
 
-class OpenAsk implements Ask {
+class OpenAsk implements ServerRequest {
   readonly message: Request;
   readonly row: MethodRow;
-  readonly answer: (reply: AskReply) => void;
+  readonly answer: (reply: ServerRequestReply) => void;
   readonly #notes: BackendNotes;
   #target: AskTarget;
   #isOut = false;
@@ -149,7 +149,7 @@ class OpenAsk implements Ask {
     row: MethodRow,
     target: AskTarget,
     notes: BackendNotes,
-    answer: (reply: AskReply) => void,
+    answer: (reply: ServerRequestReply) => void,
   ) {
     this.#notes = notes;
     this.message = message;
@@ -194,7 +194,7 @@ class OpenAsk implements Ask {
   }
 }
 
-function replyBytes({ id, method }: Request, reply: AskReply): Uint8Array {
+function replyBytes({ id, method }: Request, reply: ServerRequestReply): Uint8Array {
   if ('result' in reply) return resultBytes(id.raw, reply.result);
   if ('error' in reply) return concat([`{"jsonrpc":"2.0","id":${id.raw},"error":`, reply.error, '}']);
   const { failure } = reply;

@@ -3,10 +3,10 @@
  * lists and sessions, so that one who is refused is refused alone. The connections are shared.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Backend, BackendState, Discovery, Lane } from '../exchange/upstream-session.ts';
+import type { Backend, BackendState, Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Route } from '../wire/via.ts';
-import type { Clock } from './deadlines.ts';
+import type { TimerClock } from './deadlines.ts';
 import { outOfService } from './health.ts';
 import type { BackendNotes } from './notes.ts';
 
@@ -23,7 +23,7 @@ export interface PersonalOptions {
   open(current: () => Principal): OwnBackend;
   /** Whoever was not here for so long begins anew: what is lost is what was found out about the backend. */
   readonly idleMs: number;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly notes: BackendNotes;
   /** Ends what is shared. */
   close(): Promise<void>;
@@ -115,7 +115,7 @@ export class PersonalBackend implements Backend {
     return Promise.reject(new Failure('backend_unavailable', { message: 'Each principal reaches this backend alone' }));
   }
 
-  open(): Promise<Lane> {
+  open(): Promise<UpstreamSession> {
     return Promise.reject(new Failure('internal_error', { cause: new Error('a lane of nobody') }));
   }
 

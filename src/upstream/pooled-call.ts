@@ -3,14 +3,14 @@
  * that the backend has forgotten is opened anew, once, for what may be sent again. A call that may have run is not.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
-import type { Lane } from '../exchange/upstream-session.ts';
+import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
+import type { UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { SessionLevel, StartRequest } from './session-level.ts';
 
 /** An upstream session for one call, given back with `release`. */
-export interface OpenedLane {
-  readonly lane: Pick<Lane, 'call' | 'discovery' | 'era' | 'hearing'>;
+export interface OpenedUpstream {
+  readonly lane: Pick<UpstreamSession, 'call' | 'discovery' | 'era' | 'hearing'>;
   /** Of a session that has log messages. */
   readonly level: SessionLevel | undefined;
   release(): void;
@@ -20,20 +20,20 @@ export class PooledCall implements Call {
   readonly #request: CallRequest;
   readonly #sink: CallSink;
   readonly #permit: Permit;
-  readonly #reopen: () => Promise<OpenedLane>;
-  #opened: OpenedLane | undefined;
+  readonly #reopen: () => Promise<OpenedUpstream>;
+  #opened: OpenedUpstream | undefined;
   #call: Call | undefined;
   #again = true;
   #cancelled = false;
 
-  constructor(request: CallRequest, sink: CallSink, permit: Permit, reopen: () => Promise<OpenedLane>) {
+  constructor(request: CallRequest, sink: CallSink, permit: Permit, reopen: () => Promise<OpenedUpstream>) {
     this.#request = request;
     this.#sink = sink;
     this.#permit = permit;
     this.#reopen = reopen;
   }
 
-  begin(opened: OpenedLane): this {
+  begin(opened: OpenedUpstream): this {
     this.#opened = opened;
     const ready = opened.level?.want(this, this.#request.logLevel, this.#starter(opened));
     if (ready === undefined) this.#start(opened);
@@ -56,7 +56,7 @@ export class PooledCall implements Call {
     this.#call?.cancel(reason);
   }
 
-  #start({ lane }: OpenedLane): void {
+  #start({ lane }: OpenedUpstream): void {
     this.#call = lane.call(this.#permit, this.#request, {
       notify: (notification) => this.#sink.notify(notification),
       ask: (ask) => this.#sink.ask(ask),
@@ -65,7 +65,7 @@ export class PooledCall implements Call {
     });
   }
 
-  #starter({ lane }: OpenedLane): StartRequest {
+  #starter({ lane }: OpenedUpstream): StartRequest {
     return (request, sink) => lane.call(this.#permit, request, sink);
   }
 
@@ -77,7 +77,7 @@ export class PooledCall implements Call {
     opened.release();
   }
 
-  #settle(outcome: Outcome): void {
+  #settle(outcome: CallOutcome): void {
     this.#leave();
     const repeatable = outcome.kind === 'failure' && (outcome.unseen === true || this.#request.row.replayable === true);
     if (!repeatable || outcome.failure.reason !== 'backend_session_lost' || !this.#again) {

@@ -2,17 +2,17 @@
  * Bounds how many backends are probed for the first time at once: many that start together on a small machine would all be
  * too slow, and be misjudged. A probe holds its slot for a bounded time, so that backends which hang delay the others little.
  */
-import type { Clock } from './deadlines.ts';
+import type { TimerClock } from './deadlines.ts';
 
 /** Most backends have answered by then. With 51 that hang, the last one is asked after some 7 seconds. */
 const HOLD_MS = 1_000;
 
 export class ProbeSlots {
-  readonly #clock: Pick<Clock, 'after'>;
+  readonly #clock: Pick<TimerClock, 'after'>;
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
-  constructor(most: number, clock: Pick<Clock, 'after'>) {
+  constructor(most: number, clock: Pick<TimerClock, 'after'>) {
     this.#free = most;
     this.#clock = clock;
   }

@@ -11,14 +11,14 @@ import { newest, type Revision, revisions } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel } from './channel.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
-import type { Connector, Way } from './connector.ts';
-import type { Clock } from './deadlines.ts';
+import type { Connector, TransportWay } from './connector.ts';
+import type { TimerClock } from './deadlines.ts';
 import { ownMeta } from './envelope.ts';
-import { type Agreement, askInitialize, type Headers, newestLegacy, readAgreement } from './handshake.ts';
+import { type Agreement, askInitialize, type HandshakeHeaders, newestLegacy, readAgreement } from './handshake.ts';
 import { keyOf } from './ids.ts';
 import { type Half, halfAfter } from './legacy-half.ts';
-import { type Line, openLine } from './probed-channel.ts';
-import { type Answer, Question } from './question.ts';
+import { openLine, type ProbedChannel } from './probed-channel.ts';
+import { type ProbeAnswer, ProbeRequest } from './question.ts';
 import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
 
 export interface ProbeOptions {
@@ -33,7 +33,7 @@ export interface ProbeOptions {
     /** The longest pause before a process that ended is started again. */
     readonly restartMaxMs: number;
   };
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly self: Raw;
   /** Which may be spoken to it; absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
@@ -42,29 +42,29 @@ export interface ProbeOptions {
 export interface Probed {
   readonly discovery: Discovery;
   /** What it was found to be reached by. */
-  readonly way: Way;
+  readonly way: TransportWay;
   /** Goes on with the backend, where it is modern and nothing was said to it that would bind it to the other era. */
-  readonly line: Line | undefined;
+  readonly line: ProbedChannel | undefined;
   /** A process that was initialized: whoever gets it ends it. */
-  readonly session?: LegacySession | undefined;
+  readonly session?: ProbedSession | undefined;
   /** Whether a modern backend speaks the legacy era too; absent where it is no modern one. */
   readonly half?: Half;
 }
 
-export interface LegacySession {
-  readonly line: Line;
+export interface ProbedSession {
+  readonly line: ProbedChannel;
   readonly agreement: Agreement;
 }
 
 /** A server that refuses a revision and names another is asked once more, in that one. */
 const ATTEMPTS = 2;
 
-type Asked = Pick<Line, 'channel' | 'ids'>;
+type ProbeTarget = Pick<ProbedChannel, 'channel' | 'ids'>;
 
 interface Finding {
   readonly verdict: Verdict;
-  readonly answer: Answer;
-  readonly question: Question;
+  readonly answer: ProbeAnswer;
+  readonly question: ProbeRequest;
 }
 
 /** Rejects with a Failure where there is no verdict. */
@@ -74,7 +74,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
   if (way.transport === 'sse' || newestModern(options) === undefined) {
     return initializeAfresh(way, await openWay(way), options);
   }
-  const visit = new Visit(await openWay(way));
+  const visit = new ProbeConnection(await openWay(way));
   let kept = false;
   try {
     const { verdict, answer, question } = await discover(visit.line, way.transport, options);
@@ -111,7 +111,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
 type Halves = Required<Pick<Probed, 'discovery' | 'half'>>;
 
 /** Over HTTP it costs one request to find out; over stdio a process, which is not started before a legacy client comes. */
-async function withLegacyHalf(discovery: Discovery, visit: Visit, options: ProbeOptions): Promise<Halves> {
+async function withLegacyHalf(discovery: Discovery, visit: ProbeConnection, options: ProbeOptions): Promise<Halves> {
   const { connector, limits } = options;
   const said = halfSaid(discovery, options);
   if (said !== 'unknown' || connector.transport !== 'http') return { discovery, half: said };
@@ -131,7 +131,7 @@ export interface AskedHalf {
   readonly discovery?: Discovery;
 }
 
-async function askHalf(visit: Visit, options: ProbeOptions, patienceMs: number): Promise<AskedHalf> {
+async function askHalf(visit: ProbeConnection, options: ProbeOptions, patienceMs: number): Promise<AskedHalf> {
   const patient = { ...options, limits: { ...options.limits, firstByteMs: patienceMs } };
   const initialized = await initialize(visit, patient, undefined, asModernServersWant);
   if ('failure' in initialized) return { half: halfAfter(initialized.answer, options.connector.transport) };
@@ -147,7 +147,7 @@ export function withLegacy(discovery: Discovery): Discovery {
 export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf> {
   const { connector, limits } = options;
   try {
-    const visit = new Visit(await openWay(connector, limits.probeMs));
+    const visit = new ProbeConnection(await openWay(connector, limits.probeMs));
     try {
       return await askHalf(visit, options, limits.legacyHalfMs);
     } finally {
@@ -166,12 +166,12 @@ function newestModern({ revisions: spoken = revisions }: ProbeOptions): Revision
 const asModernServersWant = { 'mcp-method': 'initialize' };
 
 /** A fresh way to the backend: a new process, or the same address. */
-function openWay(way: Way, patienceMs?: number): Promise<Line> {
+function openWay(way: TransportWay, patienceMs?: number): Promise<ProbedChannel> {
   return openLine((sink) => way.connect('modern', sink, patienceMs));
 }
 
 /** `refusal`: why it was looked for. Where there is no such stream, that is what is wrong with the backend. */
-async function openOlder(older: Way, refusal: Failure, { limits }: ProbeOptions): Promise<Line> {
+async function openOlder(older: TransportWay, refusal: Failure, { limits }: ProbeOptions): Promise<ProbedChannel> {
   try {
     return await openWay(older, limits.probeMs);
   } catch (cause) {
@@ -186,11 +186,11 @@ async function openOlder(older: Way, refusal: Failure, { limits }: ProbeOptions)
  * A line that no lane listens to yet. Nobody waits for its end: a process may take seconds to go, and what was found out is
  * known before.
  */
-class Visit {
-  readonly line: Line;
+class ProbeConnection {
+  readonly line: ProbedChannel;
   #session: Agreement | undefined;
 
-  constructor(line: Line) {
+  constructor(line: ProbedChannel) {
     this.line = line;
     line.attach({
       stray: (message) => {
@@ -206,7 +206,7 @@ class Visit {
   }
 
   /** The process and what was agreed with it. Undefined where there is no process, or nothing was agreed. */
-  handOver({ transport }: Way): LegacySession | undefined {
+  handOver({ transport }: TransportWay): ProbedSession | undefined {
     const agreement = this.#session;
     if (transport !== 'stdio' || agreement === undefined) return undefined;
     this.#session = undefined;
@@ -240,13 +240,13 @@ async function settled(ending: Promise<void>): Promise<void> {
 }
 
 /** Asks a backend that is known to be modern, on the channel that is in use. Its silence now means that it is busy. */
-export async function probeAgain(known: Asked, options: ProbeOptions): Promise<Verdict> {
+export async function probeAgain(known: ProbeTarget, options: ProbeOptions): Promise<Verdict> {
   const { verdict, question } = await discover(known, 'http', options);
   question.drop();
   return verdict;
 }
 
-async function discover(line: Asked, transport: Transport, options: ProbeOptions): Promise<Finding> {
+async function discover(line: ProbeTarget, transport: Transport, options: ProbeOptions): Promise<Finding> {
   const { limits, clock } = options;
   let revision = newestModern(options) as Revision;
   for (let attempt = 1; ; attempt += 1) {
@@ -262,7 +262,7 @@ async function discover(line: Asked, transport: Transport, options: ProbeOptions
   }
 }
 
-function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
+function askDiscover(line: ProbeTarget, revision: Revision, self: Raw): ProbeRequest {
   const id = line.ids.next();
   const params = concat(['{"_meta":', ownMeta(revision, self), '}']);
   const outgoing = {
@@ -270,12 +270,12 @@ function askDiscover(line: Asked, revision: Revision, self: Raw): Question {
     id: keyOf(id),
     headers: mirroredHeaders('server/discover', undefined, revision),
   };
-  return new Question(line.channel, outgoing, (message) => answerKindly(line.channel, message));
+  return new ProbeRequest(line.channel, outgoing, (message) => answerKindly(line.channel, message));
 }
 
-async function initializeAfresh(way: Way, line: Line, options: ProbeOptions): Promise<Probed> {
-  const visit = new Visit(line);
-  let session: LegacySession | undefined;
+async function initializeAfresh(way: TransportWay, line: ProbedChannel, options: ProbeOptions): Promise<Probed> {
+  const visit = new ProbeConnection(line);
+  let session: ProbedSession | undefined;
   try {
     const initialized = await initialize(visit, options, undefined);
     if ('failure' in initialized) {
@@ -288,17 +288,17 @@ async function initializeAfresh(way: Way, line: Line, options: ProbeOptions): Pr
   }
 }
 
-type Initialized = { readonly discovery: Discovery } | { readonly failure: Failure; readonly answer: Answer };
+type Initialized = { readonly discovery: Discovery } | { readonly failure: Failure; readonly answer: ProbeAnswer };
 
 /**
  * `unanswered`: the probe that a process was silent on. Should it be a modern one that was merely slow to start, its answer
  * comes before that to `initialize`, and counts.
  */
 async function initialize(
-  visit: Visit,
+  visit: ProbeConnection,
   options: ProbeOptions,
-  unanswered: Question | undefined,
-  headers: Headers = {},
+  unanswered: ProbeRequest | undefined,
+  headers: HandshakeHeaders = {},
 ): Promise<Initialized> {
   const { line } = visit;
   const { clock, limits, self, connector } = options;
@@ -307,7 +307,7 @@ async function initialize(
     answerKindly(line.channel, message),
   );
   try {
-    const answers: Promise<Answer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
+    const answers: Promise<ProbeAnswer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
     if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));
     const first = await Promise.race(answers);
     if (!('kind' in first)) return { discovery: first };
@@ -324,7 +324,7 @@ async function initialize(
 }
 
 function lateDiscovery(
-  question: Question,
+  question: ProbeRequest,
   transport: Transport,
   spoken: readonly Revision[] | undefined,
 ): Promise<Discovery> {
@@ -339,7 +339,11 @@ function lateDiscovery(
   });
 }
 
-function readInitialized(visit: Visit, answer: Answer, spoken: readonly Revision[] | undefined): Initialized {
+function readInitialized(
+  visit: ProbeConnection,
+  answer: ProbeAnswer,
+  spoken: readonly Revision[] | undefined,
+): Initialized {
   try {
     const agreement = readAgreement(answer, spoken);
     visit.agreed(agreement);

@@ -6,14 +6,14 @@ import { Ids } from './ids.ts';
 
 export type Connect = (sink: ChannelSink) => Promise<Channel>;
 
-export interface Line {
+export interface ProbedChannel {
   readonly channel: Channel;
   readonly ids: Ids;
   /** Whoever hears from now on what belongs to no request. Told at once where the channel was lost already. */
   attach(sink: ChannelSink): void;
 }
 
-class Relay implements ChannelSink {
+class SinkRelay implements ChannelSink {
   #sink: ChannelSink | undefined;
   #lost: Failure | undefined;
 
@@ -32,8 +32,8 @@ class Relay implements ChannelSink {
   }
 }
 
-export async function openLine(connect: Connect): Promise<Line> {
-  const relay = new Relay();
+export async function openLine(connect: Connect): Promise<ProbedChannel> {
+  const relay = new SinkRelay();
   const channel = await connect(relay);
   return { channel, ids: new Ids(), attach: (sink) => relay.attach(sink) };
 }

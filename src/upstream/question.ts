@@ -2,19 +2,19 @@
 import type { Failure } from '../errors/failure.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
-import type { Clock } from './deadlines.ts';
+import type { TimerClock } from './deadlines.ts';
 
-export type Answer =
+export type ProbeAnswer =
   | { readonly kind: 'answered'; readonly message: Response; readonly http: HttpFacts | undefined }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly http: HttpFacts | undefined }
   /** Nothing came within the time given; it still may. */
   | { readonly kind: 'silent' };
 
-export class Question implements RequestSink {
-  readonly answer: Promise<Answer>;
+export class ProbeRequest implements RequestSink {
+  readonly answer: Promise<ProbeAnswer>;
   readonly #heard: (message: Notification | Request) => void;
   #pending: Pending | undefined;
-  #resolve: (answer: Answer) => void = () => undefined;
+  #resolve: (answer: ProbeAnswer) => void = () => undefined;
 
   /** `heard` gets what comes on the question's own stream before the answer. */
   constructor(channel: Channel, outgoing: Outgoing, heard: (message: Notification | Request) => void) {
@@ -47,7 +47,7 @@ export class Question implements RequestSink {
   }
 
   /** The answer, or silence when the time is over. The question stays open until it is dropped. */
-  within(ms: number, clock: Clock): Promise<Answer> {
+  within(ms: number, clock: TimerClock): Promise<ProbeAnswer> {
     return new Promise((resolve) => {
       const stop = clock.after(ms, () => resolve({ kind: 'silent' }));
       void this.answer.then((answer) => {

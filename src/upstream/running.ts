@@ -3,14 +3,14 @@
  * understood, how an answer is judged, and how a backend is told that nobody waits any more.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Call, CallRequest, CallSink, Outcome } from '../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { changedList } from '../wire/subscription-filter.ts';
 import { idIn } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
-import type { Deadlines, ExceededLimit, Watched } from './deadlines.ts';
-import type { Witness } from './health.ts';
+import type { Deadlines, ExceededLimit, TimedCall } from './deadlines.ts';
+import type { HealthReporter } from './health.ts';
 import { keyOf } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
 import type { Slots, SlotWaiter, Ticket } from './slots.ts';
@@ -20,11 +20,11 @@ export interface CallHost {
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
   readonly channel: Pick<Channel, 'streamPerRequest'>;
-  readonly health: Witness;
+  readonly health: HealthReporter;
   /** What the backend is given at once. Absent where whoever calls has it alone. */
   readonly slots: Slots | undefined;
   /** The call is over, one way or the other. */
-  gone(call: RunningCall, how: Ending): void;
+  gone(call: RunningCall, how: CallEnding): void;
 }
 
 /** What is sent when its turn has come. */
@@ -35,11 +35,11 @@ interface Queued {
 }
 
 /** `settled`: the backend was done with it. `dropped`: nobody waits any more, or it failed. */
-export type Ending = 'settled' | 'dropped';
+export type CallEnding = 'settled' | 'dropped';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
 
-export abstract class RunningCall implements Call, RequestSink, Watched, SlotWaiter {
+export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotWaiter {
   readonly id: string;
   /** `Id.key` of the id. */
   readonly key: string;
@@ -78,7 +78,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
 
   /** A message that belongs to this call, from its own stream or found by its token. */
   protected abstract understand(message: Notification | Request): Reception;
-  protected abstract judge(message: Response, http: HttpFacts | undefined): Outcome;
+  protected abstract judge(message: Response, http: HttpFacts | undefined): CallOutcome;
   protected abstract judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure;
   /** Tells the backend that nobody waits, where closing the stream does not say it. */
   protected abstract recall(reason: string | undefined): void;
@@ -147,7 +147,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
   answered(message: Response, http: HttpFacts | undefined): void {
     if (this.over) return;
     this.host.health.reached();
-    let outcome: Outcome;
+    let outcome: CallOutcome;
     try {
       outcome = this.judge(message, http);
     } catch (cause) {
@@ -221,7 +221,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
     this.fail(failure);
   }
 
-  private settle(outcome: Outcome): void {
+  private settle(outcome: CallOutcome): void {
     // Whoever called `call` has not got the call yet.
     if (this.starting) {
       queueMicrotask(() => this.settle(outcome));
@@ -247,7 +247,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
     return true;
   }
 
-  private leave(how: Ending): void {
+  private leave(how: CallEnding): void {
     this.host.deadlines.forget(this);
     this.host.gone(this, how);
     if (this.queued !== undefined) {
@@ -259,7 +259,7 @@ export abstract class RunningCall implements Call, RequestSink, Watched, SlotWai
     this.host.slots?.leave();
   }
 
-  private tell(outcome: Outcome): void {
+  private tell(outcome: CallOutcome): void {
     try {
       this.sink.settle(outcome);
     } catch (cause) {

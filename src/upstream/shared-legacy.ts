@@ -8,9 +8,9 @@
 
 import { visitIds } from '../bridge/url-elicitation.ts';
 import { Failure } from '../errors/failure.ts';
-import type { Ask, Call, CallRequest, CallSink } from '../exchange/call.ts';
+import type { Call, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
-import type { Discovery, Lane, LaneSink } from '../exchange/upstream-session.ts';
+import type { Discovery, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import { resultBytes } from '../wire/compose.ts';
 import { logLevelAt, mostVerbose } from '../wire/log-level.ts';
@@ -25,32 +25,32 @@ const VISITED = 'notifications/elicitation/complete';
 const VISITS = 1_000;
 
 /** Who hears the shared session. */
-class Audience implements LaneSink {
-  readonly subscriptions = new SharedSubscriptions<LaneSink>();
+class SharedAudience implements UpstreamSessionSink {
+  readonly subscriptions = new SharedSubscriptions<UpstreamSessionSink>();
   /** What each of them set. */
-  readonly levels = new Map<LaneSink, string>();
+  readonly levels = new Map<UpstreamSessionSink, string>();
   /** Who was asked for a visit, by its id. */
-  readonly #visitors = new Map<string, LaneSink>();
-  readonly #sinks = new Set<LaneSink>();
+  readonly #visitors = new Map<string, UpstreamSessionSink>();
+  readonly #sinks = new Set<UpstreamSessionSink>();
   readonly #ended: () => void;
 
   constructor(ended: () => void) {
     this.#ended = ended;
   }
 
-  add(sink: LaneSink): void {
+  add(sink: UpstreamSessionSink): void {
     this.#sinks.add(sink);
   }
 
   /** Subscriptions that nobody has any more. */
-  leave(sink: LaneSink): readonly string[] {
+  leave(sink: UpstreamSessionSink): readonly string[] {
     this.#sinks.delete(sink);
     this.levels.delete(sink);
     for (const [id, visitor] of this.#visitors) if (visitor === sink) this.#visitors.delete(id);
     return this.subscriptions.leave(sink);
   }
 
-  visits(sink: LaneSink, ids: readonly string[]): void {
+  visits(sink: UpstreamSessionSink, ids: readonly string[]): void {
     for (const id of ids) {
       const [oldest] = this.#visitors.keys();
       if (this.#visitors.size >= VISITS && oldest !== undefined) this.#visitors.delete(oldest);
@@ -74,7 +74,7 @@ class Audience implements LaneSink {
   }
 
   /** A question outside any call is put to the only client there is, or to nobody: it is not one client's to answer for another. */
-  ask(ask: Ask): void {
+  ask(ask: ServerRequest): void {
     const [first, ...others] = this.#sinks;
     if (first !== undefined && others.length === 0) {
       this.visits(first, visitOf(ask));
@@ -97,17 +97,17 @@ class Audience implements LaneSink {
 /** The answer to a client that takes back what others still want. */
 const taken = skimMessage(resultBytes('1', '{}')) as ResultResponse;
 
-class SharedLane implements Lane {
+class SharedLane implements UpstreamSession {
   readonly era = 'legacy';
   readonly attributesAsks: boolean;
   readonly discovery: Discovery;
-  readonly #lane: Lane;
-  readonly #audience: Audience;
-  readonly #client: LaneSink;
+  readonly #lane: UpstreamSession;
+  readonly #audience: SharedAudience;
+  readonly #client: UpstreamSessionSink;
   /** Under which the client subscribed. */
   readonly #permits = new Map<string, Permit>();
 
-  constructor(lane: Lane, audience: Audience, client: LaneSink) {
+  constructor(lane: UpstreamSession, audience: SharedAudience, client: UpstreamSessionSink) {
     this.#lane = lane;
     this.#audience = audience;
     this.#client = client;
@@ -195,7 +195,7 @@ function textIn({ bytes, params }: Request | Notification, key: string): string 
   return span && stringAt(bytes, span);
 }
 
-function visitOf({ message }: Ask): readonly string[] {
+function visitOf({ message }: ServerRequest): readonly string[] {
   const id = textIn(message, 'elicitationId');
   return id === undefined ? [] : [id];
 }
@@ -214,10 +214,13 @@ function answer(message: ResultResponse, sink: CallSink): Call {
 }
 
 export class SharedLegacy {
-  #session: { readonly lane: Promise<Lane>; readonly audience: Audience } | undefined;
+  #session: { readonly lane: Promise<UpstreamSession>; readonly audience: SharedAudience } | undefined;
 
   /** `open` is called for the first one, and for the first after the process ended. */
-  async join(sink: LaneSink, open: (sink: LaneSink) => Promise<Lane>): Promise<Lane> {
+  async join(
+    sink: UpstreamSessionSink,
+    open: (sink: UpstreamSessionSink) => Promise<UpstreamSession>,
+  ): Promise<UpstreamSession> {
     const session = this.#session ?? this.#begin(open);
     try {
       const lane = await session.lane;
@@ -229,8 +232,11 @@ export class SharedLegacy {
     }
   }
 
-  #begin(open: (sink: LaneSink) => Promise<Lane>): { readonly lane: Promise<Lane>; readonly audience: Audience } {
-    const audience = new Audience(() => {
+  #begin(open: (sink: UpstreamSessionSink) => Promise<UpstreamSession>): {
+    readonly lane: Promise<UpstreamSession>;
+    readonly audience: SharedAudience;
+  } {
+    const audience = new SharedAudience(() => {
       this.#session = undefined;
     });
     this.#session = { audience, lane: open(audience) };

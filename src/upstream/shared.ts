@@ -6,14 +6,14 @@ import { Failure } from '../errors/failure.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel, ChannelSink, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
-import { outOfService, type Witness } from './health.ts';
+import { type HealthReporter, outOfService } from './health.ts';
 import type { Ids } from './ids.ts';
-import { type Connect, type Line, openLine } from './probed-channel.ts';
+import { type Connect, openLine, type ProbedChannel } from './probed-channel.ts';
 
 /** Requests that wait while a process is started: that takes milliseconds, so more is a stampede. */
 const WAITING = 256;
 
-class Waiting implements Pending {
+class QueuedRequest implements Pending {
   readonly outgoing: Outgoing;
   readonly sink: RequestSink;
   #pending: Pending | undefined;
@@ -48,14 +48,14 @@ export class SharedChannel implements Channel, ChannelSink {
   /** Go on counting over restarts, so that an id is never used twice. */
   readonly ids: Ids;
   readonly #connect: Connect;
-  readonly #health: Pick<Witness, 'unreached'>;
+  readonly #health: Pick<HealthReporter, 'unreached'>;
   #channel: Channel | undefined;
   #sink: ChannelSink | undefined;
-  #waiting: Waiting[] | undefined;
+  #waiting: QueuedRequest[] | undefined;
   #closed: Failure | undefined;
 
   /** Takes over a line that was opened by a probe. */
-  constructor(line: Line, connect: Connect, health: Pick<Witness, 'unreached'>) {
+  constructor(line: ProbedChannel, connect: Connect, health: Pick<HealthReporter, 'unreached'>) {
     this.streamPerRequest = line.channel.streamPerRequest;
     this.ids = line.ids;
     this.#channel = line.channel;
@@ -70,7 +70,7 @@ export class SharedChannel implements Channel, ChannelSink {
 
   request(outgoing: Outgoing, sink: RequestSink): Pending {
     if (this.#channel !== undefined) return this.#channel.request(outgoing, sink);
-    const waiting = new Waiting(outgoing, sink);
+    const waiting = new QueuedRequest(outgoing, sink);
     const failure = this.#closed ?? this.#queue(waiting);
     if (failure !== undefined) queueMicrotask(() => waiting.fail(failure));
     return waiting;
@@ -106,7 +106,7 @@ export class SharedChannel implements Channel, ChannelSink {
     this.#sink?.lost(failure);
   }
 
-  #queue(waiting: Waiting): Failure | undefined {
+  #queue(waiting: QueuedRequest): Failure | undefined {
     if (this.#waiting === undefined) {
       this.#waiting = [waiting];
       void this.#reconnect();
@@ -137,7 +137,7 @@ export class SharedChannel implements Channel, ChannelSink {
     }
   }
 
-  #take(): readonly Waiting[] {
+  #take(): readonly QueuedRequest[] {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
     return waiting;

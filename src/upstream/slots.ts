@@ -5,7 +5,7 @@
  */
 import { Failure } from '../errors/failure.ts';
 import { FairQueue } from '../exchange/fair-queue.ts';
-import type { Clock } from './deadlines.ts';
+import type { TimerClock } from './deadlines.ts';
 
 export interface SlotLimits {
   /** Calls at once. */
@@ -31,14 +31,14 @@ export interface Ticket {
 
 export class Slots {
   readonly #limits: SlotLimits;
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #queue: FairQueue<Ticket>;
   /** In the order in which they came, which is the order in which their time is over. */
   readonly #waiting = new Set<Ticket>();
   #taken = 0;
   #stopTimer: (() => void) | undefined;
 
-  constructor(limits: SlotLimits, clock: Clock) {
+  constructor(limits: SlotLimits, clock: TimerClock) {
     this.#limits = limits;
     this.#clock = clock;
     this.#queue = new FairQueue(limits.queuedPerBackend);

@@ -5,22 +5,28 @@
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
-import type { Backend, Discovery, Lane, LaneSink, ListProcesses } from '../exchange/upstream-session.ts';
+import type {
+  Backend,
+  Discovery,
+  ListProcesses,
+  UpstreamSession,
+  UpstreamSessionSink,
+} from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Session } from '../session/session.ts';
 import { Audience } from '../subscriptions/audience.ts';
-import type { Watched } from '../subscriptions/session-subscription.ts';
+import type { WatchedSession } from '../subscriptions/session-subscription.ts';
 import { canonical } from '../wire/canonical.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
 import type { Notification } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { Backends } from './backends.ts';
-import { type OpenedLane, PooledCall } from './pooled-call.ts';
+import { type OpenedUpstream, PooledCall } from './pooled-call.ts';
 import { SessionLevel } from './session-level.ts';
 
-export interface LaneLimits {
+export interface UpstreamPoolLimits {
   /** Pooled upstream sessions of one principal at one backend, whatever its requests declare; each may be a process. */
   readonly pooledPerPrincipal: number;
   /** A pooled session that nobody used for so long is ended. */
@@ -31,17 +37,17 @@ export interface LaneLimits {
 const POOLS = 256;
 
 /** A lane for one call, given back when that is over. A lane that is shared by everybody is one too. */
-export interface HeldLane extends Pick<Lane, 'call' | 'discovery' | 'era' | 'hearing'> {
+export interface UpstreamLease extends Pick<UpstreamSession, 'call' | 'discovery' | 'era' | 'hearing'> {
   /** Gives it back without having called. */
   release?(): void;
   /** A call of the gateway's own, beside the one that the lane is held for. `call` itself where the lane is everybody's. */
-  aside?: Lane['call'];
+  aside?: UpstreamSession['call'];
 }
 
-interface Pooled {
+interface PooledSession {
   /** Backend and principal: all that they have counts together. */
   readonly owner: string;
-  readonly opening: Promise<Lane>;
+  readonly opening: Promise<UpstreamSession>;
   users: number;
   /** A call that may ask is alone on a lane where nothing says which call an ask belongs to. */
   exclusive: boolean;
@@ -50,7 +56,7 @@ interface Pooled {
   readonly audience: Audience;
   readonly level: SessionLevel;
   /** Once it stands. */
-  lane?: Lane;
+  lane?: UpstreamSession;
 }
 
 /** What a pooled session says outside its calls; undefined: it is lost, or not heard for now, and so is what it would have said. */
@@ -61,16 +67,16 @@ export type HearPooled = (
   said: Notification | undefined,
 ) => void;
 
-interface Held extends OpenedLane {
-  readonly entry: Pooled;
+interface PoolLease extends OpenedUpstream {
+  readonly entry: PooledSession;
 }
 
-export class Lanes {
+export class UpstreamPool {
   readonly #backends: Backends;
-  readonly #limits: LaneLimits;
+  readonly #limits: UpstreamPoolLimits;
   readonly #clock: Clock;
   readonly #hear: HearPooled;
-  readonly #pools = new Map<string, Set<Pooled>>();
+  readonly #pools = new Map<string, Set<PooledSession>>();
   /**
    * By backend: whether asks say which call they belong to. Known once a session was opened, and no longer believed of a
    * backend that was heard asking elsewhere.
@@ -78,7 +84,7 @@ export class Lanes {
   readonly #attributing = new Map<string, boolean>();
   #stopSweeping: () => void;
 
-  constructor(backends: Backends, limits: LaneLimits, clock: Clock, hear: HearPooled) {
+  constructor(backends: Backends, limits: UpstreamPoolLimits, clock: Clock, hear: HearPooled) {
     this.#hear = hear;
     this.#backends = backends;
     this.#limits = limits;
@@ -87,7 +93,7 @@ export class Lanes {
   }
 
   /** The lane of a backend that is known to be modern. No waiting: this is the way that most modern calls take. */
-  stateless(name: string, principal: Principal): Lane | undefined {
+  stateless(name: string, principal: Principal): UpstreamSession | undefined {
     return this.#backends.of(name, principal)?.modern;
   }
 
@@ -101,7 +107,7 @@ export class Lanes {
     principal: Principal,
     client: ClientFacts,
     row: MethodRow,
-  ): Promise<HeldLane> {
+  ): Promise<UpstreamLease> {
     const backend = this.#backend(name, principal);
     const { eras } = await backend.discover();
     if (!eras.includes('modern')) return this.pooled(permit, name, principal, client, row);
@@ -109,7 +115,12 @@ export class Lanes {
   }
 
   /** The session's own lane; a dual backend is spoken to in the client's era, so that nothing needs translation. */
-  forSession(permit: Permit, session: Session, name: string, lost: (failure: Failure) => void): Promise<Lane> {
+  forSession(
+    permit: Permit,
+    session: Session,
+    name: string,
+    lost: (failure: Failure) => void,
+  ): Promise<UpstreamSession> {
     const existing = session.lanes.get(name);
     if (existing !== undefined) return existing.then((lane) => this.#current(name, session.principal, lane));
     const opening = this.#openForSession(permit, session, name, lost);
@@ -121,7 +132,7 @@ export class Lanes {
   }
 
   /** A modern backend that was taken for something else for a while has another lane since, and the old one is shut. */
-  #current(name: string, principal: Principal, lane: Lane): Lane {
+  #current(name: string, principal: Principal, lane: UpstreamSession): UpstreamSession {
     return lane.era === 'modern' ? (this.stateless(name, principal) ?? lane) : lane;
   }
 
@@ -135,9 +146,9 @@ export class Lanes {
   }
 
   /** A process that serves lists to clients like this one. */
-  async forLists(lists: ListProcesses, client: ClientFacts): Promise<HeldLane> {
+  async forLists(lists: ListProcesses, client: ClientFacts): Promise<UpstreamLease> {
     const lane = await lists.open(client);
-    const opened = (on: Lane) => ({ lane: on, level: undefined, release: () => undefined });
+    const opened = (on: UpstreamSession) => ({ lane: on, level: undefined, release: () => undefined });
     return {
       era: lane.era,
       discovery: lane.discovery,
@@ -153,7 +164,7 @@ export class Lanes {
     principal: Principal,
     client: ClientFacts,
     row: MethodRow,
-  ): Promise<HeldLane> {
+  ): Promise<UpstreamLease> {
     const held = await this.#hold(permit, name, principal, client, row);
     const { lane, release } = held;
     const reopen = (given: Permit) => {
@@ -174,7 +185,7 @@ export class Lanes {
   }
 
   /** A pooled session to listen to. Its calls are none of the watcher's business, so they share it. */
-  async watch(permit: Permit, name: string, principal: Principal, client: ClientFacts): Promise<Watched> {
+  async watch(permit: Permit, name: string, principal: Principal, client: ClientFacts): Promise<WatchedSession> {
     const pool = this.#pool(name, principal, client);
     const [entry = this.#grow(permit, name, principal, client)] = pool;
     entry.users += 1;
@@ -211,11 +222,11 @@ export class Lanes {
     session: Session,
     name: string,
     lost: (failure: Failure) => void,
-  ): Promise<Lane> {
+  ): Promise<UpstreamSession> {
     const backend = this.#backend(name, session.principal);
     const { eras } = await backend.discover('legacy');
     const mine = () => session.lanes.get(name);
-    let opened: Promise<Lane> | undefined;
+    let opened: Promise<UpstreamSession> | undefined;
     const sink = session.laneSink(name, (failure) => {
       // Another may have been opened in its place since, or will be: its backend was taken out of service.
       if (opened !== undefined && mine() !== opened) return;
@@ -230,19 +241,25 @@ export class Lanes {
     return lane;
   }
 
-  #pool(name: string, principal: Principal, client: ClientFacts): Set<Pooled> {
+  #pool(name: string, principal: Principal, client: ClientFacts): Set<PooledSession> {
     const key = JSON.stringify([name, principal.key, client.revision, canonical(client.capabilities.raw)]);
     const existing = this.#pools.get(key);
     if (existing !== undefined) return existing;
     // What a request declares is up to its sender: pools in which nothing is left must not pile up.
     if (this.#pools.size >= POOLS)
       for (const [other, pool] of this.#pools) if (pool.size === 0) this.#pools.delete(other);
-    const pool = new Set<Pooled>();
+    const pool = new Set<PooledSession>();
     this.#pools.set(key, pool);
     return pool;
   }
 
-  async #hold(permit: Permit, name: string, principal: Principal, client: ClientFacts, row: MethodRow): Promise<Held> {
+  async #hold(
+    permit: Permit,
+    name: string,
+    principal: Principal,
+    client: ClientFacts,
+    row: MethodRow,
+  ): Promise<PoolLease> {
     // Who can answer nothing is asked nothing: the pool is one of such clients alone.
     const mayAsk = row.mayAsk === true && mayBeAsked(client.capabilities);
     const alone = () => mayAsk && this.#attributing.get(name) !== true;
@@ -283,12 +300,12 @@ export class Lanes {
     }
   }
 
-  #grow(permit: Permit, name: string, principal: Principal, client: ClientFacts): Pooled {
+  #grow(permit: Permit, name: string, principal: Principal, client: ClientFacts): PooledSession {
     const owner = JSON.stringify([name, principal.key]);
     this.#makeRoom(owner);
     const pool = this.#pool(name, principal, client);
     const audience = new Audience();
-    const sink: LaneSink = {
+    const sink: UpstreamSessionSink = {
       ...silent,
       notify: (notification) => {
         this.#hear(name, principal, client, notification);
@@ -305,7 +322,7 @@ export class Lanes {
       },
     };
     const opening = this.#backend(name, principal).open(permit, 'legacy', client, sink, principal.key);
-    const entry: Pooled = {
+    const entry: PooledSession = {
       owner,
       opening,
       users: 0,
@@ -350,7 +367,7 @@ export class Lanes {
   }
 }
 
-function closeWhenOpen({ opening }: Pooled): void {
+function closeWhenOpen({ opening }: PooledSession): void {
   opening.then(
     (lane) => lane.close(),
     () => undefined,
@@ -358,7 +375,7 @@ function closeWhenOpen({ opening }: Pooled): void {
 }
 
 /** For lanes behind which no client listens: there is nobody who could answer outside a call. */
-const silent: LaneSink = {
+const silent: UpstreamSessionSink = {
   notify: () => undefined,
   ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),
   lost: () => undefined,

@@ -11,7 +11,7 @@ import { member, valueAt } from '../wire/values.ts';
 import { codeOf, METHOD_NOT_FOUND, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
 import { readDiscover } from './discovery.ts';
 import { failureOfStatus } from './http/verdict.ts';
-import type { Answer } from './question.ts';
+import type { ProbeAnswer } from './question.ts';
 
 /** `http`: Streamable HTTP. `sse`: HTTP+SSE, which has the legacy era alone. */
 export type Transport = 'stdio' | 'http' | 'sse';
@@ -27,7 +27,7 @@ export type Verdict =
 const legacy: Verdict = { kind: 'legacy' };
 
 /** `spoken`: the revisions that may be spoken to it. */
-export function judge(answer: Answer, transport: Transport, spoken: readonly Revision[] = revisions): Verdict {
+export function judge(answer: ProbeAnswer, transport: Transport, spoken: readonly Revision[] = revisions): Verdict {
   switch (answer.kind) {
     case 'silent':
       // A pipe has nobody else on it, so silence there is the server's own. Behind HTTP stands who knows what.
@@ -57,7 +57,7 @@ export function judge(answer: Answer, transport: Transport, spoken: readonly Rev
  * explains itself; what it says is recognised, and then there is nothing older to look for.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#http%2Bsse-transport-2024-11-05
  */
-export function takesNoPosts(answer: Answer): boolean {
+export function takesNoPosts(answer: ProbeAnswer): boolean {
   if (answer.kind === 'silent') return false;
   const status = answer.http?.status;
   if (status !== 400 && status !== 404 && status !== 405) return false;

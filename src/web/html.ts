@@ -14,13 +14,13 @@ export class Html {
 }
 
 /** Undefined and false are nothing at all, so that a part can be left out in place. */
-export type Part = Html | string | number | false | undefined | readonly Part[];
+export type HtmlPart = Html | string | number | false | undefined | readonly HtmlPart[];
 
-export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(texts: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(texts.reduce((before, text, index) => before + rendered(parts[index - 1]) + text));
 }
 
-function rendered(part: Part): string {
+function rendered(part: HtmlPart): string {
   if (part === undefined || part === false) return '';
   if (part instanceof Html) return part.toString();
   if (typeof part === 'string' || typeof part === 'number') return escapeHtml(String(part));

@@ -10,7 +10,7 @@ export interface ClientCapabilities {
 }
 
 /** A server-to-client request, as far as capabilities are concerned. */
-export interface Ask {
+export interface CapabilityDemand {
   readonly method: string;
   readonly params: unknown;
 }
@@ -70,7 +70,10 @@ export function mayBeAsked({ elicitation, sampling, roots }: ClientCapabilities)
 }
 
 /** The `requiredCapabilities` that an ask needs and the client lacks, or undefined where it may be asked. */
-export function missingFor(ask: Ask, capabilities: ClientCapabilities): Record<string, unknown> | undefined {
+export function missingFor(
+  ask: CapabilityDemand,
+  capabilities: ClientCapabilities,
+): Record<string, unknown> | undefined {
   const params = isObject(ask.params) ? ask.params : {};
   switch (ask.method) {
     case 'elicitation/create': {

@@ -6,7 +6,7 @@
 /** Pieces below this are packed; also the least size of a pack. */
 const SMALL = 4096;
 
-export class Gathered {
+export class ChunkBuffer {
   size = 0;
   private readonly parts: Uint8Array[] = [];
   /** The last part, where it is a pack with room left: its memory, and how much of it is in use. */

@@ -21,7 +21,7 @@ const KEPT_NAMES = 16_384;
 
 const nothing = new Uint8Array(0);
 
-export class Twins {
+export class DuplicateKeys {
   readonly depth: number;
   /** By depth: where the names of the open object begin on the stack. */
   private readonly bases: Int32Array;

@@ -1,6 +1,6 @@
 /** One message a line, as on stdio. */
 import { Failure, type Reason } from '../errors/failure.ts';
-import { Gathered } from './chunk-buffer.ts';
+import { ChunkBuffer } from './chunk-buffer.ts';
 import { concat, type Raw } from './compose.ts';
 import { asBuffer } from './values.ts';
 
@@ -14,13 +14,13 @@ export interface LineLimits {
 }
 
 /** A line without its end; or the failure that stands for one which was too long and is skipped. */
-export type Line = Uint8Array | Failure;
+export type ReadLine = Uint8Array | Failure;
 
 export class LineReader {
   private readonly limit: number;
   private readonly tooLong: Reason;
   /** What has come of a line whose end has not. */
-  private readonly line = new Gathered();
+  private readonly line = new ChunkBuffer();
   private skipping = false;
   private emptyLines = 0;
 
@@ -31,9 +31,9 @@ export class LineReader {
   }
 
   /** The lines that this chunk completes; empty ones are left out, and one that is too long is told of at once. */
-  push(chunk: Uint8Array): Line[] {
+  push(chunk: Uint8Array): ReadLine[] {
     const buffer = asBuffer(chunk);
-    const lines: Line[] = [];
+    const lines: ReadLine[] = [];
     let at = 0;
     for (let stop = buffer.indexOf(LF); stop !== -1; stop = buffer.indexOf(LF, at)) {
       this.add(buffer.subarray(at, stop), lines);
@@ -57,13 +57,13 @@ export class LineReader {
   }
 
   /** What the stream ended with, where its last line has no end. */
-  end(): Line[] {
-    const lines: Line[] = [];
+  end(): ReadLine[] {
+    const lines: ReadLine[] = [];
     this.finish(lines);
     return lines;
   }
 
-  private add(piece: Uint8Array, lines: Line[]): void {
+  private add(piece: Uint8Array, lines: ReadLine[]): void {
     if (this.skipping) return;
     if (this.line.size + piece.byteLength <= this.limit) {
       this.line.add(piece);
@@ -74,7 +74,7 @@ export class LineReader {
     lines.push(new Failure(this.tooLong, { message: `A line of more than ${this.limit} bytes` }));
   }
 
-  private finish(lines: Line[]): void {
+  private finish(lines: ReadLine[]): void {
     if (this.line.size === 0) {
       if (!this.skipping) this.emptyLines++;
       this.skipping = false;

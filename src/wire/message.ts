@@ -30,11 +30,11 @@ export interface Id {
   readonly key: string;
 }
 
-interface Read {
+interface ReadBytes {
   readonly bytes: Uint8Array;
 }
 
-export interface Request extends Read {
+export interface Request extends ReadBytes {
   readonly kind: 'request';
   readonly id: Id;
   readonly method: string;
@@ -44,14 +44,14 @@ export interface Request extends Read {
   readonly meta: ObjectSpan | undefined;
 }
 
-export interface Notification extends Read {
+export interface Notification extends ReadBytes {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: ObjectSpan | undefined;
   readonly meta: ObjectSpan | undefined;
 }
 
-export interface ResultResponse extends Read {
+export interface ResultResponse extends ReadBytes {
   readonly kind: 'result';
   readonly id: Id;
   /** MCP results are objects. */
@@ -60,7 +60,7 @@ export interface ResultResponse extends Read {
   readonly meta: ObjectSpan | undefined;
 }
 
-export interface ErrorResponse extends Read {
+export interface ErrorResponse extends ReadBytes {
   readonly kind: 'error';
   /** Absent where the peer could not read ours. `null` counts as absent. */
   readonly id: Id | undefined;

@@ -37,10 +37,10 @@ export interface MethodRow {
   readonly ours?: true;
 }
 
-type Facts = Omit<MethodRow, 'method' | 'kind'>;
+type MethodFacts = Omit<MethodRow, 'method' | 'kind'>;
 
-const request = (method: string, facts: Facts): MethodRow => ({ method, kind: 'request', ...facts });
-const notification = (method: string, facts: Facts): MethodRow => ({ method, kind: 'notification', ...facts });
+const request = (method: string, facts: MethodFacts): MethodRow => ({ method, kind: 'request', ...facts });
+const notification = (method: string, facts: MethodFacts): MethodRow => ({ method, kind: 'notification', ...facts });
 
 const first = '2024-11-05';
 const lastLegacy = '2025-11-25';

@@ -7,7 +7,7 @@ import type { Failure } from '../errors/failure.ts';
 import { type Folds, takenFor } from './fold.ts';
 import type { Member, ObjectSpan, Span } from './message.ts';
 import { decodedAt, wordAt } from './names.ts';
-import { folds, type Place } from './vocabulary.ts';
+import { folds, type VocabularyPlace } from './vocabulary.ts';
 
 /** Offset of the next byte that is not white space (RFC 8259, section 2), or the end. */
 export function skipWhite(bytes: Uint8Array, at: number, end: number): number {
@@ -148,7 +148,7 @@ export abstract class OutlineReader {
   }
 
   /** Which object that is, where its members are noted. */
-  private placeOf(key: string, depth: number): Place | undefined {
+  private placeOf(key: string, depth: number): VocabularyPlace | undefined {
     if (!this.isMcp) return undefined;
     if (depth === BODY) return key === '_meta' ? 'meta' : undefined;
     return key === 'params' || key === 'result' || key === 'error' ? key : undefined;

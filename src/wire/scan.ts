@@ -7,7 +7,7 @@
  * loops here are the ones where that can be measured at all.
  */
 import { Failure, type Reason } from '../errors/failure.ts';
-import { Twins } from './duplicate-keys.ts';
+import { DuplicateKeys } from './duplicate-keys.ts';
 import { echoedId, toMessage } from './envelope.ts';
 import { Grammar } from './grammar.ts';
 import { decodedHash, keyedHash, randomWords, SHORT_PLACES } from './keyed-hash.ts';
@@ -37,7 +37,7 @@ function inMcp(outline: OutlineReader): Message {
 }
 
 /** Reading is synchronous, so one workspace serves all; it is made anew where somebody may read deeper. */
-let workspace = new Twins(128);
+let workspace = new DuplicateKeys(128);
 
 export function readMessage(bytes: Uint8Array, limits: ReadLimits): Message | Batch {
   return readStrictly(bytes, limits, true, inMcp);
@@ -53,7 +53,7 @@ export function readStrictly<T>(
   const end = bytes.byteLength;
   const start = skipWhite(bytes, 0, end);
   if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
-  if (workspace.depth < limits.depth) workspace = new Twins(limits.depth);
+  if (workspace.depth < limits.depth) workspace = new DuplicateKeys(limits.depth);
   workspace.begin(bytes);
   try {
     return new StrictReader(bytes, workspace, limits, isMcp).read(start, make);
@@ -63,14 +63,14 @@ export function readStrictly<T>(
 }
 
 class StrictReader extends Grammar {
-  private readonly twins: Twins;
+  private readonly twins: DuplicateKeys;
   private readonly limit: number;
   private readonly isGlance: boolean;
   /** What is wrong with a document that is JSON all the same. Told when all is read, so that the id can be echoed. */
   private flaw: Reason | undefined = undefined;
   private flawAt = 0;
 
-  constructor(bytes: Uint8Array, twins: Twins, { depth, isGlance = false }: ReadLimits, isMcp: boolean) {
+  constructor(bytes: Uint8Array, twins: DuplicateKeys, { depth, isGlance = false }: ReadLimits, isMcp: boolean) {
     super(bytes, isMcp, isGlance ? GLANCED_MEMBERS : NOTED_MEMBERS);
     this.twins = twins;
     this.limit = depth;

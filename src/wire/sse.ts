@@ -4,7 +4,7 @@
  * and `id` is the one of this event, not the last one seen.
  */
 import { Failure } from '../errors/failure.ts';
-import { Gathered } from './chunk-buffer.ts';
+import { ChunkBuffer } from './chunk-buffer.ts';
 import { concat, type Raw } from './compose.ts';
 import { asBuffer } from './values.ts';
 
@@ -33,8 +33,8 @@ const NEWLINE = Buffer.from('\n');
 export class SseReader {
   private readonly limit: number;
   /** What has come of a line whose end has not. */
-  private readonly line = new Gathered();
-  private readonly data = new Gathered();
+  private readonly line = new ChunkBuffer();
+  private readonly data = new ChunkBuffer();
   private dataLines = 0;
   private event: string | undefined = undefined;
   private id: string | undefined = undefined;

@@ -34,9 +34,9 @@ const notifications = ['toolsListChanged', 'promptsListChanged', 'resourcesListC
 /** `error` is for people to read: nothing is decided by its members. */
 const error: readonly string[] = [];
 
-export type Place = 'message' | 'params' | 'result' | 'error' | 'meta' | 'ref' | 'notifications';
+export type VocabularyPlace = 'message' | 'params' | 'result' | 'error' | 'meta' | 'ref' | 'notifications';
 
-export const folds: Readonly<Record<Place, Folds>> = {
+export const folds: Readonly<Record<VocabularyPlace, Folds>> = {
   message: foldsOf(message),
   params: foldsOf(params),
   result: foldsOf(result),

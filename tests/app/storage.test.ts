@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Authority } from '../../src/app/auth-server-host.ts';
-import { State } from '../../src/app/storage.ts';
-import { Connections } from '../../src/app/upstream-oauth.ts';
-import type { Door } from '../../src/identity/authenticator.ts';
+import type { AuthServerHost } from '../../src/app/auth-server-host.ts';
+import { Storage } from '../../src/app/storage.ts';
+import { UpstreamOAuth } from '../../src/app/upstream-oauth.ts';
+import type { Authenticator } from '../../src/identity/authenticator.ts';
 import { MemoryRecords } from '../../src/store/memory-records.ts';
 import { configOf } from '../config/loading.ts';
 import { failureOf, TestTime } from '../oauth/client/support.ts';
@@ -17,7 +17,7 @@ test('a store is opened once its directory can be used', async () => {
   const base = mkdtempSync(join(tmpdir(), 'state-'));
   const dir = join(base, 'store');
   writeFileSync(dir, 'in the way');
-  const state = new State(configOf(`store: { dir: '${dir}' }\nbackends: {}\n`), outside);
+  const state = new Storage(configOf(`store: { dir: '${dir}' }\nbackends: {}\n`), outside);
   onTestFinished(async () => {
     await state.close();
     rmSync(base, { recursive: true });
@@ -31,9 +31,9 @@ test('a backend that demands consent is seen to by the next call, where the firs
   const servers = { mcpServers: { files: { url: 'http://127.0.0.1:1/mcp' } } };
   const config = configOf(JSON.stringify(servers), 'mcp.json');
   const { warn } = outside;
-  const door = { tokenOf: () => undefined, keyOf: () => undefined } as unknown as Door;
-  const authority = {} as unknown as Authority;
-  const connections = new Connections(config, {
+  const door = { tokenOf: () => undefined, keyOf: () => undefined } as unknown as Authenticator;
+  const authority = {} as unknown as AuthServerHost;
+  const connections = new UpstreamOAuth(config, {
     door,
     authority,
     time: new TestTime(),
@@ -46,7 +46,7 @@ test('a backend that demands consent is seen to by the next call, where the firs
     if (asked === 1) throw new Error('not yet');
     return 'http://127.0.0.1:8808';
   };
-  const state = new State(config, { ...outside, records: new MemoryRecords(Date.now) });
+  const state = new Storage(config, { ...outside, records: new MemoryRecords(Date.now) });
   onTestFinished(async () => {
     connections.close();
     await state.close();

@@ -1,8 +1,8 @@
 /** Who gets a parked call, and who does not, with principals that the front door does not know yet. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ModernDrive } from '../../src/bridge/modern-responder.ts';
-import { type Claim, Parking, type ParkingLimits } from '../../src/bridge/pending-calls.ts';
+import type { ModernResponder } from '../../src/bridge/modern-responder.ts';
+import { type Claim, type ParkingLimits, PendingCalls } from '../../src/bridge/pending-calls.ts';
 import { Failure } from '../../src/errors/failure.ts';
 import { localPrincipal, type Principal } from '../../src/identity/principal.ts';
 import { MemoryLease } from '../../src/store/memory.ts';
@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 class House {
   readonly clock = new ManualClock();
   readonly lease = new MemoryLease(() => this.clock.now());
-  readonly parking: Parking;
+  readonly parking: PendingCalls;
   /** Why each drive was given up, by name. */
   readonly abandoned: Record<string, string> = {};
   #ids = 0;
@@ -29,16 +29,16 @@ class House {
     const all = { parkedMs: MINUTE, parkedPerPrincipal: 100, parkedTotal: 100, ...limits };
     const seal = createSeal(secret);
     const newId = () => `id-${++this.#ids}`;
-    this.parking = new Parking(all, { clock: this.clock, lease: this.lease, seal, newId, roomAt });
+    this.parking = new PendingCalls(all, { clock: this.clock, lease: this.lease, seal, newId, roomAt });
   }
 
   /** Parking looks into no drive: all that it does with one is to give it back, or up. */
-  drive(name: string): ModernDrive {
+  drive(name: string): ModernResponder {
     const abandon = (reason: string) => {
       this.abandoned[name] = reason;
     };
-    const drive: Pick<ModernDrive, 'abandon'> = { abandon };
-    return drive as ModernDrive;
+    const drive: Pick<ModernResponder, 'abandon'> = { abandon };
+    return drive as ModernResponder;
   }
 
   park(claim: Claim, drive = this.drive('drive'), backend = 'b'): string {
@@ -77,7 +77,7 @@ async function refusal(taking: Promise<unknown>): Promise<string | undefined> {
   return thrown?.reason;
 }
 
-async function expectStillParked(house: House, state: string, claim: Claim, drive: ModernDrive): Promise<void> {
+async function expectStillParked(house: House, state: string, claim: Claim, drive: ModernResponder): Promise<void> {
   expect({ size: house.parking.size, abandoned: house.abandoned }).toEqual({ size: 1, abandoned: {} });
   expect(await house.parking.take(state, claim)).toBe(drive);
   expect({ size: house.parking.size, timers: house.clock.pending, leases: house.lease.size }).toEqual(nothing);
@@ -243,7 +243,7 @@ describe('a parked call is had once', verifies('gateway:bridge:state-once'), () 
     };
     const limits = { parkedMs: MINUTE, parkedPerPrincipal: 1, parkedTotal: 1 };
     const outside = { lease, seal: createSeal('secret'), newId: () => 'x', roomAt: () => 1 };
-    const parking = new Parking(limits, { clock: home.clock, ...outside });
+    const parking = new PendingCalls(limits, { clock: home.clock, ...outside });
     const drive = home.drive('ada');
     const state = parking.park(drive, ada, 'b') as string;
     const first = parking.take(state, ada);
@@ -254,7 +254,7 @@ describe('a parked call is had once', verifies('gateway:bridge:state-once'), () 
 
   it('where a replica without the call is asked for it first', async () => {
     const [home, other] = [new House(), new House()];
-    const shared = new Parking(
+    const shared = new PendingCalls(
       { parkedMs: MINUTE, parkedPerPrincipal: 1, parkedTotal: 1 },
       { clock: home.clock, lease: home.lease, seal: createSeal('secret'), newId: () => 'x', roomAt: () => 1 },
     );

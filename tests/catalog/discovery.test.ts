@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { mergeDiscoveries, type Part } from '../../src/catalog/discovery.ts';
+import { type BackendDiscovery, mergeDiscoveries } from '../../src/catalog/discovery.ts';
 import type { Discovery } from '../../src/exchange/upstream-session.ts';
 
 const about = { name: 'gateway', version: '1' };
-const part = (backend: string, capabilities: Record<string, unknown>, instructions?: string): Part => ({
+const part = (backend: string, capabilities: Record<string, unknown>, instructions?: string): BackendDiscovery => ({
   backend,
   discovery: { capabilities, instructions },
 });
-const unknown = (backend: string): Part => ({ backend, discovery: undefined });
-const capabilitiesOf = (...parts: readonly Part[]) => mergeDiscoveries(parts, about).capabilities;
+const unknown = (backend: string): BackendDiscovery => ({ backend, discovery: undefined });
+const capabilitiesOf = (...parts: readonly BackendDiscovery[]) => mergeDiscoveries(parts, about).capabilities;
 const instructionsOf = (...texts: readonly string[]) =>
   mergeDiscoveries(
     texts.map((text, at) => part(`b${at}`, {}, text)),
@@ -29,7 +29,7 @@ describe('what a merged endpoint says of itself', () => {
   });
 
   const told = { listChanged: true };
-  const cases: readonly { name: string; input: readonly Part[]; expect: object }[] = [
+  const cases: readonly { name: string; input: readonly BackendDiscovery[]; expect: object }[] = [
     { name: 'nothing that nobody has', input: [part('a', {}), part('b', {})], expect: {} },
     {
       name: 'what some backend has, and that lists may change',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type KeptList, type ListKey, type Read, Shelf } from '../../src/catalog/list-cache.ts';
+import { type KeptList, ListCache, type ListKey, type ReadResult } from '../../src/catalog/list-cache.ts';
 
 const key: ListKey = { backend: 'b', method: 'tools/list', owner: 'ada' };
 const grace: ListKey = { ...key, owner: 'grace' };
@@ -9,7 +9,7 @@ function entry(name: string) {
   return { bytes, key: name, span: { start: 8, end: bytes.length - 1 } };
 }
 
-const read = (name: string, more: Partial<Read> = {}): Read => ({
+const read = (name: string, more: Partial<ReadResult> = {}): ReadResult => ({
   entries: [entry(name)],
   goodMs: 1000,
   ttlMs: 1000,
@@ -20,12 +20,12 @@ const read = (name: string, more: Partial<Read> = {}): Read => ({
 /** A shelf, its time, and readings that end when the test says so. */
 function setting(listCacheBytes = 1_000_000) {
   let now = 0;
-  const shelf = new Shelf({ listCacheBytes }, () => now);
+  const shelf = new ListCache({ listCacheBytes }, () => now);
   let readings = 0;
   const reading = () => {
-    let finish: (given: Read) => void = () => undefined;
+    let finish: (given: ReadResult) => void = () => undefined;
     let fail: (error: Error) => void = () => undefined;
-    const promise = new Promise<Read>((resolve, reject) => {
+    const promise = new Promise<ReadResult>((resolve, reject) => {
       finish = resolve;
       fail = reject;
     });
@@ -45,7 +45,7 @@ function setting(listCacheBytes = 1_000_000) {
     pass: (ms: number) => {
       now += ms;
     },
-    put: (at: ListKey, given: Read) => shelf.take(at, async () => given),
+    put: (at: ListKey, given: ReadResult) => shelf.take(at, async () => given),
   };
 }
 

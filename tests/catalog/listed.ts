@@ -1,6 +1,6 @@
 /** Lists and messages for the tests of this room. */
 import { createHash } from 'node:crypto';
-import { type Page, readPage } from '../../src/catalog/entries.ts';
+import { type ListPage, readPage } from '../../src/catalog/entries.ts';
 import type { BackendList } from '../../src/catalog/view.ts';
 import type { Notification, Request, ResultResponse } from '../../src/wire/message.ts';
 import { type MethodRow, methodRow } from '../../src/wire/methods.ts';
@@ -34,7 +34,12 @@ export function received(text: string): Request | Notification {
 }
 
 /** A page of the list from the texts of its entries. */
-export function pageOf(method: string, entries: readonly string[], more = '', skipped?: (why: string) => void): Page {
+export function pageOf(
+  method: string,
+  entries: readonly string[],
+  more = '',
+  skipped?: (why: string) => void,
+): ListPage {
   const list = row(method);
   return readPage(answer(`{"${list.list}":[${entries.join(',')}]${more}}`), list, skipped);
 }

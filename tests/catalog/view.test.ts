@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createNames, type Naming } from '../../src/catalog/names.ts';
+import { createNames, type NamePolicy } from '../../src/catalog/names.ts';
 import { type BackendList, mergeNamed, mergeResources, mergeTemplates } from '../../src/catalog/view.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { awkwardJson, awkwardText, holds, spell, spelling } from '../wire/property.ts';
 import { digest, listOf, pageOf, text } from './listed.ts';
 
 const names = createNames(['a', 'b', 'c'], digest);
-const merged = (lists: readonly BackendList[], naming: Naming) => mergeNamed(lists, naming, names);
+const merged = (lists: readonly BackendList[], naming: NamePolicy) => mergeNamed(lists, naming, names);
 const listed = ({ places }: ReturnType<typeof merged>) => places.map(({ clientName }) => clientName);
 
 describe('merged tools and prompts', verifies('gateway:catalog:merge'), () => {
   const lists = [listOf('a', ['x', 'y', 'b__x']), listOf('b', ['x', 'z']), listOf('c', [])];
   const mistakable = names.encode({ backend: 'a', name: 'b__x' });
-  const cases: readonly { name: string; input: Naming; expect: readonly string[] }[] = [
+  const cases: readonly { name: string; input: NamePolicy; expect: readonly string[] }[] = [
     { name: 'always tell their backend', input: 'always', expect: ['a__x', 'a__y', mistakable, 'b__x', 'b__z'] },
     { name: 'tell it where they have to', input: 'collision', expect: ['a__x', 'y', mistakable, 'b__x', 'z'] },
     { name: 'are left out where they may not', input: 'never', expect: ['y', 'b__x', 'z'] },

@@ -7,7 +7,14 @@ import { type HttpLimits, type HttpOptions, type HttpServer, startHttp } from '.
 import type { IngressNotes } from '../../src/downstream/notes.ts';
 import type { SweepClock } from '../../src/downstream/sweep.ts';
 import type { Failure } from '../../src/errors/failure.ts';
-import type { Arrival, Endpoint, Gateway, Line, Sender, SessionRequest } from '../../src/exchange/arrival.ts';
+import type {
+  Arrival,
+  Endpoint,
+  Gateway,
+  PersistentConnection,
+  Sender,
+  SessionRequest,
+} from '../../src/exchange/arrival.ts';
 import type { Connection, StreamEvent } from '../../src/exchange/outlet.ts';
 import { localPrincipal } from '../../src/identity/principal.ts';
 import type { Batch, Message } from '../../src/wire/message.ts';
@@ -80,13 +87,13 @@ export class RecordingNotes implements IngressNotes {
   }
 }
 
-export class FakeLine implements Line {
+export class FakeLine implements PersistentConnection {
   readonly received: (Message | Batch)[] = [];
   onReceive: (message: Message | Batch) => void = () => undefined;
   closes = 0;
-  onRefusal: Line['refusal'] = () => undefined;
+  onRefusal: PersistentConnection['refusal'] = () => undefined;
 
-  refusal(...asked: Parameters<Line['refusal']>): ReturnType<Line['refusal']> {
+  refusal(...asked: Parameters<PersistentConnection['refusal']>): ReturnType<PersistentConnection['refusal']> {
     return this.onRefusal(...asked);
   }
 
@@ -127,7 +134,7 @@ export class FakeGateway implements Gateway {
     ...{ principal: localPrincipal(), credentials, asOf: this },
   });
   onEnd: (request: SessionRequest) => Promise<Failure | undefined> = async () => undefined;
-  onConnect: (connected: Connected) => Promise<Line | Failure> = async () => this.line;
+  onConnect: (connected: Connected) => Promise<PersistentConnection | Failure> = async () => this.line;
 
   authenticate(...asked: Parameters<Gateway['authenticate']>): ReturnType<Gateway['authenticate']> {
     return this.onAuthenticate(...asked);
@@ -158,7 +165,12 @@ export class FakeGateway implements Gateway {
     return this.onEnd(request);
   }
 
-  connect(endpoint: Endpoint, sender: Sender, via: 'sse' | 'stdio', connection: Connection): Promise<Line | Failure> {
+  connect(
+    endpoint: Endpoint,
+    sender: Sender,
+    via: 'sse' | 'stdio',
+    connection: Connection,
+  ): Promise<PersistentConnection | Failure> {
     const connected = { endpoint, sender, via, connection };
     this.connected.push(connected);
     return this.onConnect(connected);

@@ -1,7 +1,7 @@
 /** HTTP+SSE, 2024-11-05. */
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import type { Line } from '../../src/exchange/arrival.ts';
+import type { PersistentConnection } from '../../src/exchange/arrival.ts';
 import {
   ask,
   endpoint,
@@ -87,7 +87,7 @@ describe('the stream', () => {
 
   it('ends a line that came when the client had left', async () => {
     const running = await start();
-    let go: (line: Line) => void = () => undefined;
+    let go: (line: PersistentConnection) => void = () => undefined;
     running.gateway.onConnect = () =>
       new Promise((resolve) => {
         go = resolve;
@@ -119,7 +119,7 @@ describe('messages', () => {
 
   it('reach exactly their own session', async () => {
     const running = await start();
-    const lines: { received: unknown[]; line: Line }[] = [];
+    const lines: { received: unknown[]; line: PersistentConnection }[] = [];
     running.gateway.onConnect = async () => {
       const received: unknown[] = [];
       const line = {

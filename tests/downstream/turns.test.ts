@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/downstream/turns.ts';
+import { FairTurns } from '../../src/downstream/turns.ts';
 import { verifies } from '../requirements/verifies.ts';
 
 /** A gateway on whose clock each request takes a fifth of a millisecond. */
@@ -7,7 +7,7 @@ function gateway() {
   let now = 10_000;
   const due: (() => void)[] = [];
   const begun: string[] = [];
-  const turns = new Turns({ now: () => now, later: (run) => void due.push(run) });
+  const turns = new FairTurns({ now: () => now, later: (run) => void due.push(run) });
   return {
     begun,
     begin: (principal: string, mark: string, bytes = 100) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Failure, type Reason } from '../../src/errors/failure.ts';
-import { basesOf, buildGuard, type Guarded } from '../../src/identity/auth-metadata.ts';
-import { challenge, type Refused, refusalOf } from '../../src/identity/challenge.ts';
+import { basesOf, buildGuard, type GuardedAuth } from '../../src/identity/auth-metadata.ts';
+import { challenge, type RefusedRequest, refusalOf } from '../../src/identity/challenge.ts';
 import { metadataDocument, metadataRoutes, metadataUrl } from '../../src/identity/metadata.ts';
 import { Hierarchy } from '../../src/identity/scopes.ts';
 import { guarded, issuerSettings, issuerUrl } from './support.ts';
@@ -16,8 +16,8 @@ describe('style challenge', () => {
   const rows: {
     name: string;
     reason: Reason;
-    guard: Guarded;
-    refused?: Partial<Refused>;
+    guard: GuardedAuth;
+    refused?: Partial<RefusedRequest>;
     status: number;
     header: string;
   }[] = [
@@ -152,7 +152,7 @@ describe('protected resource metadata', () => {
     return buildGuard(
       { kind, keys, tokens, style, audiences: [], scopes },
       { issuers: [issuerSettings()], hierarchy: new Hierarchy(), bases: basesOf({}, listening), paths },
-    ) as Guarded;
+    ) as GuardedAuth;
   };
 
   test('at an endpoint that is the root', () => {

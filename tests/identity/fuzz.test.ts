@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Failure, type Reason } from '../../src/errors/failure.ts';
 import { audienceClaim, audiences, canonicalAudience, checkAudience } from '../../src/identity/audience.ts';
-import { type Refused, refusalOf } from '../../src/identity/challenge.ts';
+import { type RefusedRequest, refusalOf } from '../../src/identity/challenge.ts';
 import { findCredential, withoutKey } from '../../src/identity/credentials.ts';
 import { Identity } from '../../src/identity/identify.ts';
 import { addKey } from '../../src/identity/key-book.ts';
 import { readKeyFile, writeKeyFile } from '../../src/identity/key-file.ts';
 import { Keys } from '../../src/identity/keys.ts';
-import { Tokens } from '../../src/identity/tokens.ts';
+import { TokenVerifiers } from '../../src/identity/tokens.ts';
 import { awkwardJson, awkwardText, holds } from '../wire/property.ts';
 import {
   bearer,
@@ -40,7 +40,7 @@ beforeAll(async () => {
   const made = addKey(undefined, { name: 'bob', scopes: [] }, { bytes: randomBytes, now: () => time.now() });
   key = made.key;
   const keys = new Keys({ file: { stamp: () => '1', read: () => writeKeyFile(made.file) }, time, warn });
-  identity = new Identity({ keys, tokens: new Tokens([issuerSettings()], outside, warn) });
+  identity = new Identity({ keys, tokens: new TokenVerifiers([issuerSettings()], outside, warn) });
   token = await issuer.sign();
 });
 
@@ -48,14 +48,14 @@ const guard = guarded({ keyHeader: 'x-access-key', keyQuery: 'key' });
 
 /** Bytes as Node hands them over. */
 const latin1 = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
-const refused: fc.Arbitrary<Refused> = fc.record({
+const refused: fc.Arbitrary<RefusedRequest> = fc.record({
   kind: fc.constantFrom('request', 'unreadable', 'other'),
   host: awkwardText,
   path: awkwardText,
   operation: fc.record({ method: awkwardText, tool: awkwardText }),
 });
 
-function expectRefusal(outcome: unknown, about: Refused): void {
+function expectRefusal(outcome: unknown, about: RefusedRequest): void {
   expect(outcome).toBeInstanceOf(Failure);
   const { status, headers } = refusalOf(outcome as Failure, guard, about);
   expect(wireStatuses).toContain(status);

@@ -5,7 +5,7 @@ import { type Identified, Identity } from '../../src/identity/identify.ts';
 import { addKey } from '../../src/identity/key-book.ts';
 import { writeKeyFile } from '../../src/identity/key-file.ts';
 import { Keys } from '../../src/identity/keys.ts';
-import { Tokens } from '../../src/identity/tokens.ts';
+import { TokenVerifiers } from '../../src/identity/tokens.ts';
 import { bearer, carrying, guarded, issuerSettings, issuerUrl, type Signer, signer, TestIssuer } from './support.ts';
 
 let by: Signer;
@@ -29,7 +29,7 @@ beforeEach(() => {
     introspection: { url: `${issuerUrl}/introspect`, clientId: 'c', clientSecret: 's' },
   });
   issuer.net.serve(`${issuerUrl}/introspect`, { active: true, sub: 'carol' });
-  identity = new Identity({ keys, tokens: new Tokens([issuerSettings(), opaque], outside, warn) });
+  identity = new Identity({ keys, tokens: new TokenVerifiers([issuerSettings(), opaque], outside, warn) });
 });
 
 const alice = `["token","${issuerUrl}","alice"]`;

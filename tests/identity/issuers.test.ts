@@ -5,7 +5,7 @@ import { Failure } from '../../src/errors/failure.ts';
 import { discoverJwksUri, metadataAddresses } from '../../src/identity/discovery.ts';
 import { fetchDocument, isSafeAddress } from '../../src/identity/documents.ts';
 import { identityLimits } from '../../src/identity/limits.ts';
-import { Tokens } from '../../src/identity/tokens.ts';
+import { TokenVerifiers } from '../../src/identity/tokens.ts';
 import type { Verified } from '../../src/identity/verified.ts';
 import { issuerSettings, issuerUrl, resource, signer, TestIssuer, TestNet, TestTime } from './support.ts';
 
@@ -155,7 +155,7 @@ describe('a token that only its issuer can read', () => {
   async function setUp(answer: unknown, more = {}) {
     const issuer = new TestIssuer(await signer('one'));
     issuer.net.serve(url, answer);
-    const tokens = new Tokens([issuerSettings({ introspection, ...more })], issuer.outside, issuer.warn);
+    const tokens = new TokenVerifiers([issuerSettings({ introspection, ...more })], issuer.outside, issuer.warn);
     return { issuer, tokens };
   }
   const reasonOf = (outcome: Verified | Failure) =>

@@ -1,8 +1,8 @@
 /** A clock that the test moves, an issuer without a network, and guards. */
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { buildGuard, type Guarded } from '../../src/identity/auth-metadata.ts';
+import { buildGuard, type GuardedAuth } from '../../src/identity/auth-metadata.ts';
 import type { Carrier } from '../../src/identity/credentials.ts';
-import type { Outside } from '../../src/identity/documents.ts';
+import type { IssuerPorts } from '../../src/identity/documents.ts';
 import type { Fetch, FetchInit, Time } from '../../src/identity/ports.ts';
 import { Hierarchy } from '../../src/identity/scopes.ts';
 import { algorithms, type GuardedSettings, type IssuerSettings } from '../../src/identity/settings.ts';
@@ -94,7 +94,7 @@ export function issuerSettings(more: Partial<IssuerSettings> = {}): IssuerSettin
 export class TestIssuer {
   readonly time = new TestTime();
   readonly net = new TestNet();
-  readonly outside: Outside = { fetch: this.net.fetch, time: this.time };
+  readonly outside: IssuerPorts = { fetch: this.net.fetch, time: this.time };
   readonly warnings: string[] = [];
   readonly warn = (text: string, facts: Readonly<Record<string, unknown>>): void => {
     this.warnings.push(`${text} ${JSON.stringify(facts)}`);
@@ -129,7 +129,7 @@ export function sign(by: Signer, claims: Record<string, unknown>, header: object
   return new SignJWT(kept).setProtectedHeader({ alg: by.alg, kid: by.kid, typ: 'at+jwt', ...header }).sign(by.key);
 }
 
-export function guarded(more: Partial<GuardedSettings> = {}, implies = {}): Guarded {
+export function guarded(more: Partial<GuardedSettings> = {}, implies = {}): GuardedAuth {
   const settings: GuardedSettings = {
     kind: 'guarded',
     keys: true,
@@ -144,7 +144,7 @@ export function guarded(more: Partial<GuardedSettings> = {}, implies = {}): Guar
     hierarchy: new Hierarchy(implies),
     bases: ['https://mcp.example'],
     paths: ['/mcp', '/sse'],
-  }) as Guarded;
+  }) as GuardedAuth;
 }
 
 export function carrying(headers: readonly (readonly [string, string])[], url = '/mcp'): Carrier {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
 import { identityLimits } from '../../src/identity/limits.ts';
-import { Tokens } from '../../src/identity/tokens.ts';
+import { TokenVerifiers } from '../../src/identity/tokens.ts';
 import type { Verified } from '../../src/identity/verified.ts';
 import { issuerSettings, issuerUrl, type Signer, sign, signer, TestIssuer } from './support.ts';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 function setUp(more = {}, signers = [first]) {
   const issuer = new TestIssuer(...signers);
-  const tokens = new Tokens([issuerSettings(more)], issuer.outside, issuer.warn);
+  const tokens = new TokenVerifiers([issuerSettings(more)], issuer.outside, issuer.warn);
   return { issuer, tokens };
 }
 

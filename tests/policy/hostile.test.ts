@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createNames, type Naming } from '../../src/catalog/names.ts';
+import { createNames, type NamePolicy } from '../../src/catalog/names.ts';
 import { mergeNamed, mergeResources } from '../../src/catalog/view.ts';
 import type { ThingKind } from '../../src/policy/actions.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
@@ -37,7 +37,7 @@ const attack = fc.tuple(fc.constantFrom('tool', 'prompt', 'resource'), name, add
     kind: fc.constant(kind as ThingKind & ('tool' | 'prompt' | 'resource')),
     own: fc.constant(own),
     written: fc.constantFrom(own, ...marked),
-    naming: fc.constantFrom<Naming>('always', 'collision', 'never'),
+    naming: fc.constantFrom<NamePolicy>('always', 'collision', 'never'),
     others: fc.tuple(fc.uniqueArray(against(own), { maxLength: 4 }), fc.uniqueArray(against(own), { maxLength: 4 })),
   });
 });

@@ -7,7 +7,7 @@ import { RPC } from '../../src/policy/actions.ts';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import type { World } from '../../src/policy/match.ts';
 import type { Policy } from '../../src/policy/policy.ts';
-import type { Question, Thing } from '../../src/policy/question.ts';
+import type { PolicyQuestion, Thing } from '../../src/policy/question.ts';
 import { Denial } from '../../src/policy/ruling.ts';
 import { type MethodRow, methodRow, methods } from '../../src/wire/methods.ts';
 
@@ -61,7 +61,7 @@ export function rowOf(actionOrMethod: string): MethodRow {
 }
 
 /** The same for what is not of MCP, too. */
-export function deedOf(actionOrMethod: string): Question['row'] {
+export function deedOf(actionOrMethod: string): PolicyQuestion['row'] {
   return actionOrMethod === RPC ? { method: '', kind: 'request', action: RPC } : rowOf(actionOrMethod);
 }
 
@@ -74,7 +74,7 @@ export interface Asked {
   readonly annotations?: unknown;
 }
 
-export function question(action: string, asked: Asked = {}): Question {
+export function question(action: string, asked: Asked = {}): PolicyQuestion {
   return {
     principal: asked.principal ?? local,
     row: deedOf(action),
@@ -86,16 +86,16 @@ export function question(action: string, asked: Asked = {}): Question {
   };
 }
 
-export function call(tool: string, asked: Asked = {}): Question {
+export function call(tool: string, asked: Asked = {}): PolicyQuestion {
   return question('call', { ...asked, thing: { kind: 'tool', name: tool } });
 }
 
-export function read(uri: string, asked: Asked = {}): Question {
+export function read(uri: string, asked: Asked = {}): PolicyQuestion {
   return question('read', { ...asked, thing: { kind: 'resource', name: uri } });
 }
 
 /** `allow` or `deny`, and the rules that decided. */
-export function told(policy: Policy, asked: Question): string {
+export function told(policy: Policy, asked: PolicyQuestion): string {
   const verdict = policy.decide(asked);
   const rules = verdict.ruling?.rules ?? [];
   return [verdict instanceof Denial ? 'deny' : 'allow', ...rules].join(' ');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { View } from '../../src/catalog/view.ts';
+import type { ListView } from '../../src/catalog/view.ts';
 import type { Endpoint } from '../../src/exchange/arrival.ts';
 import { UnmatchedNames } from '../../src/policy/unmatched-names.ts';
 import { settingsOf } from './setup.ts';
@@ -17,7 +17,7 @@ test('names are sought until they are found or told of, and lists that come late
       return 'x';
     },
   };
-  const view = { places: [place] } as unknown as View;
+  const view = { places: [place] } as unknown as ListView;
   unmatched.read(endpoint, 'tools', view);
   expect(told).toEqual(['names `y`, and there is nothing of that name among the tools']);
   expect(looked).toBe(1);

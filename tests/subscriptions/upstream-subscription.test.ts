@@ -4,7 +4,7 @@ import { Failure } from '../../src/errors/failure.ts';
 import type { CallRequest, CallSink } from '../../src/exchange/call.ts';
 import { ourselves } from '../../src/exchange/own-call.ts';
 import { ownNotification } from '../../src/subscriptions/notifications.ts';
-import { Listening } from '../../src/subscriptions/upstream-subscription.ts';
+import { UpstreamSubscription } from '../../src/subscriptions/upstream-subscription.ts';
 import { nothingWanted, readFilter } from '../../src/wire/subscription-filter.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { ManualClock } from '../upstream/support/clock.ts';
@@ -19,7 +19,7 @@ class House {
   readonly clock = new ManualClock();
   readonly streams: Stream[] = [];
   readonly heard: string[] = [];
-  readonly listening = new Listening(nothingWanted, {
+  readonly listening = new UpstreamSubscription(nothingWanted, {
     client: ourselves,
     clock: this.clock,
     start: ({ message }: CallRequest, sink) => {

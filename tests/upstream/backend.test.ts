@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Failure, type Reason } from '../../src/errors/failure.ts';
 import { LiveBackend } from '../../src/upstream/backend.ts';
-import { Pace } from '../../src/upstream/backoff.ts';
+import { Backoff } from '../../src/upstream/backoff.ts';
 import {
   CallRecorder,
   callOf,
@@ -31,7 +31,7 @@ function setUp(transport: 'stdio' | 'http', script: Rule[], share = false) {
     notes: new OddNotes(),
     self: '{}',
     share,
-    pace: new Pace(pauses, () => 1),
+    pace: new Backoff(pauses, () => 1),
   });
   backend.onChange(({ state }) => states.push(state));
   return { backend, clock, connector, states };

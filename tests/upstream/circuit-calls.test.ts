@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import { OwnDoing } from '../../src/upstream/health.ts';
+import { LocalRefusal } from '../../src/upstream/health.ts';
 import { CallRecorder, callOf, limits, permit, settleDown, toolCall } from './support/calls.ts';
 import { type Rule, rules } from './support/scripted-connector.ts';
 import { away, end, least, modernLane, refused } from './support/watched-backend.ts';
@@ -146,7 +146,7 @@ describe('a modern process that ended', () => {
 
   test('because we said so is not started again', async () => {
     const { channel, connector, pass, states } = await modernLane('stdio');
-    channel.lose(new OwnDoing({ message: 'Backend process was idle and was ended' }));
+    channel.lose(new LocalRefusal({ message: 'Backend process was idle and was ended' }));
     await pass(60_000);
     expect(connector.channels).toHaveLength(1);
     expect(states()).toEqual(['ready']);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Deadlines, type ExceededLimit, exceeded, type Watched } from '../../src/upstream/deadlines.ts';
+import { Deadlines, type ExceededLimit, exceeded, type TimedCall } from '../../src/upstream/deadlines.ts';
 import { ManualClock } from './support/clock.ts';
 
 const limits = { firstByteMs: 100, idleMs: 200, totalMs: 1000 };
 
-const fresh: Omit<Watched, 'timedOut'> = {
+const fresh: Omit<TimedCall, 'timedOut'> = {
   startedAt: 0,
   heardAt: 0,
   heard: false,
@@ -17,7 +17,7 @@ const fresh: Omit<Watched, 'timedOut'> = {
 describe('the limit that a call has exceeded', () => {
   const cases: readonly {
     name: string;
-    call: Partial<Omit<Watched, 'timedOut'>>;
+    call: Partial<Omit<TimedCall, 'timedOut'>>;
     now: number;
     expect: ExceededLimit | undefined;
   }[] = [
@@ -54,7 +54,7 @@ describe('the limit that a call has exceeded', () => {
 });
 
 describe('the sweep', () => {
-  const call = (clock: ManualClock, timedOut: (limit: ExceededLimit) => void): Watched => {
+  const call = (clock: ManualClock, timedOut: (limit: ExceededLimit) => void): TimedCall => {
     const now = clock.now();
     return { ...fresh, startedAt: now, heardAt: now, timedOut };
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import { Pace } from '../../src/upstream/backoff.ts';
-import { Health, OwnDoing, outOfService, type Phase } from '../../src/upstream/health.ts';
+import { Backoff } from '../../src/upstream/backoff.ts';
+import { Health, type HealthPhase, LocalRefusal, outOfService } from '../../src/upstream/health.ts';
 
 const pauses = { restartMinMs: 500, restartMaxMs: 8_000 };
 const away = new Failure('backend_unavailable');
@@ -9,7 +9,7 @@ const silent = new Failure('backend_timeout');
 const odd = new Failure('backend_invalid');
 const busy = new Failure('backend_busy');
 const stopping = outOfService();
-const ours = new OwnDoing({ message: 'idle' });
+const ours = new LocalRefusal({ message: 'idle' });
 
 const start = 1_000_000;
 
@@ -24,12 +24,12 @@ interface Step {
   readonly looking?: true;
   readonly found?: true;
   readonly lookFailed?: Failure;
-  readonly phase: Phase;
+  readonly phase: HealthPhase;
   /** When it is looked at next. */
   readonly due?: number;
 }
 
-const attempt = (at: number, phase: Phase, due?: number): Step => ({
+const attempt = (at: number, phase: HealthPhase, due?: number): Step => ({
   at,
   unreached: away,
   phase,
@@ -194,7 +194,7 @@ function take(health: Health, step: Step): void {
 
 describe('the health of a backend', () => {
   test.each(table)('$name', ({ steps }) => {
-    const health = new Health({ downAfter: 3 }, new Pace(pauses, () => 1));
+    const health = new Health({ downAfter: 3 }, new Backoff(pauses, () => 1));
     for (const step of steps) {
       take(health, step);
       const due = health.dueAt === undefined ? undefined : health.dueAt - start;
@@ -205,7 +205,7 @@ describe('the health of a backend', () => {
   });
 
   test('refuses with what is wrong, and when it is worth another try', () => {
-    const health = new Health({ downAfter: 3 }, new Pace(pauses, () => 1));
+    const health = new Health({ downAfter: 3 }, new Backoff(pauses, () => 1));
     const cause = new Failure('backend_timeout', { message: 'Nothing came' });
     health.lookFailed(cause, start);
     const refusal = { reason: 'backend_unavailable', message: 'Nothing came', cause };
@@ -217,7 +217,7 @@ describe('the health of a backend', () => {
   });
 
   test('keeps to the pause that its process is in', () => {
-    const pace = new Pace(pauses, () => 1);
+    const pace = new Backoff(pauses, () => 1);
     const health = new Health({ downAfter: 3 }, pace);
     for (const at of [0, 500]) pace.failed(start + at);
     health.suspected(start + 600);
@@ -231,7 +231,7 @@ describe('the health of a backend', () => {
 
 describe('the pauses', () => {
   test('begin anew after a success', () => {
-    const pace = new Pace(pauses, () => 1);
+    const pace = new Backoff(pauses, () => 1);
     const pauseAt = (at: number) => {
       pace.failed(start + at);
       return pace.leftMs(start + at);
@@ -245,7 +245,7 @@ describe('the pauses', () => {
     { name: 'least', random: 0, expect: [500, 500, 1_000, 2_000, 4_000, 4_000] },
     { name: 'middle', random: 0.5, expect: [500, 750, 1_500, 3_000, 6_000, 6_000] },
   ])('are drawn between the half and the whole: $name', ({ random, expect: expected }) => {
-    const pace = new Pace(pauses, () => random);
+    const pace = new Backoff(pauses, () => random);
     let now = start;
     const drawn = expected.map(() => {
       pace.failed(now);
@@ -257,7 +257,7 @@ describe('the pauses', () => {
   });
 
   test('do not grow when several notice the same failure', () => {
-    const pace = new Pace(pauses, () => 1);
+    const pace = new Backoff(pauses, () => 1);
     for (const later of [0, 100, 499]) pace.failed(start + later);
     expect(pace.leftMs(start)).toBe(500);
     pace.failed(start + 500);
@@ -265,7 +265,7 @@ describe('the pauses', () => {
   });
 
   test('are over once it works', () => {
-    const pace = new Pace(pauses, () => 1);
+    const pace = new Backoff(pauses, () => 1);
     pace.failed(start);
     expect(pace.isDoubtful).toBe(true);
     pace.worked();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
 import type { ClientFacts } from '../../src/exchange/call.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
-import { LegacyLane } from '../../src/upstream/legacy.ts';
+import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { ListRelay } from '../../src/upstream/list-relay.ts';
 import { openLine } from '../../src/upstream/probed-channel.ts';
 import {
@@ -39,7 +39,7 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
   const channel = new ScriptedChannel(streams);
   const notes = new OddNotes();
   const sink = new LaneRecorder();
-  const ended: LegacyLane[] = [];
+  const ended: LegacyUpstreamSession[] = [];
   channel.onRequest = (asked) => {
     if (asked.json.method !== 'initialize') return;
     if (onInitialize !== undefined) onInitialize(asked);
@@ -50,7 +50,7 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
     }
   };
   const line = { ...(await openLine(async (channelSink) => channel.attach(channelSink))), ids: new CountedIds() };
-  const opening = LegacyLane.open(line, facts, sink, {
+  const opening = LegacyUpstreamSession.open(line, facts, sink, {
     deadlines: new Deadlines(limits, clock),
     clock,
     limits,

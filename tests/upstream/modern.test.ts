@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
 import type { Discovery } from '../../src/exchange/upstream-session.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
-import { ModernLane } from '../../src/upstream/modern.ts';
+import { ModernUpstreamSession } from '../../src/upstream/modern.ts';
 import { CallRecorder, callOf, limits, OddNotes, permit, settleDown, toolCall, untroubled } from './support/calls.ts';
 import { ManualClock } from './support/clock.ts';
 import { CountedIds } from './support/counted-ids.ts';
@@ -22,7 +22,7 @@ function setUp({ streams }: { streams: boolean }) {
   const channel = new ScriptedChannel(streams);
   const notes = new OddNotes();
   const doubts: string[] = [];
-  const lane = new ModernLane({
+  const lane = new ModernUpstreamSession({
     channel,
     ids: new CountedIds(),
     discovery,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import type { AskReply } from '../../src/exchange/call.ts';
+import type { ServerRequestReply } from '../../src/exchange/call.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
-import { LegacyLane } from '../../src/upstream/legacy.ts';
+import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { ListRelay } from '../../src/upstream/list-relay.ts';
 import { openLine } from '../../src/upstream/probed-channel.ts';
 import {
@@ -30,7 +30,7 @@ async function opened({ streams }: { streams: boolean }) {
     if (asked.json.method === 'initialize') asked.result({ protocolVersion: '2025-11-25', capabilities: {} });
   };
   const line = await openLine(async (channelSink) => channel.attach(channelSink));
-  const lane = await LegacyLane.open(line, client('2025-11-25'), sink, {
+  const lane = await LegacyUpstreamSession.open(line, client('2025-11-25'), sink, {
     deadlines: new Deadlines(limits, clock),
     clock,
     limits,
@@ -83,7 +83,7 @@ describe('a question of the backend is put to', () => {
 });
 
 describe('its answer', () => {
-  const replies: readonly { name: string; method?: string; reply: AskReply; expect: unknown }[] = [
+  const replies: readonly { name: string; method?: string; reply: ServerRequestReply; expect: unknown }[] = [
     { name: 'a result, byte for byte', reply: { result: '{"n":1.0}' }, expect: { result: { n: 1 } } },
     {
       name: 'an error, as the client gave it',

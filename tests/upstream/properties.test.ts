@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import type { Lane } from '../../src/exchange/upstream-session.ts';
+import type { UpstreamSession } from '../../src/exchange/upstream-session.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { Ids } from '../../src/upstream/ids.ts';
-import { LegacyLane } from '../../src/upstream/legacy.ts';
+import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { ListRelay } from '../../src/upstream/list-relay.ts';
-import { ModernLane } from '../../src/upstream/modern.ts';
+import { ModernUpstreamSession } from '../../src/upstream/modern.ts';
 import { openLine } from '../../src/upstream/probed-channel.ts';
 import {
   CallRecorder,
@@ -67,7 +67,7 @@ const texts = [
 ];
 
 interface World {
-  readonly lane: Lane;
+  readonly lane: UpstreamSession;
   readonly channel: ScriptedChannel;
   readonly clock: ManualClock;
   readonly notes: OddNotes;
@@ -78,7 +78,7 @@ async function modern(streams: boolean): Promise<World> {
   const clock = new ManualClock();
   const channel = new ScriptedChannel(streams);
   const notes = new OddNotes();
-  const lane = new ModernLane({
+  const lane = new ModernUpstreamSession({
     channel,
     ids: new Ids(),
     discovery: {
@@ -110,7 +110,7 @@ async function legacy(streams: boolean): Promise<World> {
   const deadlines = new Deadlines(limits, clock);
   const relay = new ListRelay(clock, limits.changesMs);
   const options = { deadlines, clock, limits, notes, self: '{}', health: untroubled, relay, ended: () => undefined };
-  const lane = await LegacyLane.open(line, client('2026-07-28'), sink, options);
+  const lane = await LegacyUpstreamSession.open(line, client('2026-07-28'), sink, options);
   channel.asked.length = 0;
   return { lane, channel, clock, notes, sink };
 }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/app/clock.ts';
 import type { BackendConfig } from '../../src/config/config.ts';
 import { settleLimits } from '../../src/config/limits.ts';
-import type { CallRequest, Outcome } from '../../src/exchange/call.ts';
+import type { CallOutcome, CallRequest } from '../../src/exchange/call.ts';
 import type { Backend } from '../../src/exchange/upstream-session.ts';
 import { createBackend } from '../../src/upstream/create.ts';
 import type { Era } from '../../src/wire/revisions.ts';
@@ -80,7 +80,7 @@ function tool(name: string, args: unknown, more: Partial<CallRequest> = {}): Cal
   return callOf(JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'tools/call', params }), { client: facts, ...more });
 }
 
-function resultOf(outcome: Outcome | undefined): Record<string, unknown> {
+function resultOf(outcome: CallOutcome | undefined): Record<string, unknown> {
   if (outcome?.kind !== 'result') throw new TypeError(`no result: ${JSON.stringify(outcome)}`);
   return JSON.parse(Buffer.from(outcome.message.bytes).toString()).result;
 }

@@ -1,7 +1,7 @@
 /** A backend is spoken to in the revisions that its profile has, and in no other: also when it is found out what it is. */
 import { describe, expect, test } from 'vitest';
 import { LiveBackend } from '../../src/upstream/backend.ts';
-import { Pace } from '../../src/upstream/backoff.ts';
+import { Backoff } from '../../src/upstream/backoff.ts';
 import { revisionFor } from '../../src/upstream/handshake.ts';
 import { probe } from '../../src/upstream/probe.ts';
 import type { Transport } from '../../src/upstream/verdict.ts';
@@ -64,7 +64,7 @@ describe.each(['http', 'stdio'] as const)('over %s', (transport) => {
 
 test('a session is opened in one of them, whatever the client speaks', async () => {
   const connector = new ScriptedConnector('http', (asked) => agree(asked));
-  const pace = new Pace({ restartMinMs: 500, restartMaxMs: 30_000 }, () => 1);
+  const pace = new Backoff({ restartMinMs: 500, restartMaxMs: 30_000 }, () => 1);
   const backend = new LiveBackend({
     ...{ name: 'b', connector, limits, clock: new ManualClock(), notes: new OddNotes(), self: '{}', share: false },
     pace,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import type { Answer } from '../../src/upstream/question.ts';
+import type { ProbeAnswer } from '../../src/upstream/question.ts';
 import { judge, takesNoPosts, type Verdict } from '../../src/upstream/verdict.ts';
 import { skimMessage } from '../../src/wire/skim.ts';
 
-function answered(body: Record<string, unknown>, status?: number): Answer {
+function answered(body: Record<string, unknown>, status?: number): ProbeAnswer {
   const message = skimMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...body })));
   if (message.kind !== 'result' && message.kind !== 'error') throw new TypeError('no answer');
   return { kind: 'answered', message, http: status === undefined ? undefined : { status, sessionId: undefined } };
@@ -13,7 +13,7 @@ function answered(body: Record<string, unknown>, status?: number): Answer {
 const result = (value: unknown, status?: number) => answered({ result: value }, status);
 const error = (code: unknown, data?: unknown, status?: number) =>
   answered({ error: { code, message: 'no', data } }, status);
-const failed = (status?: number): Answer => ({
+const failed = (status?: number): ProbeAnswer => ({
   kind: 'failed',
   failure: new Failure('backend_unavailable'),
   http: status === undefined ? undefined : { status, sessionId: undefined },
@@ -25,7 +25,7 @@ function short(verdict: Verdict): string {
   return verdict.kind;
 }
 
-const both: readonly { name: string; answer: Answer; expect: string }[] = [
+const both: readonly { name: string; answer: ProbeAnswer; expect: string }[] = [
   {
     name: 'modern alone',
     answer: result({ supportedVersions: ['2026-07-28'], capabilities: {} }),
@@ -69,7 +69,7 @@ const both: readonly { name: string; answer: Answer; expect: string }[] = [
   { name: 'missing capability', answer: error(-32021), expect: 'none backend_invalid' },
 ];
 
-const http: readonly { name: string; answer: Answer; expect: string }[] = [
+const http: readonly { name: string; answer: ProbeAnswer; expect: string }[] = [
   { name: 'silence is an outage', answer: { kind: 'silent' }, expect: 'none backend_timeout' },
   { name: 'no connection', answer: failed(), expect: 'none backend_unavailable' },
   { name: '200 without a message', answer: failed(200), expect: 'legacy' },
@@ -90,7 +90,7 @@ const http: readonly { name: string; answer: Answer; expect: string }[] = [
   { name: '502 with a message', answer: error(-32603, undefined, 502), expect: 'none backend_unavailable' },
 ];
 
-const stdio: readonly { name: string; answer: Answer; expect: string }[] = [
+const stdio: readonly { name: string; answer: ProbeAnswer; expect: string }[] = [
   { name: 'silence means legacy', answer: { kind: 'silent' }, expect: 'legacy' },
   { name: 'an exit means legacy', answer: failed(), expect: 'legacy' },
 ];
@@ -134,7 +134,7 @@ describe('the answer to a probe', () => {
   });
 });
 
-const posts: readonly { name: string; answer: Answer; expect: boolean }[] = [
+const posts: readonly { name: string; answer: ProbeAnswer; expect: boolean }[] = [
   { name: '400', answer: failed(400), expect: true },
   { name: '404', answer: failed(404), expect: true },
   { name: '405', answer: failed(405), expect: true },

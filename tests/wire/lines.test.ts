@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import { type Line, LineReader, lineBytes } from '../../src/wire/lines.ts';
+import { LineReader, lineBytes, type ReadLine } from '../../src/wire/lines.ts';
 import { awkwardJson, cut, holds, spell, spelling } from './property.ts';
 
-const told = (line: Line): string =>
+const told = (line: ReadLine): string =>
   line instanceof Failure ? line.reason : `=${Buffer.from(line).toString('latin1')}`;
 
 function read(pieces: readonly Uint8Array[], limit = 20): string[] {

@@ -8,48 +8,48 @@ import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from '../..
 import { pathsOf, routesOf } from '../../downstream/routes.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { Backend } from '../../exchange/upstream-session.ts';
-import type { Door, Entrance } from '../../identity/authenticator.ts';
+import type { Authenticator, Entrance } from '../../identity/authenticator.ts';
 import type { IdentityRoom } from '../../identity/create.ts';
 import type { IssuerSettings } from '../../identity/settings.ts';
 import type { RpcService } from '../../jsonrpc/ports.ts';
-import type { Occupied } from '../../pipeline/backend-in-flight.ts';
-import type { Generation, InForce } from '../../pipeline/generation.ts';
-import type { Spine } from '../../pipeline/pipeline.ts';
-import type { Leave } from '../../policy/authorizer.ts';
+import type { BackendInFlight } from '../../pipeline/backend-in-flight.ts';
+import type { CurrentGeneration, Generation } from '../../pipeline/generation.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Authorizer } from '../../policy/authorizer.ts';
 import type { Backends } from '../../upstream/backends.ts';
 import { type ListKind, listKinds, offeredLists } from '../../wire/subscription-filter.ts';
-import type { Leaves } from '../authorizer-factory.ts';
-import type { Connections } from '../upstream-oauth.ts';
+import type { AuthorizerFactory } from '../authorizer-factory.ts';
+import type { UpstreamOAuth } from '../upstream-oauth.ts';
 import { type Differences, differences } from './differences.ts';
 
-export interface RenewingParts {
-  readonly gateway: Spine;
-  readonly door: Door;
+export interface ConfigApplierParts {
+  readonly gateway: Pipeline;
+  readonly door: Authenticator;
   readonly backends: Backends;
-  readonly occupied: Occupied;
-  readonly inForce: InForce;
-  readonly leaves: Leaves;
+  readonly occupied: BackendInFlight;
+  readonly inForce: CurrentGeneration;
+  readonly leaves: AuthorizerFactory;
   readonly clock: Clock;
   readonly services: Map<string, RpcService>;
-  readonly connections: Connections;
+  readonly connections: UpstreamOAuth;
   /** `since`: the generation that brings it. */
   readonly makeBackend: (config: BackendConfig, since: number) => Backend;
   readonly makeService: (config: ServiceConfig) => RpcService;
   readonly makeRoom: (identity: Config['identity']) => IdentityRoom;
 }
 
-export function generationOf({ generation, endpoints }: Config, leave: Leave): Generation {
+export function generationOf({ generation, endpoints }: Config, leave: Authorizer): Generation {
   return { number: generation, leave, endpoints: new Map(endpoints.map((endpoint) => [endpoint.path, endpoint])) };
 }
 
-export class Renewing {
-  readonly #parts: RenewingParts;
+export class ConfigApplier {
+  readonly #parts: ConfigApplierParts;
   #config: Config;
   #listening: string | undefined;
   #own: IssuerSettings | undefined;
   readonly #retiring = new Set<{ close(): Promise<void> }>();
 
-  constructor(config: Config, parts: RenewingParts) {
+  constructor(config: Config, parts: ConfigApplierParts) {
     this.#config = config;
     this.#parts = parts;
   }

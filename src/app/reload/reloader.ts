@@ -60,7 +60,7 @@ export class Reloader {
       const { told, needRestart } = differences(before, config);
       const next = withoutRestart(before, config);
       const why = refusal(next) ?? this.#options.refuses?.(next);
-      if (why !== undefined) throw new Refused(why);
+      if (why !== undefined) throw new ConfigRefused(why);
       if (needRestart.length > 0)
         log.warn({ settings: needRestart }, `these settings need a restart: ${needRestart.join(', ')}`);
       if (told.length === 0) {
@@ -73,7 +73,7 @@ export class Reloader {
       log.info({ generation: next.generation }, `config reloaded, generation ${next.generation}: ${told.join('; ')}`);
     } catch (error) {
       counters.count('config.refused');
-      const isOurs = error instanceof ConfigError || error instanceof Refused;
+      const isOurs = error instanceof ConfigError || error instanceof ConfigRefused;
       const text = isOurs ? error.message : String(error instanceof Error ? error.stack : error);
       log.error({ generation: before.generation }, `config not reloaded, the old one stays in force: ${text}`);
     }
@@ -91,7 +91,7 @@ export class Reloader {
   }
 }
 
-class Refused extends Error {}
+class ConfigRefused extends Error {}
 
 /** The address stays the old one until a restart, and what is right for the new one may not be right there. */
 function refusal({ listen, endpoints }: Config): string | undefined {

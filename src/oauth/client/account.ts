@@ -1,16 +1,16 @@
 /** What is in hand for one backend on behalf of one principal. The store has the truth; this is what was last seen of it. */
 import { Failure } from '../../errors/failure.ts';
-import { type AcquirePorts, acquire, type Backend, type Caller } from './acquire.ts';
-import { Trouble } from './auth-backoff.ts';
+import { type AcquirePorts, acquire, type OAuthBackend, type TokenSubject } from './acquire.ts';
+import { AuthBackoff } from './auth-backoff.ts';
 import { type Challenge, challengeIn } from './challenge.ts';
 import { isCurrent } from './client.ts';
-import type { HeaderRecord, Refusal } from './credential-provider.ts';
-import { type Discovered, discover } from './discovery.ts';
+import type { CredentialHeaders, UpstreamRefusal } from './credential-provider.ts';
+import { type DiscoveredServer, discover } from './discovery.ts';
 import { credentialLimits } from './limits.ts';
 import type { Warn } from './ports.ts';
 import { type RefreshPorts, refresh } from './refresh.ts';
 import { covers, scopesToAsk } from './scopes.ts';
-import { type Access, endOf, headersOf, isFresh, type Tokens } from './tokens.ts';
+import { type Access, endOf, headersOf, isFresh, type StoredTokens } from './tokens.ts';
 import type { Stored } from './typed-records.ts';
 
 export interface AccountPorts extends AcquirePorts, RefreshPorts {
@@ -19,29 +19,29 @@ export interface AccountPorts extends AcquirePorts, RefreshPorts {
   announce(account: string): Promise<void>;
 }
 
-interface Held {
+interface HeldToken {
   readonly access: Access;
-  readonly headers: HeaderRecord;
+  readonly headers: CredentialHeaders;
   /** There was nothing better to be had: it serves until it is over. */
   readonly toTheEnd: boolean;
 }
 
-const nothing: HeaderRecord = Object.freeze({});
+const nothing: CredentialHeaders = Object.freeze({});
 
 export class Account {
   readonly key: string;
-  readonly #backend: Backend;
+  readonly #backend: OAuthBackend;
   readonly #ports: AccountPorts;
-  readonly #trouble = new Trouble();
+  readonly #trouble = new AuthBackoff();
   /** Undefined: not looked for yet, or not since somebody said that it changed. */
-  #held: Held | 'nothing' | undefined;
-  #preparing: Promise<HeaderRecord> | undefined;
+  #held: HeldToken | 'nothing' | undefined;
+  #preparing: Promise<CredentialHeaders> | undefined;
   /** Refusals are answered one after another: the second of two with the same token finds what the first one brought. */
   #answering: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  #found: { readonly for: string; readonly at: number; readonly what: Discovered } | undefined;
+  #found: { readonly for: string; readonly at: number; readonly what: DiscoveredServer } | undefined;
 
-  constructor(key: string, backend: Backend, ports: AccountPorts) {
+  constructor(key: string, backend: OAuthBackend, ports: AccountPorts) {
     this.key = key;
     this.#backend = backend;
     this.#ports = ports;
@@ -63,7 +63,7 @@ export class Account {
     this.#trouble.forgive();
   }
 
-  headers(): HeaderRecord | Promise<HeaderRecord> {
+  headers(): CredentialHeaders | Promise<CredentialHeaders> {
     const now = this.#ports.time.now();
     const standing = this.#trouble.standing(now);
     if (standing !== undefined) return Promise.reject(standing);
@@ -76,7 +76,7 @@ export class Account {
     return this.#preparing;
   }
 
-  refused(caller: Caller, refusal: Refusal): Promise<void> {
+  refused(caller: TokenSubject, refusal: UpstreamRefusal): Promise<void> {
     this.#waiting += 1;
     const answer = this.#answering.then(() => this.#answer(caller, refusal));
     this.#answering = answer
@@ -87,7 +87,7 @@ export class Account {
     return answer;
   }
 
-  async #prepare(): Promise<HeaderRecord> {
+  async #prepare(): Promise<CredentialHeaders> {
     try {
       const stored = await this.#stored();
       const access = stored?.value.access;
@@ -100,7 +100,7 @@ export class Account {
     }
   }
 
-  async #renew(stored: Stored<Tokens>, access: Access): Promise<HeaderRecord> {
+  async #renew(stored: Stored<StoredTokens>, access: Access): Promise<CredentialHeaders> {
     try {
       const renewed = (await this.#refresh(stored))?.value.access;
       this.#trouble.succeeded();
@@ -111,7 +111,7 @@ export class Account {
     }
   }
 
-  async #answer(caller: Caller, refusal: Refusal): Promise<void> {
+  async #answer(caller: TokenSubject, refusal: UpstreamRefusal): Promise<void> {
     try {
       const standing = this.#trouble.standing(this.#ports.time.now());
       if (standing !== undefined) throw standing;
@@ -127,10 +127,10 @@ export class Account {
 
   /** `refused`: what is in the store, where it is that which was presented. */
   async #better(
-    caller: Caller,
-    { status, wwwAuthenticate, presented }: Refusal,
-    refused: Stored<Tokens> | undefined,
-    kept: Tokens | undefined,
+    caller: TokenSubject,
+    { status, wwwAuthenticate, presented }: UpstreamRefusal,
+    refused: Stored<StoredTokens> | undefined,
+    kept: StoredTokens | undefined,
   ): Promise<void> {
     const challenge = await challengeIn(wwwAuthenticate);
     const stepUp = challenge.error === 'insufficient_scope';
@@ -160,7 +160,7 @@ export class Account {
    * Whether a refresh brought something better. Throws where a grant would bring the same again: a token that is refused
    * when it is new was refused for what it is.
    */
-  async #again(stored: Stored<Tokens>, stepUp: boolean, scopes: readonly string[]): Promise<boolean> {
+  async #again(stored: Stored<StoredTokens>, stepUp: boolean, scopes: readonly string[]): Promise<boolean> {
     const { access, refresh: token, asked } = stored.value;
     const young = access !== undefined && this.#ports.time.now() - access.at < credentialLimits.freshMs;
     if (young) {
@@ -177,12 +177,12 @@ export class Account {
     return true;
   }
 
-  #refresh(old: Stored<Tokens>): Promise<Stored<Tokens> | undefined> {
+  #refresh(old: Stored<StoredTokens>): Promise<Stored<StoredTokens> | undefined> {
     const { reach, settings } = this.#backend;
     return refresh({ key: this.key, reach, auth: settings.auth, old }, this.#ports);
   }
 
-  async #discover(challenge: Challenge, presented: string, used: string | undefined): Promise<Discovered> {
+  async #discover(challenge: Challenge, presented: string, used: string | undefined): Promise<DiscoveredServer> {
     const now = this.#ports.time.now();
     const subject = JSON.stringify([presented, challenge.resourceMetadata]);
     if (this.#found?.for === subject && now - this.#found.at < credentialLimits.discoveryMs) return this.#found.what;
@@ -193,7 +193,7 @@ export class Account {
   }
 
   /** Of the issuer and the client that the config has now; anything else is as if it were not there. */
-  async #stored(): Promise<Stored<Tokens> | undefined> {
+  async #stored(): Promise<Stored<StoredTokens> | undefined> {
     const stored = await this.#ports.shelf.get(this.key);
     if (stored === undefined) return undefined;
     const { auth } = this.#backend.settings;
@@ -202,14 +202,14 @@ export class Account {
   }
 
   /** What is over and cannot be refreshed is not in hand, or whoever presented nothing would be told to try that again. */
-  #usable(tokens: Tokens | undefined): Access | undefined {
+  #usable(tokens: StoredTokens | undefined): Access | undefined {
     const access = tokens?.access;
     if (access === undefined || tokens?.refresh !== undefined) return access;
     return isFresh(access, this.#ports.time.now(), true) ? access : undefined;
   }
 
   /** The same object while it is the same token. */
-  #hold(access: Access | undefined, toTheEnd = false): HeaderRecord {
+  #hold(access: Access | undefined, toTheEnd = false): CredentialHeaders {
     if (access === undefined) {
       this.#held = 'nothing';
       return nothing;

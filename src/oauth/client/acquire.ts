@@ -2,26 +2,26 @@
 import { Failure } from '../../errors/failure.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { redirectUri } from './client-document.ts';
-import type { ConsentBook, ConsentRequest } from './consent-store.ts';
-import type { Discovered } from './discovery.ts';
+import type { ConsentRequest, ConsentStore } from './consent-store.ts';
+import type { DiscoveredServer } from './discovery.ts';
 import { type MachineGrant, machineGrants } from './grants.ts';
-import type { Reach } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import type { Time } from './ports.ts';
 import type { Applicant, Registrations } from './registration.ts';
 import { checkCodeGrant } from './server-metadata.ts';
 import { type BackendAuthSettings, connectPath, isDerived } from './settings.ts';
-import type { Turns } from './single-flight.ts';
+import type { SingleFlight } from './single-flight.ts';
 import { GrantRefused } from './token-endpoint.ts';
-import { type Tokens, tokensOf } from './tokens.ts';
+import { type StoredTokens, tokensOf } from './tokens.ts';
 
-export interface Backend {
+export interface OAuthBackend {
   readonly name: string;
   readonly settings: BackendAuthSettings;
-  readonly reach: Reach;
+  readonly reach: GuardedFetch;
 }
 
-export interface Caller {
+export interface TokenSubject {
   readonly principal: Principal;
   readonly subjectToken: string | undefined;
 }
@@ -29,28 +29,28 @@ export interface Caller {
 export interface AcquirePorts {
   readonly publicUrl: string;
   readonly registrations: Registrations;
-  readonly book: ConsentBook;
-  readonly turns: Turns;
+  readonly book: ConsentStore;
+  readonly turns: SingleFlight;
   readonly time: Time;
 }
 
-export interface Wanted {
+export interface TokenDemand {
   readonly account: string;
-  readonly backend: Backend;
-  readonly caller: Caller;
-  readonly found: Discovered;
+  readonly backend: OAuthBackend;
+  readonly caller: TokenSubject;
+  readonly found: DiscoveredServer;
   readonly scopes: readonly string[];
 }
 
 /** Rejects with `consent_needed` where a person has to be asked. */
-export async function acquire(wanted: Wanted, ports: AcquirePorts): Promise<Tokens> {
+export async function acquire(wanted: TokenDemand, ports: AcquirePorts): Promise<StoredTokens> {
   const { grant } = wanted.backend.settings.auth;
   if (grant !== 'authorization_code') return byMachine(wanted, ports, grant);
   checkCodeGrant(wanted.found.server);
   throw await consentNeeded(wanted, ports);
 }
 
-async function consentNeeded(wanted: Wanted, ports: AcquirePorts): Promise<Failure> {
+async function consentNeeded(wanted: TokenDemand, ports: AcquirePorts): Promise<Failure> {
   const { account, backend, caller, found, scopes } = wanted;
   const { url, auth } = backend.settings;
   const request: ConsentRequest = {
@@ -69,7 +69,7 @@ async function consentNeeded(wanted: Wanted, ports: AcquirePorts): Promise<Failu
   return new Failure('consent_needed', { data: { backend: backend.name, url: link, elicitationId: flow.id } });
 }
 
-async function byMachine(wanted: Wanted, ports: AcquirePorts, grant: MachineGrant): Promise<Tokens> {
+async function byMachine(wanted: TokenDemand, ports: AcquirePorts, grant: MachineGrant): Promise<StoredTokens> {
   const { backend, caller, found, scopes } = wanted;
   const { server, resource } = found;
   const { auth } = backend.settings;
@@ -89,6 +89,6 @@ async function byMachine(wanted: Wanted, ports: AcquirePorts, grant: MachineGran
   }
 }
 
-function applicantOf({ backend, found }: Wanted): Applicant {
+function applicantOf({ backend, found }: TokenDemand): Applicant {
   return { reach: backend.reach, server: found.server, backend: backend.name, settings: backend.settings };
 }

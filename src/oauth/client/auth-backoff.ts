@@ -5,7 +5,7 @@ import { credentialLimits } from './limits.ts';
 /** These say something of the call or the caller, not of the way to the backend. */
 const harmless: ReadonlySet<Reason> = new Set(['consent_needed', 'exchange_impossible', 'backend_forbidden']);
 
-export class Trouble {
+export class AuthBackoff {
   #inARow = 0;
   /** When a token that was refused was replaced by another one. At most as many as are counted. */
   #replaced: number[] = [];

@@ -6,7 +6,7 @@ import type { ServerMetadata } from './server-metadata.ts';
 import type { BackendAuth } from './settings.ts';
 
 type Method = (typeof authMethods)[number];
-type Key = Parameters<typeof PrivateKeyJwt>[0];
+type ProofKey = Parameters<typeof PrivateKeyJwt>[0];
 
 export async function proofOf(client: OAuthClient, server: ServerMetadata, auth: BackendAuth): Promise<ClientAuth> {
   const configured = client.kind === 'configured';
@@ -35,7 +35,7 @@ export function preferredMethod({ token_endpoint_auth_methods_supported: offered
 }
 
 /** The key as its type and the server's list allow. Throws where it is no key that could sign. */
-async function signingKey(pem: string, server: ServerMetadata): Promise<Key> {
+async function signingKey(pem: string, server: ServerMetadata): Promise<ProofKey> {
   const key = createPrivateKey(pem);
   const algorithm = algorithmOf(key, server.token_endpoint_auth_signing_alg_values_supported);
   const der = key.export({ format: 'der', type: 'pkcs8' });

@@ -1,9 +1,9 @@
 /** Consents as the pages see them, and as calls wait for them. */
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
-import { type ConsentBook, consentIn, type Flow } from './consent-store.ts';
+import { type ConsentStore, consentIn, type Flow } from './consent-store.ts';
 import type { Consent, Consents } from './consents.ts';
-import type { Reach } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import { aMoment } from './moment.ts';
 import type { CredentialPorts } from './ports.ts';
@@ -13,21 +13,21 @@ import type { BackendAuth } from './settings.ts';
 import { asClient, askForToken, asServer, type Granted, GrantRefused } from './token-endpoint.ts';
 import { type TokenShelf, tokensOf } from './tokens.ts';
 
-export interface ConsentingPorts {
-  readonly book: ConsentBook;
+export interface ConsentServicePorts {
+  readonly book: ConsentStore;
   readonly shelf: TokenShelf;
   readonly registrations: Registrations;
   readonly outside: Pick<CredentialPorts, 'bus' | 'time'>;
   /** Undefined where the backend is not configured any more, or at another address. */
-  backendOf(flow: Flow): { readonly reach: Reach; readonly auth: BackendAuth } | undefined;
+  backendOf(flow: Flow): { readonly reach: GuardedFetch; readonly auth: BackendAuth } | undefined;
   /** Tokens of this account were stored. */
   announce(account: string): Promise<void>;
 }
 
-export class Consenting implements Consents {
-  readonly #ports: ConsentingPorts;
+export class ConsentService implements Consents {
+  readonly #ports: ConsentServicePorts;
 
-  constructor(ports: ConsentingPorts) {
+  constructor(ports: ConsentServicePorts) {
     this.#ports = ports;
   }
 

@@ -10,12 +10,12 @@ import type { Principal } from '../../identity/principal.ts';
 import type { Records } from '../../store/ports.ts';
 import { clientShape, type OAuthClient } from './client.ts';
 import type { Consent } from './consents.ts';
-import type { Discovered } from './discovery.ts';
+import type { DiscoveredServer } from './discovery.ts';
 import { credentialLimits } from './limits.ts';
 import type { Time } from './ports.ts';
 import { covers, offlineAccess, withOfflineAccess } from './scopes.ts';
 import { serverShape } from './server-metadata.ts';
-import { Shelf } from './typed-records.ts';
+import { TypedRecords } from './typed-records.ts';
 
 const principalShape = z.object({
   key: z.string(),
@@ -57,7 +57,7 @@ export interface ConsentRequest {
   readonly url: string;
   readonly principal: Principal;
   readonly shared: boolean;
-  readonly found: Discovered;
+  readonly found: DiscoveredServer;
   readonly client: OAuthClient;
   readonly scopes: readonly string[];
   readonly redirectUri: string;
@@ -65,16 +65,16 @@ export interface ConsentRequest {
 
 const ID_BYTES = 24;
 
-export class ConsentBook {
-  readonly #flows: Shelf<Flow>;
-  readonly #latest: Shelf<string>;
-  readonly #outcomes: Shelf<z.infer<typeof outcomeShape>>;
+export class ConsentStore {
+  readonly #flows: TypedRecords<Flow>;
+  readonly #latest: TypedRecords<string>;
+  readonly #outcomes: TypedRecords<z.infer<typeof outcomeShape>>;
   readonly #time: Time;
 
   constructor(records: Records, time: Time) {
-    this.#flows = new Shelf(records, 'oauth-consents', flowShape);
-    this.#latest = new Shelf(records, 'oauth-consents-latest', z.string());
-    this.#outcomes = new Shelf(records, 'oauth-consents-ended', outcomeShape);
+    this.#flows = new TypedRecords(records, 'oauth-consents', flowShape);
+    this.#latest = new TypedRecords(records, 'oauth-consents-latest', z.string());
+    this.#outcomes = new TypedRecords(records, 'oauth-consents-ended', outcomeShape);
     this.#time = time;
   }
 

@@ -2,22 +2,22 @@
 import { createHash } from 'node:crypto';
 import type { Principal } from '../../identity/principal.ts';
 import { Account, type AccountPorts } from './account.ts';
-import type { Backend, Caller } from './acquire.ts';
-import { Consenting } from './consent-service.ts';
-import { ConsentBook } from './consent-store.ts';
+import type { OAuthBackend, TokenSubject } from './acquire.ts';
+import { ConsentService } from './consent-service.ts';
+import { ConsentStore } from './consent-store.ts';
 import type { Consents } from './consents.ts';
-import type { Presenter } from './credential-provider.ts';
-import { Reach } from './guarded-fetch.ts';
+import type { CredentialProvider } from './credential-provider.ts';
+import { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import type { CredentialPorts } from './ports.ts';
 import { Registrations } from './registration.ts';
 import { type CredentialSettings, isDerived } from './settings.ts';
-import { Turns } from './single-flight.ts';
+import { SingleFlight } from './single-flight.ts';
 import { tokenShelf } from './tokens.ts';
 
-export interface Credentials {
+export interface OAuthCredentials {
   /** Undefined where the backend has no `auth`. `subjectToken`: what the principal presented to us, for token exchange. */
-  presenterFor(backend: string, principal: Principal, subjectToken?: string): Presenter | undefined;
+  presenterFor(backend: string, principal: Principal, subjectToken?: string): CredentialProvider | undefined;
   readonly consents: Consents;
   /** As if the principal had never been connected; the next one registers anew, too. */
   forget(backend: string, principal: Principal): Promise<void>;
@@ -28,22 +28,22 @@ export interface Credentials {
 const changed = 'credentials/changed';
 const consented = 'credentials/consented';
 
-export function createCredentials(settings: CredentialSettings, outside: CredentialPorts): Credentials {
+export function createCredentials(settings: CredentialSettings, outside: CredentialPorts): OAuthCredentials {
   const { publicUrl } = settings;
   const { records, bus, time, warn } = outside;
   const shelf = tokenShelf(records);
-  const turns = new Turns(outside);
+  const turns = new SingleFlight(outside);
   const registrations = new Registrations(records, turns, time, publicUrl);
-  const book = new ConsentBook(records, time);
+  const book = new ConsentStore(records, time);
   const announce = (account: string) => bus.publish(changed, account);
   const ports: AccountPorts = { publicUrl, shelf, turns, registrations, book, time, warn, announce };
-  const backends = new Map<string, Backend>(
+  const backends = new Map<string, OAuthBackend>(
     Object.entries(settings.backends).map(([name, auth]) => [
       name,
-      { name, settings: auth, reach: new Reach(auth, outside) },
+      { name, settings: auth, reach: new GuardedFetch(auth, outside) },
     ]),
   );
-  const accounts = new Accounts(ports);
+  const accounts = new AccountCache(ports);
   const listening = [
     bus.subscribe(changed, (key) => accounts.known(key)?.unsettle()),
     bus.subscribe(consented, (key) => accounts.known(key)?.consented()),
@@ -53,14 +53,14 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
     presenterFor(name, principal, subjectToken) {
       const backend = backends.get(name);
       if (backend === undefined) return undefined;
-      const caller: Caller = { principal, subjectToken };
+      const caller: TokenSubject = { principal, subjectToken };
       const key = accountKey(backend, caller);
       return {
         headers: () => accounts.of(key, backend).headers(),
         refused: (refusal) => accounts.of(key, backend).refused(caller, refusal),
       };
     },
-    consents: new Consenting({
+    consents: new ConsentService({
       ...{ book, shelf, registrations, outside },
       announce: (account) => bus.publish(consented, account),
       backendOf: ({ backend: name, url }) => {
@@ -85,7 +85,10 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
 }
 
 /** The address is in it: tokens for one are never shown to another, whatever the config calls it. */
-function accountKey({ name, settings: { url, auth } }: Backend, { principal, subjectToken }: Caller): string {
+function accountKey(
+  { name, settings: { url, auth } }: OAuthBackend,
+  { principal, subjectToken }: TokenSubject,
+): string {
   const who = auth.shared ? 'all' : principal.key;
   return JSON.stringify([
     name,
@@ -99,7 +102,7 @@ function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }
 
-class Accounts {
+class AccountCache {
   readonly #ports: AccountPorts;
   /** The one that was known first goes first; what it had is in the store. */
   readonly #known = new Map<string, Account>();
@@ -112,7 +115,7 @@ class Accounts {
     return this.#known.get(key);
   }
 
-  of(key: string, backend: Backend): Account {
+  of(key: string, backend: OAuthBackend): Account {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const account = new Account(key, backend, this.#ports);

@@ -1,12 +1,12 @@
 /** From a backend's challenge to the authorization server that it trusts. */
 import { Failure } from '../../errors/failure.ts';
 import type { Challenge } from './challenge.ts';
-import type { Reach } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { type ResourceMetadata, resourceMetadata, undiscovered } from './resource-metadata.ts';
 import { type ServerMetadata, serverMetadata } from './server-metadata.ts';
 import type { BackendAuthSettings } from './settings.ts';
 
-export interface Discovered {
+export interface DiscoveredServer {
   readonly server: ServerMetadata;
   /** How the backend is named in requests (RFC 8707). */
   readonly resource: string;
@@ -16,11 +16,11 @@ export interface Discovered {
 
 /** `used`: the issuer that served so far. It goes on to serve while the backend names it, wherever in its list. */
 export async function discover(
-  reach: Reach,
+  reach: GuardedFetch,
   settings: BackendAuthSettings,
   challenge: Challenge,
   used: string | undefined,
-): Promise<Discovered> {
+): Promise<DiscoveredServer> {
   const { url, auth } = settings;
   const metadata = await resourceMetadata(reach, settings, challenge.resourceMetadata);
   const server = await serverMetadata(reach, issuerOf(metadata, settings, used));

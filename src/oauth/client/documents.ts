@@ -1,6 +1,6 @@
 /** Metadata documents: whether there is one, and what it says. */
 import { Failure } from '../../errors/failure.ts';
-import { type Reach, untrusted } from './guarded-fetch.ts';
+import { type GuardedFetch, untrusted } from './guarded-fetch.ts';
 
 export type Document = Readonly<Record<string, unknown>>;
 
@@ -8,7 +8,7 @@ export type Document = Readonly<Record<string, unknown>>;
  * The first that there is. A status of 400 to 499 means that there is none at that place; everything else that is no
  * document means that nobody can tell, and then it is not looked for elsewhere: whoever can break one place would choose.
  */
-export async function firstDocument(reach: Reach, addresses: readonly string[]): Promise<Document | undefined> {
+export async function firstDocument(reach: GuardedFetch, addresses: readonly string[]): Promise<Document | undefined> {
   for (const address of addresses) {
     const response = await reach.fetch(address, { method: 'GET', headers: { accept: 'application/json' } });
     if (response.status >= 400 && response.status < 500) continue;

@@ -2,21 +2,21 @@
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
 import type { OAuthClient } from './client.ts';
-import type { Reach } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { type ServerMetadata, serverMetadata } from './server-metadata.ts';
-import type { BackendAuth, Grant, IdentityProvider, SubjectTokenType } from './settings.ts';
-import { type Asking, asClient, askForToken, asServer, type Granted, GrantRefused } from './token-endpoint.ts';
+import type { BackendAuth, GrantType, IdentityProvider, SubjectTokenType } from './settings.ts';
+import { asClient, askForToken, asServer, type Granted, GrantRefused, type TokenClient } from './token-endpoint.ts';
 
-export interface Machine extends Asking {
+export interface MachineGrantRequest extends TokenClient {
   readonly resource: string;
   readonly scopes: readonly string[];
   /** What the caller presented to us. */
   readonly subjectToken: string | undefined;
 }
 
-export type MachineGrant = Exclude<Grant, 'authorization_code'>;
+export type MachineGrant = Exclude<GrantType, 'authorization_code'>;
 
-export const machineGrants: Readonly<Record<MachineGrant, (machine: Machine) => Promise<Granted>>> = {
+export const machineGrants: Readonly<Record<MachineGrant, (machine: MachineGrantRequest) => Promise<Granted>>> = {
   client_credentials: (machine) =>
     askForToken(machine, [], (proof, options) =>
       oauth.clientCredentialsGrantRequest(
@@ -57,7 +57,10 @@ export const machineGrants: Readonly<Record<MachineGrant, (machine: Machine) => 
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 /** For this issuer and this resource alone; what the provider says of itself is checked before it is shown anything. */
-async function assertionFor({ reach, server, auth, resource, scopes }: Machine, subject: string): Promise<string> {
+async function assertionFor(
+  { reach, server, auth, resource, scopes }: MachineGrantRequest,
+  subject: string,
+): Promise<string> {
   const provider = auth.identityProvider;
   if (provider === undefined) throw new Failure('exchange_impossible');
   const asking = await providerAsking(reach, provider);
@@ -78,7 +81,10 @@ async function assertionFor({ reach, server, auth, resource, scopes }: Machine, 
   }
 }
 
-async function providerAsking(reach: Reach, { issuer, clientId, clientSecret }: IdentityProvider): Promise<Asking> {
+async function providerAsking(
+  reach: GuardedFetch,
+  { issuer, clientId, clientSecret }: IdentityProvider,
+): Promise<TokenClient> {
   const server: ServerMetadata = await serverMetadata(reach, issuer);
   const client: OAuthClient = { kind: 'configured', id: clientId };
   const auth: BackendAuth = {
@@ -92,7 +98,7 @@ async function providerAsking(reach: Reach, { issuer, clientId, clientSecret }: 
 
 /** A server that lists its grants, and not this one, is not shown anybody's token. */
 async function extended(
-  asking: Asking,
+  asking: TokenClient,
   grant: string,
   secrets: readonly string[],
   parameters: Record<string, string>,
@@ -107,12 +113,12 @@ async function extended(
   );
 }
 
-function subjectOf({ subjectToken }: Machine): string {
+function subjectOf({ subjectToken }: MachineGrantRequest): string {
   if (subjectToken === undefined) throw new Failure('exchange_impossible');
   return subjectToken;
 }
 
-function commonOf({ resource, scopes }: Machine): Record<string, string> {
+function commonOf({ resource, scopes }: MachineGrantRequest): Record<string, string> {
   return { resource, ...scopeOf(scopes) };
 }
 

@@ -7,7 +7,7 @@ import { Failure } from '../../errors/failure.ts';
 import { isSafeAddress } from '../../identity/documents.ts';
 import { OutwardError, type OutwardErrorKind } from '../fetch/errors.ts';
 import { credentialLimits } from './limits.ts';
-import type { CredentialPorts, Fetch } from './ports.ts';
+import type { CredentialPorts, TrustedFetch } from './ports.ts';
 import type { BackendAuth } from './settings.ts';
 
 export interface ReachInit {
@@ -30,13 +30,13 @@ export interface WrittenDown {
   readonly auth?: Pick<BackendAuth, 'issuer' | 'identityProvider' | 'authorizationServers'>;
 }
 
-type Outside = Pick<CredentialPorts, 'outward' | 'trusted' | 'time'>;
+type GuardedFetchPorts = Pick<CredentialPorts, 'outward' | 'trusted' | 'time'>;
 
-export class Reach {
-  readonly #outside: Outside;
+export class GuardedFetch {
+  readonly #outside: GuardedFetchPorts;
   readonly #own: ReadonlySet<string>;
 
-  constructor({ url, auth = {} }: WrittenDown, outside: Outside) {
+  constructor({ url, auth = {} }: WrittenDown, outside: GuardedFetchPorts) {
     this.#outside = outside;
     const named = [url, auth.issuer, auth.identityProvider?.issuer].flatMap((text) => originOf(text) ?? []);
     this.#own = new Set([...named, ...(auth.authorizationServers ?? [])]);
@@ -53,7 +53,7 @@ export class Reach {
     const controller = new AbortController();
     const stop = this.#outside.time.after(credentialLimits.requestMs, () => controller.abort());
     try {
-      const way: Fetch = this.#isOwn(address) ? this.#outside.trusted : this.#outside.outward;
+      const way: TrustedFetch = this.#isOwn(address) ? this.#outside.trusted : this.#outside.outward;
       const response = await way(address, {
         method: init.method,
         headers: init.headers ?? {},

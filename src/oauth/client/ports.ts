@@ -8,7 +8,7 @@ export interface Time {
   after(ms: number, action: () => void): () => void;
 }
 
-export interface FetchInit {
+export interface TrustedFetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
   readonly body?: string;
@@ -17,7 +17,7 @@ export interface FetchInit {
 }
 
 /** The platform's own `fetch` is one. Redirects are never followed: what is told in one is told to whoever it names. */
-export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
+export type TrustedFetch = (url: string, init: TrustedFetchInit) => Promise<Response>;
 
 /** For people who run the gateway. Never a secret, never what a peer sent. */
 export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
@@ -29,8 +29,8 @@ export interface CredentialPorts {
   readonly bus: Bus;
   readonly time: Time;
   /** For addresses that somebody else named: it refuses those that must not be asked. */
-  readonly outward: Fetch;
+  readonly outward: TrustedFetch;
   /** For addresses that the operator wrote down: the backends' own, and pinned issuers'. */
-  readonly trusted: Fetch;
+  readonly trusted: TrustedFetch;
   readonly warn: Warn;
 }

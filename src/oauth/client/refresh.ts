@@ -4,32 +4,32 @@
  */
 import * as oauth from 'oauth4webapi';
 import { isCurrent } from './client.ts';
-import type { Reach } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import type { Time } from './ports.ts';
 import type { Registrations } from './registration.ts';
 import type { BackendAuth } from './settings.ts';
-import type { Turns } from './single-flight.ts';
-import { type Asking, asClient, askForToken, asServer, GrantRefused } from './token-endpoint.ts';
-import { endOf, refreshedTokens, type TokenShelf, type Tokens, withoutTokens } from './tokens.ts';
+import type { SingleFlight } from './single-flight.ts';
+import { asClient, askForToken, asServer, GrantRefused, type TokenClient } from './token-endpoint.ts';
+import { endOf, refreshedTokens, type StoredTokens, type TokenShelf, withoutTokens } from './tokens.ts';
 import type { Stored } from './typed-records.ts';
 
 export interface RefreshPorts {
   readonly shelf: TokenShelf;
-  readonly turns: Turns;
+  readonly turns: SingleFlight;
   readonly time: Time;
   readonly registrations: Registrations;
 }
 
 export interface Refreshing {
   readonly key: string;
-  readonly reach: Reach;
+  readonly reach: GuardedFetch;
   readonly auth: BackendAuth;
   /** What was in hand when it was found to be over. */
-  readonly old: Stored<Tokens>;
+  readonly old: Stored<StoredTokens>;
 }
 
 /** What is in the store afterwards: other tokens, or, where the grant is over, none. Rejects with a Failure. */
-export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Promise<Stored<Tokens> | undefined> {
+export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Promise<Stored<StoredTokens> | undefined> {
   const { key, old } = refreshing;
   const changed = async () => {
     const now = await ports.shelf.get(key);
@@ -44,10 +44,10 @@ export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Prom
   return found;
 }
 
-async function renewed({ reach, auth, old: { value } }: Refreshing, ports: RefreshPorts): Promise<Tokens> {
+async function renewed({ reach, auth, old: { value } }: Refreshing, ports: RefreshPorts): Promise<StoredTokens> {
   const { refresh: token, server, client, resource } = value;
   if (token === undefined || !isCurrent(client, auth)) return withoutTokens(value);
-  const asking: Asking = { reach, server, client, auth };
+  const asking: TokenClient = { reach, server, client, auth };
   try {
     const granted = await askForToken(asking, [token], (proof, options) =>
       oauth.refreshTokenGrantRequest(asServer(server), asClient(client), proof, token, {

@@ -9,36 +9,36 @@ import type { Records } from '../../store/ports.ts';
 import { authMethods, clientShape, configuredClient, type OAuthClient } from './client.ts';
 import { clientDocument, clientNature, redirectUri } from './client-document.ts';
 import { preferredMethod } from './client-proof.ts';
-import { isLoopback, type Reach } from './guarded-fetch.ts';
+import { type GuardedFetch, isLoopback } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import type { Time } from './ports.ts';
 import type { ServerMetadata } from './server-metadata.ts';
 import type { BackendAuthSettings } from './settings.ts';
-import type { Turns } from './single-flight.ts';
+import type { SingleFlight } from './single-flight.ts';
 import { asServer, GrantRefused, named } from './token-endpoint.ts';
-import { Shelf, type Stored } from './typed-records.ts';
+import { type Stored, TypedRecords } from './typed-records.ts';
 
 /** RFC 7591, 3.2.1: `endsAt` is when the secret is over. */
 const registrationShape = z.object({ client: clientShape, endsAt: z.number().optional() });
 type Registration = z.infer<typeof registrationShape>;
 
 export interface Applicant {
-  readonly reach: Reach;
+  readonly reach: GuardedFetch;
   readonly server: ServerMetadata;
   readonly backend: string;
   readonly settings: BackendAuthSettings;
 }
 
 export class Registrations {
-  readonly #registered: Shelf<Registration>;
-  readonly #issuers: Shelf<string>;
-  readonly #turns: Turns;
+  readonly #registered: TypedRecords<Registration>;
+  readonly #issuers: TypedRecords<string>;
+  readonly #turns: SingleFlight;
   readonly #time: Time;
   readonly #publicUrl: string;
 
-  constructor(records: Records, turns: Turns, time: Time, publicUrl: string) {
-    this.#registered = new Shelf(records, 'oauth-clients', registrationShape);
-    this.#issuers = new Shelf(records, 'oauth-client-issuers', z.string());
+  constructor(records: Records, turns: SingleFlight, time: Time, publicUrl: string) {
+    this.#registered = new TypedRecords(records, 'oauth-clients', registrationShape);
+    this.#issuers = new TypedRecords(records, 'oauth-client-issuers', z.string());
     this.#turns = turns;
     this.#time = time;
     this.#publicUrl = publicUrl;

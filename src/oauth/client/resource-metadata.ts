@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { Failure } from '../../errors/failure.ts';
 import { firstDocument, wellKnown } from './documents.ts';
-import type { Reach } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import { tidy } from './scopes.ts';
 import type { BackendAuthSettings } from './settings.ts';
@@ -25,7 +25,7 @@ const shape = z.object({
 
 /** Undefined where it has none, as backends of 2025-03-26 do. `named` is what its challenge names: then nothing else is tried. */
 export async function resourceMetadata(
-  reach: Reach,
+  reach: GuardedFetch,
   { url, auth }: BackendAuthSettings,
   named: string | undefined,
 ): Promise<ResourceMetadata | undefined> {

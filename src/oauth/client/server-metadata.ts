@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { type Document, firstDocument, wellKnown } from './documents.ts';
-import { insecure, type Reach, untrusted } from './guarded-fetch.ts';
+import { type GuardedFetch, insecure, untrusted } from './guarded-fetch.ts';
 
 /** As much as is used, under the names that oauth4webapi reads; kept in records, so that a flow ends with whom it began. */
 const words = z.array(z.string().max(256)).max(1000).optional();
@@ -27,7 +27,7 @@ const shape = z.object({
 export const serverShape = shape.extend({ undocumented: z.literal(true).optional() });
 export type ServerMetadata = Readonly<z.infer<typeof serverShape>>;
 
-export async function serverMetadata(reach: Reach, issuer: string): Promise<ServerMetadata> {
+export async function serverMetadata(reach: GuardedFetch, issuer: string): Promise<ServerMetadata> {
   if (!reach.mayBeUsed(issuer)) throw insecure(issuer);
   const document = await firstDocument(reach, placesOf(issuer));
   if (document === undefined) return undocumented(issuer);

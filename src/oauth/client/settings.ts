@@ -1,10 +1,10 @@
 /** What the config says about a backend's `auth`, checked and complete. */
 
 export const grants = ['authorization_code', 'client_credentials', 'token_exchange', 'identity_assertion'] as const;
-export type Grant = (typeof grants)[number];
+export type GrantType = (typeof grants)[number];
 
 export interface BackendAuth {
-  readonly grant: Grant;
+  readonly grant: GrantType;
   /** Registered beforehand, at `issuer` where that is said. */
   readonly clientId?: string;
   readonly clientSecret?: string;

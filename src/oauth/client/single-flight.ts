@@ -7,12 +7,12 @@ import { credentialLimits } from './limits.ts';
 import { aMoment } from './moment.ts';
 import type { CredentialPorts } from './ports.ts';
 
-type Outside = Pick<CredentialPorts, 'lease' | 'bus' | 'time'>;
+type SingleFlightPorts = Pick<CredentialPorts, 'lease' | 'bus' | 'time'>;
 
-export class Turns {
-  readonly #outside: Outside;
+export class SingleFlight {
+  readonly #outside: SingleFlightPorts;
 
-  constructor(outside: Outside) {
+  constructor(outside: SingleFlightPorts) {
     this.#outside = outside;
   }
 

@@ -3,7 +3,7 @@ import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
 import { type OAuthClient, secretsOf } from './client.ts';
 import { proofOf } from './client-proof.ts';
-import type { Reach } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import { scopesOf } from './scopes.ts';
 import type { ServerMetadata } from './server-metadata.ts';
@@ -37,8 +37,8 @@ export class GrantRefused extends Error {
   }
 }
 
-export interface Asking {
-  readonly reach: Reach;
+export interface TokenClient {
+  readonly reach: GuardedFetch;
   readonly server: ServerMetadata;
   readonly client: OAuthClient;
   readonly auth: BackendAuth;
@@ -46,10 +46,14 @@ export interface Asking {
   readonly forAssertion?: true;
 }
 
-type Ask = (proof: oauth.ClientAuth, options: oauth.TokenEndpointRequestOptions) => Promise<Response>;
+type TokenRequest = (proof: oauth.ClientAuth, options: oauth.TokenEndpointRequestOptions) => Promise<Response>;
 
 /** `secrets`: what is sent in confidence, and what an answer must not repeat. Rejects with GrantRefused or a Failure. */
-export async function askForToken(asking: Asking, secrets: readonly string[], ask: Ask): Promise<Granted> {
+export async function askForToken(
+  asking: TokenClient,
+  secrets: readonly string[],
+  ask: TokenRequest,
+): Promise<Granted> {
   const { reach, server, client, auth } = asking;
   const all = [...secrets, ...secretsOf(client, auth)];
   try {

@@ -2,11 +2,11 @@
 import * as z from 'zod';
 import type { Records } from '../../store/ports.ts';
 import { clientShape, type OAuthClient } from './client.ts';
-import type { HeaderRecord } from './credential-provider.ts';
+import type { CredentialHeaders } from './credential-provider.ts';
 import { credentialLimits } from './limits.ts';
 import { type ServerMetadata, serverShape } from './server-metadata.ts';
 import type { Granted } from './token-endpoint.ts';
-import { Shelf } from './typed-records.ts';
+import { TypedRecords } from './typed-records.ts';
 
 const accessShape = z.object({
   token: z.string(),
@@ -31,17 +31,17 @@ const tokensShape = z.object({
   until: z.number().optional(),
 });
 
-export type Tokens = z.infer<typeof tokensShape>;
+export type StoredTokens = z.infer<typeof tokensShape>;
 export type Access = z.infer<typeof accessShape>;
 
 /** By account: backend, its address, and who it is for. */
-export type TokenShelf = Shelf<Tokens>;
+export type TokenShelf = TypedRecords<StoredTokens>;
 
 export function tokenShelf(records: Records): TokenShelf {
-  return new Shelf(records, 'oauth-tokens', tokensShape);
+  return new TypedRecords(records, 'oauth-tokens', tokensShape);
 }
 
-export interface Origin {
+export interface TokenOrigin {
   readonly server: ServerMetadata;
   readonly client: OAuthClient;
   readonly resource: string;
@@ -49,7 +49,11 @@ export interface Origin {
   readonly until?: number | undefined;
 }
 
-export function tokensOf(granted: Granted, { server, client, resource, asked, until }: Origin, now: number): Tokens {
+export function tokensOf(
+  granted: Granted,
+  { server, client, resource, asked, until }: TokenOrigin,
+  now: number,
+): StoredTokens {
   return {
     server,
     client,
@@ -63,7 +67,7 @@ export function tokensOf(granted: Granted, { server, client, resource, asked, un
 }
 
 /** RFC 6749, 6: the old refresh token goes on where no new one came. */
-export function refreshedTokens(old: Tokens, granted: Granted, now: number): Tokens {
+export function refreshedTokens(old: StoredTokens, granted: Granted, now: number): StoredTokens {
   return {
     ...old,
     ...(granted.scopes === undefined ? {} : { granted: [...granted.scopes] }),
@@ -72,7 +76,7 @@ export function refreshedTokens(old: Tokens, granted: Granted, now: number): Tok
   };
 }
 
-export function withoutTokens({ access: _access, refresh: _refresh, ...rest }: Tokens): Tokens {
+export function withoutTokens({ access: _access, refresh: _refresh, ...rest }: StoredTokens): StoredTokens {
   return rest;
 }
 
@@ -87,12 +91,12 @@ export function isFresh({ at, endsAt }: Access, now: number, hard = false): bool
   return now < endsAt - (hard ? 0 : Math.min(credentialLimits.expiryMarginMs, share));
 }
 
-export function headersOf({ token }: Access): HeaderRecord {
+export function headersOf({ token }: Access): CredentialHeaders {
   return Object.freeze({ authorization: `Bearer ${token}` });
 }
 
 /** With nothing to renew them, they are of no use after their end. */
-export function endOf({ access, refresh, until }: Tokens): number | undefined {
+export function endOf({ access, refresh, until }: StoredTokens): number | undefined {
   const end = refresh === undefined ? access?.endsAt : undefined;
   return end === undefined || until === undefined ? (end ?? until) : Math.min(end, until);
 }

@@ -8,7 +8,7 @@ export interface Stored<Value> {
   readonly text: string;
 }
 
-export class Shelf<Value> {
+export class TypedRecords<Value> {
   readonly #records: Records;
   readonly #collection: string;
   readonly #shape: z.ZodType<Value>;

@@ -1,12 +1,12 @@
 /** Which addresses are outside. Ranges after the IANA registries of special-purpose addresses (RFC 6890, RFC 8190). */
 import { BlockList, isIP } from 'node:net';
 
-interface Range {
+interface NetworkRange {
   readonly network: string;
   readonly bits: number;
 }
 
-const range = (cidr: string): Range => {
+const range = (cidr: string): NetworkRange => {
   const [network = '', bits] = cidr.split('/');
   return { network, bits: Number(bits ?? (isIP(network) === 6 ? 128 : 32)) };
 };

@@ -10,8 +10,8 @@ import { ACCEPTED_CODINGS, readBody } from './body.ts';
 import { createConnector } from './connector.ts';
 import { OutwardError, type OutwardErrorKind } from './errors.ts';
 import { type OutwardLimits, outwardLimits } from './limits.ts';
-import { Places } from './places.ts';
-import { Targets } from './targets.ts';
+import { RequestSlots } from './places.ts';
+import { TargetFilter } from './targets.ts';
 
 /** As much of the platform's `fetch` as OAuth libraries call. */
 export type OutwardFetch = (url: string | URL, init?: OutwardInit) => Promise<Response>;
@@ -66,8 +66,8 @@ const KINDS: Readonly<Record<string, OutwardErrorKind>> = {
 export function createOutwardFetch(options: OutwardOptions = {}): Outward {
   const limits = { ...outwardLimits, ...options.limits };
   const { allowLoopback = false, allow = [] } = options;
-  const targets = new Targets({ allowLoopback, allow, urlBytes: limits.urlBytes });
-  const places = new Places(limits.requests, limits.requestsPerHost);
+  const targets = new TargetFilter({ allowLoopback, allow, urlBytes: limits.urlBytes });
+  const places = new RequestSlots(limits.requests, limits.requestsPerHost);
   const agent = new Agent({
     connect: createConnector({
       timeout: limits.connectMs,
@@ -138,7 +138,7 @@ async function answer(response: Dispatcher.ResponseData, limits: OutwardLimits):
   }
 }
 
-function checkedLookup(targets: Targets, resolve: (host: string) => Promise<readonly string[]>): LookupFunction {
+function checkedLookup(targets: TargetFilter, resolve: (host: string) => Promise<readonly string[]>): LookupFunction {
   return (host, { all }, callback) => {
     const checked = async () => {
       const addresses = await resolve(host);

@@ -1,7 +1,7 @@
 /** How many requests are under way, in all and by host. */
 import { OutwardError } from './errors.ts';
 
-export class Places {
+export class RequestSlots {
   readonly #most: number;
   readonly #mostPerHost: number;
   readonly #hosts = new Map<string, number>();

@@ -20,7 +20,7 @@ export interface TargetRules {
 }
 
 /** Throws for an entry of `allow` that is neither a range nor a host. */
-export class Targets {
+export class TargetFilter {
   readonly #rules: TargetRules;
   readonly #hosts: ReadonlySet<string>;
   readonly #ranges: BlockList;

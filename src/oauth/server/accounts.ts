@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider, Session } from 'oidc-provider';
-import type { Callers } from '../../downstream/callers.ts';
+import type { ClientAddresses } from '../../downstream/callers.ts';
 import { formCookie } from './cookies.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';
@@ -16,7 +16,7 @@ export interface AccountParts {
   readonly provider: Provider;
   readonly tokens: FormTokens;
   readonly signIn: SignIn;
-  readonly callers: Callers;
+  readonly callers: ClientAddresses;
   readonly users: Pick<Users, 'isCurrent'>;
   readonly issuer: URL;
   readonly signedInMs: number;

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Adapter, Payload } from 'oidc-provider';
 import type { Records } from '../../store/ports.ts';
 import type { Holder, Holdings } from './holdings.ts';
-import type { Time } from './ports.ts';
+import type { WallClock } from './ports.ts';
 
 /** Found by the grant that they belong to, so that they can be revoked with it. */
 const grantable: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
@@ -17,7 +17,7 @@ const ATTEMPTS = 8;
 
 export interface AdapterOptions {
   readonly records: Records;
-  readonly time: Pick<Time, 'now'>;
+  readonly time: Pick<WallClock, 'now'>;
   /** Until when a client that was registered just now is kept. */
   readonly clientEndsAt: () => number;
   /** What the second of two that use the same code or token is told. */
@@ -49,7 +49,7 @@ export class RecordsAdapter implements Adapter {
     }
     if (this.#model === 'Session' && typeof uid === 'string') await records.put(uids, keyOf(uid), key, endsAt);
     const place = await this.#placeOf(key, payload, endsAt);
-    await records.put(this.#collection, key, JSON.stringify({ payload, endsAt, place } satisfies Kept), endsAt);
+    await records.put(this.#collection, key, JSON.stringify({ payload, endsAt, place } satisfies AdapterEntry), endsAt);
   }
 
   async find(id: string): Promise<Payload | undefined> {
@@ -72,7 +72,7 @@ export class RecordsAdapter implements Adapter {
     const key = keyOf(id);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const text = await records.get(this.#collection, key);
-      const kept = text === undefined ? undefined : (JSON.parse(text) as Kept);
+      const kept = text === undefined ? undefined : (JSON.parse(text) as AdapterEntry);
       if (kept === undefined || kept.payload.consumed !== undefined) throw alreadyUsed();
       const consumed = Math.floor(time.now() / 1000);
       const next = JSON.stringify({ ...kept, payload: { ...kept.payload, consumed } });
@@ -118,11 +118,11 @@ export class RecordsAdapter implements Adapter {
 
   async #read(key: string): Promise<Payload | undefined> {
     const text = await this.#options.records.get(this.#collection, key);
-    return text === undefined ? undefined : (JSON.parse(text) as Kept).payload;
+    return text === undefined ? undefined : (JSON.parse(text) as AdapterEntry).payload;
   }
 }
 
-interface Kept {
+interface AdapterEntry {
   readonly payload: Payload;
   readonly endsAt?: number | undefined;
   /** Among the holdings. Absent where it is not to be given up. */
@@ -130,12 +130,12 @@ interface Kept {
 }
 
 function placeIn(text: string): string | undefined {
-  return (JSON.parse(text) as Kept).place;
+  return (JSON.parse(text) as AdapterEntry).place;
 }
 
 /** The same record without its place: it is not to be given up any more. */
 export function withoutPlace(text: string): { readonly text: string; readonly place: string | undefined } {
-  const { place, ...kept } = JSON.parse(text) as Kept;
+  const { place, ...kept } = JSON.parse(text) as AdapterEntry;
   return { text: JSON.stringify(kept), place };
 }
 

@@ -1,13 +1,13 @@
 /** How often one address, or one IPv6 site, may ask for something; also what is refused counts. */
 import type { IncomingMessage } from 'node:http';
-import type { Callers } from '../../downstream/callers.ts';
+import type { ClientAddresses } from '../../downstream/callers.ts';
 import { type AttemptLimits, Attempts } from '../../web/attempts.ts';
 
 export class ByAddress {
   readonly #attempts: Attempts;
-  readonly #callers: Callers;
+  readonly #callers: ClientAddresses;
 
-  constructor(limits: AttemptLimits, now: () => number, callers: Callers) {
+  constructor(limits: AttemptLimits, now: () => number, callers: ClientAddresses) {
     this.#attempts = new Attempts(limits, now);
     this.#callers = callers;
   }

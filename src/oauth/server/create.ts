@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONWebKeySet } from 'jose';
 import type { KoaContext, Provider } from 'oidc-provider';
-import { Callers } from '../../downstream/callers.ts';
+import { ClientAddresses } from '../../downstream/callers.ts';
 import { Attempts } from '../../web/attempts.ts';
 import { page } from '../../web/frame.ts';
 import { Accounts } from './accounts.ts';
@@ -17,11 +17,11 @@ import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { show, tell } from './pages/answers.ts';
-import { ended, type Trouble, troublePage } from './pages/others.ts';
-import { paths, type Route, routeOf } from './paths.ts';
+import { type AuthServerError, ended, troublePage } from './pages/others.ts';
+import { type AuthServerRoute, paths, routeOf } from './paths.ts';
 import type { AuthServerOutside } from './ports.ts';
 import { createProvider } from './provider.ts';
-import { Registrations } from './registrations.ts';
+import { RegistrationLimit } from './registrations.ts';
 import { atHome, isForeignForm, withUsualScope } from './requests.ts';
 import { Resources } from './resources.ts';
 import { ScopeBook } from './scopes.ts';
@@ -57,7 +57,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const users = new Users({ file: outside.userFileAt(settings.userFile), time, warn });
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
-  const callers = new Callers(options.trustedProxies);
+  const callers = new ClientAddresses(options.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
   const documents = new Attempts({ most, withinMs, names }, () => time.now());
   const clients = new Holdings(records, clientCollection);
@@ -83,7 +83,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     },
     showError,
   });
-  const registrations = new Registrations(records, time, callers, clients);
+  const registrations = new RegistrationLimit(records, time, callers, clients);
   listen(provider, outside, (clientId) => registrations.used(clientId, settings.refreshTtlMs));
   const tokens = new FormTokens(keys.cookie);
   const signIn = new SignIn(users, () => time.now());
@@ -122,7 +122,7 @@ function listen(provider: Provider, { warn }: AuthServerOutside, used: (clientId
   });
 }
 
-function showError(context: KoaContext, out: Trouble): void {
+function showError(context: KoaContext, out: AuthServerError): void {
   const { headers, html } = page(troublePage(context.status, out));
   context.set(headers);
   context.body = html;
@@ -131,7 +131,7 @@ function showError(context: KoaContext, out: Trouble): void {
 interface ServerParts {
   readonly issuer: URL;
   readonly provider: Provider;
-  readonly registrations: Registrations;
+  readonly registrations: RegistrationLimit;
   readonly authorizations: Authorizations;
   readonly interactions: Interactions;
   readonly accounts: Accounts;
@@ -164,7 +164,7 @@ class Server {
     }
   }
 
-  async #serve(req: IncomingMessage, res: ServerResponse, path: string, route: Route): Promise<void> {
+  async #serve(req: IncomingMessage, res: ServerResponse, path: string, route: AuthServerRoute): Promise<void> {
     const { issuer, registrations, authorizations, interactions, accounts, rewrite } = this.#parts;
     atHome(req, issuer);
     // In a form that the library's own reading of it cannot differ from ours.
@@ -183,13 +183,13 @@ class Server {
   }
 }
 
-function isOverlong(req: IncomingMessage, { kind }: Route): boolean {
+function isOverlong(req: IncomingMessage, { kind }: AuthServerRoute): boolean {
   const most = kind === 'register' ? limits.registrationBytes : limits.requestBytes;
   const chars = kind === 'authorize' ? limits.authorizeChars : limits.queryChars;
   return (req.url ?? '').length > chars || Number(req.headers['content-length'] ?? 0) > most;
 }
 
-function refuseMethod(res: ServerResponse, { methods }: Route): void {
+function refuseMethod(res: ServerResponse, { methods }: AuthServerRoute): void {
   const error_description = `only ${methods.join(' and ')} here`;
   tell(res, 405, { error: 'method_not_allowed', error_description }, { allow: methods.join(', ') });
 }

@@ -11,7 +11,7 @@ export interface Holder {
   readonly name: string;
 }
 
-export interface Held {
+export interface HeldRecord {
   /** The key of the record in its own collection. */
   readonly key: string;
   /** Absent where nobody can tell: then it stays with whom it was. */
@@ -31,7 +31,7 @@ const HOLDER_CHARS = 22;
 const GIVEN_UP_AT_ONCE = 1 / 100;
 
 /** Of one holder, in the order of their age. */
-type Places = string[];
+type HeldKeys = string[];
 
 export class Holdings {
   readonly #records: Records;
@@ -47,7 +47,7 @@ export class Holdings {
   }
 
   /** Returns the place, to be kept in the record itself. `before` is the place that the record had. */
-  async note({ key, holder, now, endsAt }: Held, before: string | undefined): Promise<string | undefined> {
+  async note({ key, holder, now, endsAt }: HeldRecord, before: string | undefined): Promise<string | undefined> {
     const by = holder === undefined ? undefined : holderKey(holder);
     if (by === undefined || before?.startsWith(`${by}/`) === true) return before;
     const place = `${by}/${now.toString(16).padStart(TIME_DIGITS, '0')}/${key}`;
@@ -95,8 +95,8 @@ function holderKey({ kind, name }: Holder): string {
   return `${kinds[kind]}${createHash('sha256').update(name).digest('base64url').slice(0, HOLDER_CHARS)}`;
 }
 
-function sharesOf(all: readonly string[]): Map<string, Places> {
-  const shares = new Map<string, Places>();
+function sharesOf(all: readonly string[]): Map<string, HeldKeys> {
+  const shares = new Map<string, HeldKeys>();
   for (const place of all) {
     const holder = place.slice(0, place.indexOf('/'));
     const places = shares.get(holder);
@@ -106,16 +106,16 @@ function sharesOf(all: readonly string[]): Map<string, Places> {
   return shares;
 }
 
-type Share = readonly [holder: string, places: Places];
+type HolderShare = readonly [holder: string, places: HeldKeys];
 
-function next(shares: ReadonlyMap<string, Places>, small: number): Share | undefined {
-  let found: Share | undefined;
+function next(shares: ReadonlyMap<string, HeldKeys>, small: number): HolderShare | undefined {
+  let found: HolderShare | undefined;
   for (const share of shares) if (found === undefined || isBefore(share, found, small)) found = share;
   return found;
 }
 
 /** Whether it gives up before the other one does. */
-function isBefore(share: Share, other: Share, small: number): boolean {
+function isBefore(share: HolderShare, other: HolderShare, small: number): boolean {
   const [[, places], [, otherPlaces]] = [share, other];
   const isLast = isSmallUser(share, small);
   if (isLast !== isSmallUser(other, small)) return !isLast;
@@ -123,10 +123,10 @@ function isBefore(share: Share, other: Share, small: number): boolean {
   return ageOf(places) < ageOf(otherPlaces);
 }
 
-function isSmallUser([holder, places]: Share, small: number): boolean {
+function isSmallUser([holder, places]: HolderShare, small: number): boolean {
   return holder.startsWith(kinds.user) && places.length <= small;
 }
 
-function ageOf([oldest = '']: Places): string {
+function ageOf([oldest = '']: HeldKeys): string {
   return oldest.slice(oldest.indexOf('/') + 1);
 }

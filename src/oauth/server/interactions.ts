@@ -1,7 +1,7 @@
 /** The two questions that a person is asked on the way to a token: who are you, and may this client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
-import type { Callers } from '../../downstream/callers.ts';
+import type { ClientAddresses } from '../../downstream/callers.ts';
 import { readForm } from './form.ts';
 import type { FormTokens } from './form-token.ts';
 import { leadTo, retryAfter, show } from './pages/answers.ts';
@@ -21,11 +21,11 @@ export interface InteractionParts {
   readonly scopes: ScopeBook;
   readonly resources: Resources;
   readonly signIn: SignIn;
-  readonly callers: Callers;
+  readonly callers: ClientAddresses;
   readonly refused: AuthServerOutside['refused'];
 }
 
-interface Turn {
+interface InteractionRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly interaction: Interaction;
@@ -51,7 +51,7 @@ export class Interactions {
     const redirectUri = interaction && (textOf(interaction, 'redirect_uri') ?? client?.redirectUris[0]);
     const isOurs = interaction?.uid === id && client !== undefined && redirectUri !== undefined;
     if (!isOurs) return show(res, ended);
-    const turn: Turn = { req, res, interaction, client, redirectUri };
+    const turn: InteractionRequest = { req, res, interaction, client, redirectUri };
     if (req.method !== 'POST') return this.#ask(turn);
     if (form === undefined || !tokens.isRight(form.get('token'), id, interaction.prompt.name)) return show(res, ended);
     await this.#answer({ ...turn, form });
@@ -63,11 +63,11 @@ export class Interactions {
     return this.#parts.provider.Client.find(id).catch(() => undefined);
   }
 
-  #ask(turn: Turn): void {
+  #ask(turn: InteractionRequest): void {
     show(turn.res, turn.interaction.prompt.name === 'login' ? this.#login(turn) : this.#consent(turn));
   }
 
-  async #answer(turn: Turn): Promise<void> {
+  async #answer(turn: InteractionRequest): Promise<void> {
     const action = turn.form?.get('action');
     if (action === 'deny') {
       const result = { error: 'access_denied', error_description: 'the person said no' };
@@ -79,7 +79,7 @@ export class Interactions {
     this.#ask(turn);
   }
 
-  async #signIn(turn: Turn): Promise<void> {
+  async #signIn(turn: InteractionRequest): Promise<void> {
     const { req, res, form } = turn;
     const name = form?.get('name') ?? '';
     const address = this.#parts.callers.of(req);
@@ -99,7 +99,7 @@ export class Interactions {
   }
 
   /** A grant of its own each time: what was agreed to before neither grows nor lives longer by it. */
-  async #allow({ req, res, interaction, client }: Turn): Promise<void> {
+  async #allow({ req, res, interaction, client }: InteractionRequest): Promise<void> {
     const { provider, resources, scopes } = this.#parts;
     const accountId = interaction.session?.accountId;
     if (accountId === undefined) return show(res, ended);
@@ -113,7 +113,7 @@ export class Interactions {
   }
 
   /** Somebody else sits here than the browser remembers: it forgets, and the client's question is asked anew. */
-  async #startAgain({ res, interaction }: Turn): Promise<void> {
+  async #startAgain({ res, interaction }: InteractionRequest): Promise<void> {
     const uid = interaction.session?.uid;
     const session = uid === undefined ? undefined : await this.#parts.provider.Session.findByUid(uid);
     await session?.destroy();
@@ -126,7 +126,7 @@ export class Interactions {
     leadTo(res, `${paths.authorize}?${query}`);
   }
 
-  #login(turn: Turn, more: Pick<Parameters<typeof loginPage>[0], 'name' | 'trouble'> = {}) {
+  #login(turn: InteractionRequest, more: Pick<Parameters<typeof loginPage>[0], 'name' | 'trouble'> = {}) {
     const { interaction, client, redirectUri } = turn;
     return loginPage({
       token: this.#parts.tokens.make(interaction.uid, 'login'),
@@ -136,7 +136,7 @@ export class Interactions {
     });
   }
 
-  #consent({ interaction, client, redirectUri }: Turn) {
+  #consent({ interaction, client, redirectUri }: InteractionRequest) {
     const { scopes, resources, tokens } = this.#parts;
     const asked = (textOf(interaction, 'scope') ?? '').split(' ').filter((name) => name !== '');
     return consentPage({

@@ -16,7 +16,7 @@ export const paths = {
 
 export type RouteKind = 'document' | 'authorize' | 'resume' | 'api' | 'register' | 'page' | 'library-form';
 
-export interface Route {
+export interface AuthServerRoute {
   readonly kind: RouteKind;
   readonly methods: readonly string[];
   /** A browser goes there by itself, from wherever it was: the page that led to it may be anybody's. */
@@ -29,7 +29,7 @@ const documents = { kind: 'document', methods: ['GET', 'HEAD'], navigated: false
 const api = { kind: 'api', methods: ['POST'], navigated: false } as const;
 const page = { kind: 'page', methods: ['GET', 'HEAD', 'POST'], navigated: true } as const;
 
-const exact: Readonly<Record<string, Route>> = {
+const exact: Readonly<Record<string, AuthServerRoute>> = {
   [paths.metadata]: documents,
   [paths.openid]: documents,
   [paths.jwks]: documents,
@@ -45,7 +45,7 @@ const exact: Readonly<Record<string, Route>> = {
 /** What the library makes for the end of a path. */
 const id = /^[A-Za-z0-9_-]{1,64}$/;
 
-export function routeOf(path: string): Route | undefined {
+export function routeOf(path: string): AuthServerRoute | undefined {
   if (Object.hasOwn(exact, path)) return exact[path];
   for (const [prefix, route] of [
     [`${paths.interaction}/`, page],

@@ -3,7 +3,7 @@
 import type { Records } from '../../store/ports.ts';
 import type { OutwardFetch } from '../fetch/fetch.ts';
 
-export interface Time {
+export interface WallClock {
   /** Milliseconds since 1970. */
   now(): number;
   /** Calls back once after `ms`; returns how to prevent that. */
@@ -22,7 +22,7 @@ export interface UserFilePort {
 export interface AuthServerOutside {
   /** Durable, and sealed where that is wanted: keys, grants and registrations are kept in it. */
   readonly records: Records;
-  readonly time: Time;
+  readonly time: WallClock;
   readonly warn: Warn;
   /** A sign-in failed: wrong name or password, or too many attempts. For the log. */
   readonly refused: (why: 'wrong' | 'wait', address: string) => void;

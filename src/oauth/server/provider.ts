@@ -179,14 +179,14 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
 
 const hook = 'bascule';
 
-interface SignedIn {
+interface ProviderSession {
   readonly session?: { readonly accountId?: string };
   readonly result?: { readonly login?: { readonly accountId?: string } };
 }
 
 /** Of an interaction, once the password was right. */
 function userIn(payload: Payload): Holder | undefined {
-  const { session, result }: SignedIn = payload;
+  const { session, result }: ProviderSession = payload;
   const name = result?.login?.accountId ?? session?.accountId;
   return name === undefined ? undefined : { kind: 'user', name };
 }

@@ -6,7 +6,7 @@ import { passwordChars } from './user-book.ts';
 import { type User, userName } from './user-file.ts';
 import type { Users } from './users.ts';
 
-export type SignedIn =
+export type SignInResult =
   | { readonly kind: 'user'; readonly user: User }
   | { readonly kind: 'wrong' }
   /** Too many wrong ones, or too many at once. */
@@ -37,7 +37,7 @@ export class SignIn {
     this.#byName = attempts(limits.failuresPerName);
   }
 
-  async try({ name, password, address }: Tried): Promise<SignedIn> {
+  async try({ name, password, address }: Tried): Promise<SignInResult> {
     const both = JSON.stringify([name.slice(0, passwordChars.most), address]);
     const wait = Math.max(
       this.#both.waitFor(both),

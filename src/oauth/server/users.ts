@@ -1,11 +1,11 @@
 /** The local users while the gateway runs: read from their file, and read again when it changes. */
 import { authServerLimits } from './limits.ts';
-import type { Time, UserFilePort, Warn } from './ports.ts';
+import type { UserFilePort, WallClock, Warn } from './ports.ts';
 import { readUserFile, type User, UserFileError } from './user-file.ts';
 
 export interface UsersOptions {
   readonly file: UserFilePort;
-  readonly time: Time;
+  readonly time: WallClock;
   readonly warn: Warn;
 }
 

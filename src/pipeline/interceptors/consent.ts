@@ -8,7 +8,7 @@
 import type { StartCall } from '../../bridge/responder.ts';
 import { olderAsk } from '../../bridge/revision-compat.ts';
 import { Failure } from '../../errors/failure.ts';
-import type { AskReply, Call, CallRequest, CallSink, Outcome } from '../../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink, ServerRequestReply } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
 import { missingFor } from '../../wire/capabilities.ts';
 import { notificationBytes, type Raw } from '../../wire/compose.ts';
@@ -17,7 +17,7 @@ import { skimMessage } from '../../wire/skim.ts';
 import { isObject } from '../../wire/values.ts';
 
 /** Where a person's consent is waited for. */
-export interface Consenting {
+export interface ConsentWaiter {
   /** Never rejects. Resolves soon after the signal: nobody wants to know any more. */
   waitFor(id: string, ms: number, signal: AbortSignal): Promise<'done' | Failure>;
 }
@@ -26,24 +26,24 @@ export interface Consenting {
 const CONSENTS = 3;
 
 /** The same call where nobody is ever asked for consent. */
-export function withConsent(start: StartCall, { consenting, limits: { askMs } }: Asking): StartCall {
+export function withConsent(start: StartCall, { consenting, limits: { askMs } }: ConsentOptions): StartCall {
   if (consenting === undefined) return start;
   return (request, sink) => new ConsentingCall(request, sink, { start, consenting, askMs }).begin();
 }
 
-interface Asking {
-  readonly consenting: Consenting | undefined;
+interface ConsentOptions {
+  readonly consenting: ConsentWaiter | undefined;
   readonly limits: { readonly askMs: number };
 }
 
-interface Means {
+interface ConsentParts {
   readonly start: StartCall;
-  readonly consenting: Consenting;
+  readonly consenting: ConsentWaiter;
   readonly askMs: number;
 }
 
 /** What `consent_needed` says. */
-interface Page {
+interface ConsentPage {
   readonly mode: 'url';
   readonly url: string;
   readonly elicitationId: string;
@@ -53,7 +53,7 @@ interface Page {
 class ConsentingCall implements Call, CallSink {
   readonly #request: CallRequest;
   readonly #sink: CallSink;
-  readonly #means: Means;
+  readonly #means: ConsentParts;
   #call: Call | undefined;
   #withdraw: (() => void) | undefined;
   /** What the backend's last refusal came to. */
@@ -64,7 +64,7 @@ class ConsentingCall implements Call, CallSink {
   #consents = 0;
   #cancelled = false;
 
-  constructor(request: CallRequest, sink: CallSink, means: Means) {
+  constructor(request: CallRequest, sink: CallSink, means: ConsentParts) {
     this.#request = request;
     this.#sink = sink;
     this.#means = means;
@@ -100,7 +100,7 @@ class ConsentingCall implements Call, CallSink {
     this.#sink.pause(retryMs);
   }
 
-  settle(outcome: Outcome): void {
+  settle(outcome: CallOutcome): void {
     const page = outcome.kind === 'failure' ? pageOf(outcome.failure) : undefined;
     if (outcome.kind !== 'failure' || page === undefined) {
       this.#sink.settle(outcome);
@@ -111,7 +111,7 @@ class ConsentingCall implements Call, CallSink {
     else this.#tell(page);
   }
 
-  #canAsk(page: Page): boolean {
+  #canAsk(page: ConsentPage): boolean {
     const { row, client } = this.#request;
     const { method } = visit.row;
     return (
@@ -122,7 +122,7 @@ class ConsentingCall implements Call, CallSink {
     );
   }
 
-  #askFor(page: Page): void {
+  #askFor(page: ConsentPage): void {
     this.#consents += 1;
     this.#call = undefined;
     const { row, message } = ownRequest('elicitation/create', page);
@@ -136,7 +136,7 @@ class ConsentingCall implements Call, CallSink {
     });
   }
 
-  #answered(page: Page, reply: AskReply): void {
+  #answered(page: ConsentPage, reply: ServerRequestReply): void {
     this.#withdraw = undefined;
     if (this.#cancelled) return;
     const action = 'result' in reply ? actionOf(reply.result) : undefined;
@@ -146,7 +146,7 @@ class ConsentingCall implements Call, CallSink {
   }
 
   /** That the page was opened does not mean that the person has agreed: that takes its time. */
-  async #goOn(page: Page): Promise<void> {
+  async #goOn(page: ConsentPage): Promise<void> {
     const { consenting, askMs } = this.#means;
     const { elicitationId } = page;
     this.#waiting = new AbortController();
@@ -165,7 +165,7 @@ class ConsentingCall implements Call, CallSink {
     if (!this.#cancelled) this.#sink.settle({ kind: 'failure', failure: new Failure('internal_error', { cause }) });
   }
 
-  #tell(page: Page): void {
+  #tell(page: ConsentPage): void {
     this.#sink.settle({ kind: 'failure', failure: withPage(this.#refusal ?? new Failure('consent_needed'), page) });
   }
 }
@@ -173,7 +173,7 @@ class ConsentingCall implements Call, CallSink {
 const visit = ownRequest('elicitation/create', { mode: 'url' });
 
 /** Where the failure says that a person has to agree. */
-function pageOf({ reason, data }: Failure): Page | undefined {
+function pageOf({ reason, data }: Failure): ConsentPage | undefined {
   const { url, elicitationId, backend } = data ?? {};
   if (reason !== 'consent_needed' || typeof url !== 'string' || typeof elicitationId !== 'string') return undefined;
   const message = `${typeof backend === 'string' ? backend : 'The server'} needs your consent. Open the page to give it.`;
@@ -181,7 +181,7 @@ function pageOf({ reason, data }: Failure): Page | undefined {
 }
 
 /** In the form that clients of 2025-11-25 know, and with the address where everybody finds it. */
-function withPage(failure: Failure, page: Page): Failure {
+function withPage(failure: Failure, page: ConsentPage): Failure {
   const { reason, cause } = failure;
   // Clients show people the text, and seldom the data.
   const isBare = reason === 'consent_needed' && !failure.message.includes(page.url);

@@ -7,36 +7,36 @@ import { resultType } from '../../bridge/era-translation.ts';
 import { readInputRequired } from '../../bridge/input-required.ts';
 import { requiredVisits } from '../../bridge/url-elicitation.ts';
 import { Failure } from '../../errors/failure.ts';
-import type { Ask, CallSink, Outcome } from '../../exchange/call.ts';
+import type { CallOutcome, CallSink, ServerRequest } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
-import type { Leave, Onlooker } from '../../policy/authorizer.ts';
+import type { Authorizer, Viewer } from '../../policy/authorizer.ts';
 import { ownUri, withoutHidden } from '../../policy/filtered-list.ts';
 import type { Session } from '../../session/session.ts';
 import type { Notification } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { textMember } from '../../wire/values.ts';
-import type { InForce } from '../generation.ts';
+import type { CurrentGeneration } from '../generation.ts';
 
-export interface Guarded extends Onlooker {
+export interface ResponseAudience extends Viewer {
   /** That allowed the call: what is shown of its answer is decided by the same rules. */
-  readonly leave: Leave;
+  readonly leave: Authorizer;
   /** For what the backend asks meanwhile: that is decided by the rules of the moment. */
-  readonly inForce: InForce;
+  readonly inForce: CurrentGeneration;
   readonly backend: string;
   readonly row: MethodRow;
 }
 
 /** Hears a backend for somebody. What is in force may change while it does. */
-export function guarded(sink: CallSink, to: Guarded): CallSink {
-  return new GuardedSink(sink, to);
+export function filterResponse(sink: CallSink, to: ResponseAudience): CallSink {
+  return new ResponseFilter(sink, to);
 }
 
 /** One is made for every call: as little as possible is done where there is nothing to be kept back. */
-class GuardedSink implements CallSink {
+class ResponseFilter implements CallSink {
   readonly #sink: CallSink;
-  readonly #to: Guarded;
+  readonly #to: ResponseAudience;
 
-  constructor(sink: CallSink, to: Guarded) {
+  constructor(sink: CallSink, to: ResponseAudience) {
     this.#sink = sink;
     this.#to = to;
   }
@@ -45,7 +45,7 @@ class GuardedSink implements CallSink {
     if (hears(asOfNow(this.#to), notification)) this.#sink.notify(notification);
   }
 
-  ask(ask: Ask): void {
+  ask(ask: ServerRequest): void {
     const failure = refusedAsk(asOfNow(this.#to), ask);
     if (failure === undefined) this.#sink.ask(ask);
     else ask.answer({ failure: forBackend(failure) });
@@ -55,22 +55,22 @@ class GuardedSink implements CallSink {
     this.#sink.pause(retryMs);
   }
 
-  settle(outcome: Outcome): void {
+  settle(outcome: CallOutcome): void {
     this.#sink.settle(settled(outcome, this.#to));
   }
 }
 
-interface Now extends Onlooker {
-  readonly leave: Leave;
+interface Now extends Viewer {
+  readonly leave: Authorizer;
   readonly backend: string;
 }
 
-function asOfNow({ inForce, principal, endpoint, backend }: Omit<Guarded, 'leave' | 'row'>): Now {
+function asOfNow({ inForce, principal, endpoint, backend }: Omit<ResponseAudience, 'leave' | 'row'>): Now {
   const { leave, endpoints } = inForce.now;
   return { leave, principal, endpoint: endpoints.get(endpoint.path) ?? endpoint, backend };
 }
 
-function refusedAsk(now: Now, ask: Pick<Ask, 'row' | 'message'>): Failure | undefined {
+function refusedAsk(now: Now, ask: Pick<ServerRequest, 'row' | 'message'>): Failure | undefined {
   const { leave, endpoint, backend } = now;
   return leave.watchesAsks(endpoint, backend) ? leave.denyAsk(now, backend, ask) : undefined;
 }
@@ -82,7 +82,7 @@ function forBackend(failure: Failure): Failure {
 }
 
 /** What comes to a session outside any call. */
-export function guardSession(inForce: InForce, session: Session): void {
+export function filterSession(inForce: CurrentGeneration, session: Session): void {
   const { principal, endpoint } = session;
   session.denyAsk = (backend, ask) => {
     const failure = refusedAsk({ leave: inForce.now.leave, principal, endpoint, backend }, ask);
@@ -105,7 +105,7 @@ export function hearsOf(to: Now, uri: string): boolean {
   return leave.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
 }
 
-function settled(outcome: Outcome, to: Guarded): Outcome {
+function settled(outcome: CallOutcome, to: ResponseAudience): CallOutcome {
   try {
     if (outcome.kind === 'failure') return outcome;
     const failure = refusedInput(outcome, to);
@@ -122,7 +122,7 @@ function settled(outcome: Outcome, to: Guarded): Outcome {
 }
 
 /** A call that is over and wants answers before the next one asks as well. Of several questions the first that may not be asked. */
-function refusedInput(outcome: Exclude<Outcome, { kind: 'failure' }>, to: Guarded): Failure | undefined {
+function refusedInput(outcome: Exclude<CallOutcome, { kind: 'failure' }>, to: ResponseAudience): Failure | undefined {
   if (to.row.mayAsk !== true) return undefined;
   const now = asOfNow(to);
   if (!now.leave.watchesAsks(now.endpoint, now.backend)) return undefined;

@@ -25,7 +25,7 @@ const NO_ROOM = new Set([28, 122, -30_792]);
 
 export type Tree = Database<Buffer, Buffer>;
 
-interface Waiting {
+interface WaitingWrite {
   readonly run: () => void;
   readonly done: () => void;
   readonly failed: (error: StoreError) => void;
@@ -38,7 +38,7 @@ export class FileEngine {
   readonly #path: string;
   readonly #onClosed: () => void;
   readonly #root: RootDatabase<Buffer, Buffer>;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingWrite[] = [];
   #flushing: NodeJS.Immediate | undefined;
   #closed = false;
 

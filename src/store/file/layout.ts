@@ -11,7 +11,7 @@ const HEAD_BYTES = 1400;
 const FORMAT = 1;
 const ENTRY_HEADER_BYTES = 13;
 
-export interface Entry {
+export interface StoredEntry {
   /** Milliseconds since 1970; infinity where it has no end. */
   readonly endsAt: number;
   /** Where the name does not have the whole of it. */
@@ -38,7 +38,7 @@ export function headOf(collection: string, name: Buffer): Buffer | undefined {
   return name.length - before <= HEAD_BYTES ? undefined : name.subarray(0, before + HEAD_BYTES);
 }
 
-export function keyOf(collection: string, name: Buffer, entry: Entry): string {
+export function keyOf(collection: string, name: Buffer, entry: StoredEntry): string {
   const bytes = entry.longKey.length > 0 ? entry.longKey : name.subarray(Buffer.byteLength(collection) + 1);
   return bytes.toString();
 }
@@ -54,7 +54,7 @@ export function encodeEntry(key: string, value: string, endsAt: number): Buffer 
 }
 
 /** Undefined for bytes that we have not written. */
-export function decodeEntry(bytes: Buffer): Entry | undefined {
+export function decodeEntry(bytes: Buffer): StoredEntry | undefined {
   if (bytes.length < ENTRY_HEADER_BYTES || bytes.readUInt8(0) !== FORMAT) return undefined;
   const longKeyBytes = bytes.readUInt32BE(9);
   if (longKeyBytes > recordLimits.keyBytes || bytes.length < ENTRY_HEADER_BYTES + longKeyBytes) return undefined;

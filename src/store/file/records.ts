@@ -5,7 +5,6 @@ import type { Records } from '../ports.ts';
 import { countOf, type FileEngine } from './engine.ts';
 import {
   decodeEntry,
-  type Entry,
   encodeEntry,
   endNameOf,
   endOf,
@@ -14,6 +13,7 @@ import {
   nameIn,
   nameOf,
   rangeOf,
+  type StoredEntry,
 } from './layout.ts';
 import { startSweeping } from './sweeping.ts';
 
@@ -121,12 +121,12 @@ export class FileRecords implements Records {
     return this.#engine.close();
   }
 
-  #entry(name: Buffer): Entry | undefined {
+  #entry(name: Buffer): StoredEntry | undefined {
     const bytes = this.#engine.records.get(name);
     return bytes === undefined ? undefined : decodeEntry(bytes);
   }
 
-  #live(name: Buffer): Entry | undefined {
+  #live(name: Buffer): StoredEntry | undefined {
     const entry = this.#entry(name);
     return entry === undefined || entry.endsAt <= this.#now() ? undefined : entry;
   }

@@ -20,7 +20,7 @@ import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import { Handovers } from './one-way-post.ts';
 import type { CallPool, CallPools } from './pool.ts';
 import { HttpRequest, type RequestContext } from './request.ts';
-import { StandingStream } from './standalone-stream.ts';
+import { StandaloneStream } from './standalone-stream.ts';
 
 /** A notification is accepted without thinking; a backend that needs longer is stuck. */
 export const HANDOVER_MS = 10_000;
@@ -51,7 +51,7 @@ export class HttpChannel implements Channel {
   readonly #context: RequestContext;
   readonly #requests = new Set<HttpRequest>();
   readonly #handovers: Handovers;
-  #standing: StandingStream | undefined;
+  #standing: StandaloneStream | undefined;
   #closed = false;
 
   constructor(options: HttpChannelOptions) {
@@ -92,7 +92,7 @@ export class HttpChannel implements Channel {
       stray: (message) => this.#sink.stray(message),
       lost: (failure) => this.#onLost(failure),
     };
-    const standing = new StandingStream(this.#context, this.#pools.streams, headers, sink, listener);
+    const standing = new StandaloneStream(this.#context, this.#pools.streams, headers, sink, listener);
     this.#standing = standing;
     standing.open();
     await standing.answered;

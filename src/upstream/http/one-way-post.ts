@@ -11,7 +11,7 @@ import { failureOfError, failureOfStatus } from './verdict.ts';
 /** A status page or an error object; more than that is not worth keeping the connection for. */
 const REST_BYTES = 64 * 1024;
 
-export class Handover implements Dispatcher.DispatchHandler {
+export class OneWayPost implements Dispatcher.DispatchHandler {
   /** Resolves when the backend took it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
   readonly taken: Promise<void>;
   readonly #pool: CallPool;
@@ -23,8 +23,8 @@ export class Handover implements Dispatcher.DispatchHandler {
   #restBytes = 0;
 
   /** Whoever sends it bounds it with `abort`. */
-  static send(pool: CallPool, options: Dispatcher.DispatchOptions): Handover {
-    const handover = new Handover(pool);
+  static send(pool: CallPool, options: Dispatcher.DispatchOptions): OneWayPost {
+    const handover = new OneWayPost(pool);
     try {
       pool.dispatch(options, handover);
     } catch (cause) {
@@ -95,7 +95,7 @@ export class Handovers {
   readonly #pool: CallPool;
   readonly #handoverMs: number;
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #open = new Set<Handover>();
+  readonly #open = new Set<OneWayPost>();
 
   constructor(pool: CallPool, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
     this.#pool = pool;
@@ -115,8 +115,8 @@ export class Handovers {
   }
 
   /** Over another pool, and for as long as whoever began it allows: the caller hears of its end by `taken`. */
-  begin(pool: CallPool, options: HandoverOptions): Handover {
-    const handover = Handover.send(pool, { ...options, bodyTimeout: this.#handoverMs });
+  begin(pool: CallPool, options: HandoverOptions): OneWayPost {
+    const handover = OneWayPost.send(pool, { ...options, bodyTimeout: this.#handoverMs });
     this.#open.add(handover);
     const over = (): void => void this.#open.delete(handover);
     handover.taken.then(over, over);

@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
-import type { HeaderRecord, Presenter, Refusal } from '../../oauth/client/credential-provider.ts';
+import type { CredentialHeaders, CredentialProvider, UpstreamRefusal } from '../../oauth/client/credential-provider.ts';
 import { closedByUs } from './context.ts';
 import type { CallPool, CallPools } from './pool.ts';
 
@@ -15,7 +15,7 @@ const REFUSAL_BYTES = 64 * 1024;
 /** How often one request is sent in all. How often a principal may be refused in a row is the presenter's to bound. */
 const ATTEMPTS = 4;
 
-export function presentedPools(pools: CallPools, presenter: Presenter): CallPools {
+export function presentedPools(pools: CallPools, presenter: CredentialProvider): CallPools {
   return {
     calls: new PresentedPool(pools.calls, presenter),
     streams: new PresentedPool(pools.streams, presenter),
@@ -25,11 +25,11 @@ export function presentedPools(pools: CallPools, presenter: Presenter): CallPool
 
 class PresentedPool implements CallPool {
   readonly #pool: CallPool;
-  readonly #presenter: Presenter;
+  readonly #presenter: CredentialProvider;
   /** Requests that wait for something to present: they have no connection, and are bounded all the same. */
   #waiting = 0;
 
-  constructor(pool: CallPool, presenter: Presenter) {
+  constructor(pool: CallPool, presenter: CredentialProvider) {
     this.#pool = pool;
     this.#presenter = presenter;
   }
@@ -47,7 +47,7 @@ class PresentedPool implements CallPool {
         this.#waiting -= 1;
       });
     };
-    new Attempts({ pool: this.#pool, presenter: this.#presenter, wait }, options, handler).begin();
+    new PresentedRequest({ pool: this.#pool, presenter: this.#presenter, wait }, options, handler).begin();
   }
 
   done(): void {
@@ -55,21 +55,21 @@ class PresentedPool implements CallPool {
   }
 }
 
-interface Means {
+interface PresentedParts {
   readonly pool: CallPool;
-  readonly presenter: Presenter;
+  readonly presenter: CredentialProvider;
   wait<T>(promise: Promise<T>): Promise<T>;
 }
 
 /** One request, until it is answered with something else than a refusal, or nothing better can be presented. */
-class Attempts {
-  readonly #means: Means;
+class PresentedRequest {
+  readonly #means: PresentedParts;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Dispatcher.DispatchHandler;
   #count = 0;
   #over = false;
 
-  constructor(means: Means, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+  constructor(means: PresentedParts, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
     this.#means = means;
     this.#options = options;
     this.#handler = handler;
@@ -87,19 +87,19 @@ class Attempts {
   }
 
   /** Resolves when it is known whether there is anything better, whatever came of it. */
-  improve(refusal: Refusal): Promise<void> {
+  improve(refusal: UpstreamRefusal): Promise<void> {
     const { presenter } = this.#means;
     return this.#sendWhenGiven(presenter.refused(refusal).then(() => presenter.headers()));
   }
 
-  #sendWhenGiven(headers: Promise<HeaderRecord>): Promise<void> {
+  #sendWhenGiven(headers: Promise<CredentialHeaders>): Promise<void> {
     return this.#means
       .wait(headers)
       .then((given) => this.#send(given))
       .catch((error: unknown) => this.#fail(error));
   }
 
-  #send(presented: HeaderRecord): void {
+  #send(presented: CredentialHeaders): void {
     this.#count += 1;
     const options = isNothing(presented)
       ? this.#options
@@ -117,15 +117,20 @@ class Attempts {
 
 /** One time that it is sent. */
 class Attempt implements Dispatcher.DispatchHandler {
-  readonly #attempts: Attempts;
+  readonly #attempts: PresentedRequest;
   readonly #pool: CallPool;
   readonly #handler: Dispatcher.DispatchHandler;
-  readonly #presented: HeaderRecord;
+  readonly #presented: CredentialHeaders;
   #isRefused = false;
   #isDone = false;
   #refusalBytes = 0;
 
-  constructor(attempts: Attempts, pool: CallPool, handler: Dispatcher.DispatchHandler, presented: HeaderRecord) {
+  constructor(
+    attempts: PresentedRequest,
+    pool: CallPool,
+    handler: Dispatcher.DispatchHandler,
+    presented: CredentialHeaders,
+  ) {
     this.#attempts = attempts;
     this.#pool = pool;
     this.#handler = handler;
@@ -191,13 +196,13 @@ const neverStarted: Dispatcher.DispatchController = {
 };
 
 /** As long as nobody demanded anything. */
-function isNothing(presented: HeaderRecord): boolean {
+function isNothing(presented: CredentialHeaders): boolean {
   for (const _name in presented) return false;
   return true;
 }
 
 /** What is presented takes the place of configured headers of the same name. */
-function withCredentials(given: Dispatcher.DispatchOptions['headers'], presented: HeaderRecord): string[] {
+function withCredentials(given: Dispatcher.DispatchOptions['headers'], presented: CredentialHeaders): string[] {
   const names = new Set(Object.keys(presented).map((name) => name.toLowerCase()));
   const flat = Array.isArray(given) ? (given as readonly string[]) : [];
   const headers: string[] = [];

@@ -32,7 +32,7 @@ const ENDED = 'Backend unavailable: its stream ended without an answer';
 const REST_BYTES = 64 * 1024;
 
 /** `away`: between two connections of one stream. `rest`: the request is settled, its connection goes on for a while. */
-type Phase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
+type RequestPhase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
 
 function invalid(why: string, cause?: unknown): Failure {
   return new Failure('backend_invalid', {
@@ -47,7 +47,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
   readonly #pool: CallPool;
   readonly #outgoing: Outgoing;
   readonly #sink: RequestSink;
-  #phase: Phase = 'head';
+  #phase: RequestPhase = 'head';
   #settled = false;
   #isDispatching = false;
   #isConnected = false;

@@ -42,7 +42,7 @@ export interface SseChannelOptions {
 /** As long as the request line may be that common servers read. */
 const ADDRESS_CHARACTERS = 8 * 1024;
 
-interface Opening {
+interface SseOpening {
   done(): void;
   failed(failure: Failure): void;
 }
@@ -54,7 +54,7 @@ export class SseChannel implements Channel {
   readonly #stream: SessionStream;
   readonly #waiting: Correlation;
   readonly #handovers: Handovers;
-  #opening: Opening | undefined;
+  #opening: SseOpening | undefined;
   /** Where messages go to. */
   #path = '';
   /** Why nothing can be sent any more. */

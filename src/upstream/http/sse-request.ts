@@ -3,17 +3,17 @@ import type { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { Response } from '../../wire/message.ts';
 import type { HttpFacts, Pending } from '../channel.ts';
-import type { AnswerSink, Waiting } from '../correlation.ts';
+import type { AnswerSink, AwaitedAnswer } from '../correlation.ts';
 import { wayClosed } from './context.ts';
-import type { Handover } from './one-way-post.ts';
+import type { OneWayPost } from './one-way-post.ts';
 
 export class PostedRequest implements Pending, AnswerSink {
   readonly #sink: AnswerSink;
   readonly #handoverMs: number;
   readonly #clock: Pick<Clock, 'after'>;
-  #waiting: Waiting | undefined;
+  #waiting: AwaitedAnswer | undefined;
   /** While the POST is not answered. */
-  #handover: Handover | undefined;
+  #handover: OneWayPost | undefined;
   #cancelTimer: (() => void) | undefined;
 
   constructor(sink: AnswerSink, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
@@ -23,7 +23,7 @@ export class PostedRequest implements Pending, AnswerSink {
   }
 
   /** How long the backend may take is for whoever waits to say: some servers accept a request when they are done with it. */
-  begin(waiting: Waiting, handover: Handover): void {
+  begin(waiting: AwaitedAnswer, handover: OneWayPost): void {
     this.#waiting = waiting;
     this.#handover = handover;
     handover.taken.then(

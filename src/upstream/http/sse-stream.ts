@@ -31,14 +31,14 @@ export interface SessionContext extends FlowContext {
 }
 
 /** `unnamed`: the stream is open, and has not said yet where messages go to. */
-type Phase = 'head' | 'unnamed' | 'named' | 'over';
+type SsePhase = 'head' | 'unnamed' | 'named' | 'over';
 
 export class SessionStream implements Dispatcher.DispatchHandler {
   readonly #context: SessionContext;
   readonly #pool: CallPool;
   readonly #flow: EventFlow;
   readonly #listener: SessionListener;
-  #phase: Phase = 'head';
+  #phase: SsePhase = 'head';
   #controller: Dispatcher.DispatchController | undefined;
 
   constructor(context: SessionContext, pool: CallPool, listener: SessionListener) {

@@ -25,9 +25,9 @@ const METHOD_NOT_ALLOWED = 405;
 /** The JSON-RPC error that comes with a 404. */
 const REFUSAL_BYTES = 64 * 1024;
 
-type Phase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
+type StandalonePhase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
 
-export class StandingStream implements Dispatcher.DispatchHandler {
+export class StandaloneStream implements Dispatcher.DispatchHandler {
   readonly #context: HttpContext;
   readonly #pool: CallPool;
   readonly #own: HeaderRecord;
@@ -38,7 +38,7 @@ export class StandingStream implements Dispatcher.DispatchHandler {
   /** When the first GET was answered, or will not be. */
   readonly answered: Promise<void>;
   #answer: () => void = () => undefined;
-  #phase: Phase = 'head';
+  #phase: StandalonePhase = 'head';
   #controller: Dispatcher.DispatchController | undefined;
   #openedAt: number | undefined;
   #refusal: BoundedBody | undefined;

@@ -1,7 +1,7 @@
 /** The user that a backend's process runs as, where that is another than the gateway's own. */
 import { readFileSync } from 'node:fs';
 
-export interface Account {
+export interface SystemUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
@@ -9,7 +9,7 @@ export interface Account {
 }
 
 /** Undefined where this machine has no such user. By name or by number, as in /etc/passwd. */
-export function findAccount(user: string, passwd: () => string = systemUsers): Account | undefined {
+export function findAccount(user: string, passwd: () => string = systemUsers): SystemUser | undefined {
   for (const line of passwd().split('\n')) {
     const [name = '', , uid = '', gid = '', , home = ''] = line.split(':');
     if (name === '' || (name !== user && uid !== user)) continue;

@@ -6,7 +6,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import type { Line } from '../../wire/lines.ts';
+import type { ReadLine } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelNotes, Reception } from '../channel.ts';
 import { outOfDescriptors } from '../descriptors.ts';
@@ -256,7 +256,7 @@ export class Child {
     return this.gone;
   }
 
-  #onLine(line: Line): void {
+  #onLine(line: ReadLine): void {
     if (this.#reported) return;
     if (line instanceof Failure) {
       this.#options.notes.noise('unreadable', line.message);

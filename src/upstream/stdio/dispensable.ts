@@ -8,13 +8,13 @@ interface Idleness {
   readonly used: boolean;
 }
 
-export interface Candidate<C extends Idleness> {
+export interface EvictionCandidate<C extends Idleness> {
   readonly child: C;
   /** The principal whose session it is; undefined: nobody's in particular. */
   readonly owner: string | undefined;
 }
 
-export interface Circumstances {
+export interface EvictionState {
   readonly now: number;
   /** Its owner says that it keeps nothing between calls. */
   readonly isStateless: boolean;
@@ -29,9 +29,9 @@ const SPARE_MS = 60_000;
  * least two processes fewer, and not soon. Within these, the one that has been idle for longest.
  */
 export function dispensable<C extends Idleness>(
-  candidates: readonly Candidate<C>[],
+  candidates: readonly EvictionCandidate<C>[],
   waiting: string | undefined,
-  { now, isStateless }: Circumstances,
+  { now, isStateless }: EvictionState,
 ): C | undefined {
   // One that was sent nothing yet has just been given to somebody.
   const idle = candidates.filter(({ child }) => child.used && !child.busy);
@@ -39,7 +39,7 @@ export function dispensable<C extends Idleness>(
   if (nobodys !== undefined) return nobodys;
   const counts = countByOwner(candidates);
   const mine = waiting === undefined ? 0 : (counts.get(waiting) ?? 0);
-  const has = ({ owner }: Candidate<C>) => (owner === undefined ? 0 : (counts.get(owner) ?? 0));
+  const has = ({ owner }: EvictionCandidate<C>) => (owner === undefined ? 0 : (counts.get(owner) ?? 0));
   const given = isStateless
     ? idle
     : idle.filter(
@@ -53,13 +53,13 @@ export function dispensable<C extends Idleness>(
   return longestIdle(given.filter((one) => has(one) === most));
 }
 
-function countByOwner<C extends Idleness>(candidates: readonly Candidate<C>[]): ReadonlyMap<string, number> {
+function countByOwner<C extends Idleness>(candidates: readonly EvictionCandidate<C>[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { owner } of candidates) if (owner !== undefined) counts.set(owner, (counts.get(owner) ?? 0) + 1);
   return counts;
 }
 
-function longestIdle<C extends Idleness>(candidates: readonly Candidate<C>[]): C | undefined {
+function longestIdle<C extends Idleness>(candidates: readonly EvictionCandidate<C>[]): C | undefined {
   let longest: C | undefined;
   for (const { child } of candidates)
     if (longest === undefined || child.lastActive < longest.lastActive) longest = child;

@@ -2,7 +2,7 @@
 import type { Clock } from '../../exchange/clock.ts';
 import { groupRuns, signalGroup } from './group.ts';
 
-export interface Ending {
+export interface EndingProcess {
   readonly pid: number;
   /** Resolves when the process itself has exited, whatever it left behind. */
   readonly exited: Promise<void>;
@@ -17,7 +17,7 @@ export interface Ending {
 const FIRST_LOOK_MS = 10;
 
 /** Resolves when the group is empty, or when nothing more can be done about it. */
-export async function endInOrder(ending: Ending): Promise<void> {
+export async function endInOrder(ending: EndingProcess): Promise<void> {
   const { pid, childStopMs } = ending;
   ending.closeInput();
   // What survives a process that has exited already was given no stdin of ours to watch.
@@ -28,7 +28,7 @@ export async function endInOrder(ending: Ending): Promise<void> {
   await emptyWithin(ending, childStopMs);
 }
 
-async function emptyWithin(ending: Ending, ms: number): Promise<boolean> {
+async function emptyWithin(ending: EndingProcess, ms: number): Promise<boolean> {
   const { clock } = ending;
   const until = clock.now() + ms;
   for (let look = FIRST_LOOK_MS; ; look *= 2) {
@@ -40,7 +40,7 @@ async function emptyWithin(ending: Ending, ms: number): Promise<boolean> {
 }
 
 /** Until the process exits, if it has not, but for so long at most. */
-function moment(ending: Ending, ms: number): Promise<void> {
+function moment(ending: EndingProcess, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = ending.clock.after(ms, resolve);
     if (ending.hasExited()) return;

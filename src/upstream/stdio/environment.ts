@@ -2,7 +2,7 @@
  * What a child inherits. Our own environment holds other people's secrets, so a backend gets what a program needs in order
  * to run at all, and beyond that what its configuration gives it.
  */
-import type { Account } from './account.ts';
+import type { SystemUser } from './account.ts';
 
 const posix = [
   'HOME',
@@ -42,7 +42,7 @@ export function childEnvironment(
   own: Environment,
   configured: Readonly<Record<string, string>>,
   platform: NodeJS.Platform,
-  account?: Account,
+  account?: SystemUser,
 ): Record<string, string> {
   const inherited: Record<string, string> = {};
   for (const name of platform === 'win32' ? windows : posix) {

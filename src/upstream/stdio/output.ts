@@ -1,6 +1,6 @@
 /** A child's stdout, line by line, no faster than a backend may flood. */
 import type { Readable } from 'node:stream';
-import { type Line, LineReader } from '../../wire/lines.ts';
+import { LineReader, type ReadLine } from '../../wire/lines.ts';
 import type { Reception } from '../channel.ts';
 import type { FloodBudget, FloodClock } from '../flood-meter.ts';
 import { Throttle } from '../throttle.ts';
@@ -13,7 +13,7 @@ export interface OutputOptions {
 
 export interface OutputListener {
   /** Calls `count` for each message. */
-  line(line: Line): void;
+  line(line: ReadLine): void;
   ended(): void;
   paused(): void;
   /** The child flooded for too long. */
@@ -24,7 +24,7 @@ export class Output {
   readonly #stdout: Readable;
   readonly #listener: OutputListener;
   readonly #lines: LineReader;
-  readonly #throttle: Throttle<Line>;
+  readonly #throttle: Throttle<ReadLine>;
 
   constructor(stdout: Readable, { limits, flood, clock }: OutputOptions, listener: OutputListener) {
     this.#stdout = stdout;

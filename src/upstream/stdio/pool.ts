@@ -6,10 +6,10 @@
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { FairQueue } from '../../exchange/fair-queue.ts';
-import { type Pace, STEADY_MS } from '../backoff.ts';
-import { leftAlone, OwnDoing, outOfService } from '../health.ts';
+import { type Backoff, STEADY_MS } from '../backoff.ts';
+import { LocalRefusal, leftAlone, outOfService } from '../health.ts';
 import { Crashes } from './crashes.ts';
-import { type Candidate, dispensable } from './dispensable.ts';
+import { dispensable, type EvictionCandidate } from './dispensable.ts';
 
 export interface PoolLimits {
   readonly maxProcesses: number;
@@ -53,7 +53,7 @@ export interface PoolOptions<C extends PooledChild> {
   readonly limits: PoolLimits;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** How soon a command that failed is started again. */
-  readonly pace: Pace;
+  readonly pace: Backoff;
 }
 
 interface Waiter<C> {
@@ -191,7 +191,7 @@ export class ChildPool<C extends PooledChild> {
     const next = this.#waiters.peek();
     if (next === undefined) return;
     let going = 0;
-    const candidates: Candidate<C>[] = [];
+    const candidates: EvictionCandidate<C>[] = [];
     for (const [child, owner] of this.#children) {
       if (!child.alive) going++;
       else candidates.push({ child, owner });
@@ -203,7 +203,7 @@ export class ChildPool<C extends PooledChild> {
     const message = 'Backend process made room for another client';
     // Nobody's session: whatever was to be read of it can be read of another.
     const isNobodys = this.#children.get(found) === undefined;
-    void found.stop(isNobodys ? new Failure('backend_session_lost', { message }) : new OwnDoing({ message }));
+    void found.stop(isNobodys ? new Failure('backend_session_lost', { message }) : new LocalRefusal({ message }));
   }
 
   #nextUnused(): C | undefined {
@@ -316,7 +316,7 @@ export class ChildPool<C extends PooledChild> {
     const due = clock.now() - limits.idleMs;
     for (const child of this.#children.keys()) {
       if (child.alive && !child.busy && !child.kept && child.lastActive <= due) {
-        void child.stop(new OwnDoing({ message: 'Backend process was idle and was ended' }));
+        void child.stop(new LocalRefusal({ message: 'Backend process was idle and was ended' }));
       }
     }
     this.#sweepLater();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Renewing, type RenewingParts } from '../../../src/app/reload/config-applier.ts';
+import { ConfigApplier, type ConfigApplierParts } from '../../../src/app/reload/config-applier.ts';
 import type { BackendConfig, Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 
@@ -20,7 +20,7 @@ const only = <T>(name: string, members: object = {}): T =>
 
 test('a config whose last part cannot be made leaves everything as it was', () => {
   const made: string[] = [];
-  const parts: RenewingParts = {
+  const parts: ConfigApplierParts = {
     ...{ gateway: only('gateway'), door: only('door'), occupied: only('occupied'), inForce: only('inForce') },
     ...{ clock: only('clock'), connections: only('connections'), services: new Map() },
     backends: only('backends', { get: () => undefined }),
@@ -34,7 +34,7 @@ test('a config whose last part cannot be made leaves everything as it was', () =
     makeRoom: () => only('room'),
   };
   const before = configOf(['a']);
-  const renewing = new Renewing(before, parts);
+  const renewing = new ConfigApplier(before, parts);
   expect(() => renewing.renew(configOf(['a', 'b']))).toThrow('no such thing');
   expect(made).toEqual(['b']);
   expect(renewing.config).toBe(before);

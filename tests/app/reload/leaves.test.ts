@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { AUDIT_CLOSE_MS, Leaves } from '../../../src/app/authorizer-factory.ts';
+import { AUDIT_CLOSE_MS, AuthorizerFactory } from '../../../src/app/authorizer-factory.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { Failure } from '../../../src/errors/failure.ts';
@@ -14,7 +14,7 @@ import { CoalescedLog } from '../../../src/observe/coalesced.ts';
 import { Counters } from '../../../src/observe/counters.ts';
 import type { Log } from '../../../src/observe/log.ts';
 import { RefusalLog } from '../../../src/observe/refusals.ts';
-import type { Leave } from '../../../src/policy/authorizer.ts';
+import type { Authorizer } from '../../../src/policy/authorizer.ts';
 import { LeapClock } from '../../interaction/harness/clock.ts';
 
 const quiet = () => undefined;
@@ -27,7 +27,7 @@ function scene() {
   const counters = new Counters();
   const refusals = new RefusalLog(new CoalescedLog({ log: silent, after: (ms, action) => clock.after(ms, action) }));
   const options = { log: silent, counters, clock, timeOfDay: Date.now, stdoutIsProtocol: false, refusals };
-  const leaves = new Leaves(options);
+  const leaves = new AuthorizerFactory(options);
   const pathOf = (name: string) => join(folder, name);
   const configOf = (name: string): Config => {
     const text = JSON.stringify({
@@ -36,7 +36,7 @@ function scene() {
     });
     return loadConfig({ path: 'bascule.yaml', cwd: folder, env: {}, readFile: () => text }).config;
   };
-  const record = (leave: Leave, { endpoints: [endpoint] }: Config) =>
+  const record = (leave: Authorizer, { endpoints: [endpoint] }: Config) =>
     leave.refused({ principal: localPrincipal(), endpoint: endpoint! }, new Failure('too_deep'));
   return { clock, counters, leaves, pathOf, configOf, record };
 }

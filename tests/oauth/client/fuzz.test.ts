@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/errors/failure.ts';
-import type { Credentials } from '../../../src/oauth/client/create.ts';
+import type { OAuthCredentials } from '../../../src/oauth/client/create.ts';
 import { createOutwardFetch, type Outward } from '../../../src/oauth/fetch/fetch.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Asked, alice, type Said, Site, World } from './support.ts';
@@ -28,7 +28,7 @@ afterAll(async () => {
 /** A backend elsewhere: its own pages are reached by the operator's word, and everything that it names through the guard. */
 const remote = 'https://files.example';
 
-function start(pages: (url: URL) => Said): Credentials {
+function start(pages: (url: URL) => Said): OAuthCredentials {
   const auth = { grant: 'authorization_code', shared: false } as const;
   return world.start(
     {},
@@ -47,7 +47,7 @@ function start(pages: (url: URL) => Said): Credentials {
   );
 }
 
-async function outcomeOf(credentials: Credentials, challenge: readonly string[]): Promise<Failure> {
+async function outcomeOf(credentials: OAuthCredentials, challenge: readonly string[]): Promise<Failure> {
   const presenter = credentials.presenterFor('files', alice);
   try {
     await presenter?.refused({ status: 401, wwwAuthenticate: challenge, presented: {} });

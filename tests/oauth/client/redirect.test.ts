@@ -1,11 +1,11 @@
 /** What a person brings back, and what of it is believed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Credentials } from '../../../src/oauth/client/create.ts';
+import type { OAuthCredentials } from '../../../src/oauth/client/create.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { failureOf, World } from './support.ts';
 
 let world: World;
-let credentials: Credentials;
+let credentials: OAuthCredentials;
 beforeEach(async () => {
   world = await World.open();
   credentials = world.start();

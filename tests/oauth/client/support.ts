@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Failure } from '../../../src/errors/failure.ts';
 import { keyPrincipal, type Principal } from '../../../src/identity/principal.ts';
-import { type Credentials, createCredentials } from '../../../src/oauth/client/create.ts';
-import type { HeaderRecord, Presenter } from '../../../src/oauth/client/credential-provider.ts';
-import type { CredentialPorts, Fetch, Time } from '../../../src/oauth/client/ports.ts';
+import { createCredentials, type OAuthCredentials } from '../../../src/oauth/client/create.ts';
+import type { CredentialHeaders, CredentialProvider } from '../../../src/oauth/client/credential-provider.ts';
+import type { CredentialPorts, Time, TrustedFetch } from '../../../src/oauth/client/ports.ts';
 import type { BackendAuth, CredentialSettings } from '../../../src/oauth/client/settings.ts';
 import { OutwardError } from '../../../src/oauth/fetch/errors.ts';
 import { MemoryBus, MemoryLease } from '../../../src/store/memory.ts';
@@ -271,7 +271,7 @@ export class World {
   readonly outward: string[] = [];
   readonly issuer: TestIssuer;
   readonly backend: TestBackend;
-  readonly #open: Credentials[] = [];
+  readonly #open: OAuthCredentials[] = [];
 
   private constructor(issuer: TestIssuer, backend: TestBackend) {
     this.issuer = issuer;
@@ -285,10 +285,10 @@ export class World {
     return new World(issuer, new TestBackend(await Site.open(), issuer.issuer));
   }
 
-  readonly trusted: Fetch = (url, init) => fetch(url, init);
+  readonly trusted: TrustedFetch = (url, init) => fetch(url, init);
 
   /** As if started anew; the store is what it was. */
-  start(auth: Partial<BackendAuth> = {}, more: Partial<CredentialSettings & CredentialPorts> = {}): Credentials {
+  start(auth: Partial<BackendAuth> = {}, more: Partial<CredentialSettings & CredentialPorts> = {}): OAuthCredentials {
     // Everything here is on this machine, each at a port of its own.
     const usual = { grant: 'authorization_code', shared: false, authorizationServers: ['http://127.0.0.1:*'] } as const;
     const settings: CredentialSettings = {
@@ -317,18 +317,18 @@ export class World {
     await this.backend.site.close();
   }
 
-  refusal(presented: HeaderRecord, more = '', status = 401) {
+  refusal(presented: CredentialHeaders, more = '', status = 401) {
     return { status, wwwAuthenticate: [this.backend.challenge(more)], presented };
   }
 
   /** What a first call comes to, that presents nothing. */
-  firstRefusal(credentials: Credentials, principal: Principal = alice, subjectToken?: string): Promise<Failure> {
+  firstRefusal(credentials: OAuthCredentials, principal: Principal = alice, subjectToken?: string): Promise<Failure> {
     return failureOf(credentials.presenterFor('files', principal, subjectToken)?.refused(this.refusal({})));
   }
 
   /** A call that is refused until it has what it needs; a person says yes to everything. */
-  async connect(credentials: Credentials, principal: Principal = alice): Promise<HeaderRecord> {
-    const presenter = credentials.presenterFor('files', principal) as Presenter;
+  async connect(credentials: OAuthCredentials, principal: Principal = alice): Promise<CredentialHeaders> {
+    const presenter = credentials.presenterFor('files', principal) as CredentialProvider;
     const failure = await this.firstRefusal(credentials, principal);
     if (failure.reason !== 'consent_needed') throw failure;
     await this.agree(credentials, String(failure.data?.elicitationId));
@@ -336,7 +336,7 @@ export class World {
   }
 
   /** Goes where the link leads, and comes back. */
-  async agree(credentials: Credentials, id: string): Promise<void> {
+  async agree(credentials: OAuthCredentials, id: string): Promise<void> {
     await credentials.consents.complete(id, await this.visit(await credentials.consents.authorizationUrl(id)));
   }
 

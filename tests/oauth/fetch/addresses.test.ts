@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isOutside } from '../../../src/oauth/fetch/addresses.ts';
-import { hostOf, Targets } from '../../../src/oauth/fetch/targets.ts';
+import { hostOf, TargetFilter } from '../../../src/oauth/fetch/targets.ts';
 import { verifies } from '../../requirements/verifies.ts';
 
 const INSIDE = [
@@ -124,7 +124,7 @@ const wrapped = inside.chain(([a = 0, b = 0, c = 0, d = 0]) =>
 );
 
 describe('a URL that names an address inside', verifies('gateway:outward:address'), () => {
-  const targets = new Targets({ allowLoopback: false, allow: [], urlBytes: 2048 });
+  const targets = new TargetFilter({ allowLoopback: false, allow: [], urlBytes: 2048 });
 
   it('is refused in every spelling', () => {
     fc.assert(
@@ -171,16 +171,16 @@ describe('a URL', verifies('gateway:outward:address'), () => {
     ...['https://exa mple.com/', 'https://256.256.256.256/', `https://example.com/${'a'.repeat(2048)}`],
   ];
   it.each(refused)('is refused before anything is resolved: %s', (url) => {
-    const strict = new Targets({ allowLoopback: false, allow: [], urlBytes: 2048 });
+    const strict = new TargetFilter({ allowLoopback: false, allow: [], urlBytes: 2048 });
     expect(() => strict.parse(url)).toThrow(expect.objectContaining({ kind: 'url_forbidden' }));
   });
 
   it('loses its fragment and keeps everything else', () => {
-    const strict = new Targets({ allowLoopback: false, allow: [], urlBytes: 2048 });
+    const strict = new TargetFilter({ allowLoopback: false, allow: [], urlBytes: 2048 });
     expect(strict.parse('https://example.com:8443/a?b=c#d').href).toBe('https://example.com:8443/a?b=c');
   });
 
-  const loopback = new Targets({ allowLoopback: true, allow: [], urlBytes: 2048 });
+  const loopback = new TargetFilter({ allowLoopback: true, allow: [], urlBytes: 2048 });
   it.each([
     'http://localhost:1234/',
     'http://127.0.0.1:1234/',
@@ -210,7 +210,7 @@ describe('a URL', verifies('gateway:outward:address'), () => {
 });
 
 describe('what a company allows', verifies('gateway:outward:address'), () => {
-  const targets = new Targets({
+  const targets = new TargetFilter({
     allowLoopback: false,
     allow: ['IdP.corp.example', '10.1.0.0/16', 'fd00::/8', '192.168.7.7'],
     urlBytes: 2048,
@@ -236,7 +236,7 @@ describe('what a company allows', verifies('gateway:outward:address'), () => {
   it.each(['https://idp.example', 'a b', 'user@host', 'host:443', '10.0.0.0/99', '10.0.0.0/x'])(
     'is told at once when it makes no sense: %s',
     (entry) => {
-      expect(() => new Targets({ allowLoopback: false, allow: [entry], urlBytes: 2048 })).toThrow();
+      expect(() => new TargetFilter({ allowLoopback: false, allow: [entry], urlBytes: 2048 })).toThrow();
     },
   );
 });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { Callers } from '../../../src/downstream/callers.ts';
+import { ClientAddresses } from '../../../src/downstream/callers.ts';
 import { authServerLimits as limits } from '../../../src/oauth/server/limits.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { serve } from './served.ts';
@@ -34,7 +34,7 @@ describe('who has called', verifies('gateway:authserver:bounded'), () => {
   ])('is $name', ({ from, told, is }) => {
     const headersDistinct = told.length === 0 ? {} : { 'x-forwarded-for': told };
     const req = { socket: { remoteAddress: from }, headersDistinct } as unknown as IncomingMessage;
-    expect(new Callers(trusted).of(req)).toBe(is);
+    expect(new ClientAddresses(trusted).of(req)).toBe(is);
   });
 
   it.each([
@@ -42,7 +42,7 @@ describe('who has called', verifies('gateway:authserver:bounded'), () => {
     { name: 'an address of IPv4', from: '192.0.2.1', is: '192.0.2.1' },
   ])('is of a site that is $name', ({ from, is }) => {
     const req = { socket: { remoteAddress: from }, headersDistinct: {} } as unknown as IncomingMessage;
-    expect(new Callers(trusted).siteOf(req)).toBe(is);
+    expect(new ClientAddresses(trusted).siteOf(req)).toBe(is);
   });
 
   it.each([

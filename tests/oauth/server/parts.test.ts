@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { Callers } from '../../../src/downstream/callers.ts';
+import { ClientAddresses } from '../../../src/downstream/callers.ts';
 import { clientCollection, RecordsAdapter } from '../../../src/oauth/server/adapter.ts';
 import { cookiesFor } from '../../../src/oauth/server/cookies.ts';
 import { Holdings } from '../../../src/oauth/server/holdings.ts';
 import { loadKeys } from '../../../src/oauth/server/keys.ts';
 import { authServerLimits } from '../../../src/oauth/server/limits.ts';
 import { routeOf } from '../../../src/oauth/server/paths.ts';
-import { Registrations } from '../../../src/oauth/server/registrations.ts';
+import { RegistrationLimit } from '../../../src/oauth/server/registrations.ts';
 import { MemoryRecords } from '../../../src/store/memory-records.ts';
 import { Attempts } from '../../../src/web/attempts.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -111,7 +111,10 @@ describe('what the library keeps', verifies('gateway:authserver:durable', 'gatew
       await adapter.upsert('used', { client_id: 'used' });
       await adapter.upsert('unused', { client_id: 'unused' });
       const holdings = new Holdings(records, clientCollection);
-      await new Registrations(records, { now: () => now }, new Callers([]), holdings).used('used', 30 * DAY);
+      await new RegistrationLimit(records, { now: () => now }, new ClientAddresses([]), holdings).used(
+        'used',
+        30 * DAY,
+      );
       now = 2 * DAY;
       expect(await adapter.find('unused')).toBeUndefined();
       expect(await adapter.find('used')).toEqual({ client_id: 'used' });

@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/errors/failure.ts';
-import type { HeaderRecord, Presenter, Refusal } from '../../../src/oauth/client/credential-provider.ts';
+import type {
+  CredentialHeaders,
+  CredentialProvider,
+  UpstreamRefusal,
+} from '../../../src/oauth/client/credential-provider.ts';
 import { HttpPools } from '../../../src/upstream/http/pool.ts';
 import { presentedPools } from '../../../src/upstream/http/presented.ts';
 import { RequestRecorder, StandaloneRecorder } from '../support/recorders.ts';
@@ -21,11 +25,11 @@ afterEach(async () => {
 });
 
 /** Hands out the given tokens, one after the other, as each is refused. */
-class Tokens implements Presenter {
-  readonly refusals: Refusal[] = [];
+class Tokens implements CredentialProvider {
+  readonly refusals: UpstreamRefusal[] = [];
   readonly #tokens: readonly string[];
   readonly #isLate: boolean;
-  #given: HeaderRecord;
+  #given: CredentialHeaders;
 
   constructor(tokens: readonly string[], isLate = false) {
     this.#tokens = tokens;
@@ -33,11 +37,11 @@ class Tokens implements Presenter {
     this.#given = { authorization: `Bearer ${tokens[0]}` };
   }
 
-  headers(): HeaderRecord | Promise<HeaderRecord> {
+  headers(): CredentialHeaders | Promise<CredentialHeaders> {
     return this.#isLate ? Promise.resolve(this.#given) : this.#given;
   }
 
-  async refused(refusal: Refusal): Promise<void> {
+  async refused(refusal: UpstreamRefusal): Promise<void> {
     this.refusals.push(refusal);
     const next = this.#tokens[this.refusals.length];
     if (next === undefined) throw new Failure('consent_needed', { data: { url: 'https://gw.example/connect/1' } });
@@ -49,7 +53,11 @@ const challenge = 'Bearer resource_metadata="https://b.example/.well-known/oauth
 const refuse = (status: number, headers: Record<string, string> = { 'www-authenticate': challenge }): Answer =>
   json(status, '{"error":"invalid_token"}', headers);
 
-async function presenting(answers: readonly Answer[], presenter: Presenter, configured: HeaderRecord = {}) {
+async function presenting(
+  answers: readonly Answer[],
+  presenter: CredentialProvider,
+  configured: CredentialHeaders = {},
+) {
   const backend = new ScriptedBackend(answers);
   const url = await backend.start();
   const pools = new HttpPools(url.origin, poolLimits);
@@ -128,7 +136,7 @@ describe('what a principal presents', () => {
   });
 
   it('is not waited for by more requests than the backend may have', async () => {
-    const never: Presenter = { headers: () => new Promise(() => undefined), refused: async () => undefined };
+    const never: CredentialProvider = { headers: () => new Promise(() => undefined), refused: async () => undefined };
     const { channel } = await presenting([json(200, result(1))], never);
     const most = poolLimits.connections + poolLimits.queue;
     for (let count = 0; count < most; count += 1) channel.request(request(count), new RequestRecorder());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/errors/failure.ts';
-import { Pace } from '../../../src/upstream/backoff.ts';
-import { OwnDoing } from '../../../src/upstream/health.ts';
+import { Backoff } from '../../../src/upstream/backoff.ts';
+import { LocalRefusal } from '../../../src/upstream/health.ts';
 import { ChildPool, type PooledChild, type PoolLimits } from '../../../src/upstream/stdio/pool.ts';
 import { ManualClock } from '../support/clock.ts';
 
@@ -76,7 +76,7 @@ function setup(over: Partial<PoolLimits> = {}) {
     },
     limits: { ...limits, ...over },
     clock,
-    pace: new Pace(pauses, () => 1),
+    pace: new Backoff(pauses, () => 1),
   });
   return { pool, clock, children, faults };
 }
@@ -152,7 +152,7 @@ describe('the processes of a backend', () => {
     busy.busy = true;
     clock.advance(limits.idleMs);
     await idle.gone;
-    expect(idle.stoppedWith).toBeInstanceOf(OwnDoing);
+    expect(idle.stoppedWith).toBeInstanceOf(LocalRefusal);
     expect(idle.stoppedWith?.reason).toBe('backend_unavailable');
     expect(busy.alive).toBe(true);
     busy.busy = false;

@@ -1,8 +1,8 @@
 import type { Failure } from '../../../src/errors/failure.ts';
-import type { Ask, CallRequest, CallSink, ClientFacts, Outcome } from '../../../src/exchange/call.ts';
-import type { LaneSink } from '../../../src/exchange/upstream-session.ts';
+import type { CallOutcome, CallRequest, CallSink, ClientFacts, ServerRequest } from '../../../src/exchange/call.ts';
+import type { UpstreamSessionSink } from '../../../src/exchange/upstream-session.ts';
 import { systemPermit } from '../../../src/policy/permit.ts';
-import type { Witness } from '../../../src/upstream/health.ts';
+import type { HealthReporter } from '../../../src/upstream/health.ts';
 import type { BackendNotes, OddKind } from '../../../src/upstream/notes.ts';
 import { readCapabilities } from '../../../src/wire/capabilities.ts';
 import type { Notification, Request } from '../../../src/wire/message.ts';
@@ -27,7 +27,7 @@ export const limits = {
 };
 
 /** For what is looked at without a backend that could be down. */
-export const untroubled: Witness = {
+export const untroubled: HealthReporter = {
   refusal: () => undefined,
   reached: () => undefined,
   unreached: () => undefined,
@@ -60,7 +60,7 @@ export function callOf(text: string, more: Partial<CallRequest> = {}): CallReque
 
 export const toolCall = '{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"t"}}';
 
-export function outcomeText(outcome: Outcome | undefined): string | undefined {
+export function outcomeText(outcome: CallOutcome | undefined): string | undefined {
   if (outcome === undefined) return undefined;
   if (outcome.kind === 'failure') return `failure ${outcome.failure.reason}`;
   return `${outcome.kind} ${outcome.vocabulary}`;
@@ -68,10 +68,10 @@ export function outcomeText(outcome: Outcome | undefined): string | undefined {
 
 export class CallRecorder implements CallSink {
   readonly notes: string[] = [];
-  readonly asks: Ask[] = [];
+  readonly asks: ServerRequest[] = [];
   readonly withdrawn: string[] = [];
   readonly pauses: (number | undefined)[] = [];
-  readonly outcomes: Outcome[] = [];
+  readonly outcomes: CallOutcome[] = [];
   #settled: () => void = () => undefined;
   readonly settled = new Promise<void>((resolve) => {
     this.#settled = resolve;
@@ -81,7 +81,7 @@ export class CallRecorder implements CallSink {
     this.notes.push(Buffer.from(notification.bytes).toString());
   }
 
-  ask(ask: Ask): void {
+  ask(ask: ServerRequest): void {
     this.asks.push(ask);
     ask.onWithdrawn(() => this.withdrawn.push(ask.message.id.raw));
   }
@@ -90,7 +90,7 @@ export class CallRecorder implements CallSink {
     this.pauses.push(retryMs);
   }
 
-  settle(outcome: Outcome): void {
+  settle(outcome: CallOutcome): void {
     this.outcomes.push(outcome);
     this.#settled();
   }
@@ -100,9 +100,9 @@ export class CallRecorder implements CallSink {
   }
 }
 
-export class LaneRecorder implements LaneSink {
+export class LaneRecorder implements UpstreamSessionSink {
   readonly notes: string[] = [];
-  readonly asks: Ask[] = [];
+  readonly asks: ServerRequest[] = [];
   readonly withdrawn: string[] = [];
   readonly losses: Failure[] = [];
 
@@ -110,7 +110,7 @@ export class LaneRecorder implements LaneSink {
     this.notes.push(notification.method);
   }
 
-  ask(ask: Ask): void {
+  ask(ask: ServerRequest): void {
     this.asks.push(ask);
     ask.onWithdrawn(() => this.withdrawn.push(ask.message.id.raw));
   }

@@ -1,9 +1,9 @@
 /** A backend on a clock that the test moves, and what is told of it. */
 import { expect, onTestFinished } from 'vitest';
 import { Failure } from '../../../src/errors/failure.ts';
-import type { BackendState, Lane } from '../../../src/exchange/upstream-session.ts';
+import type { BackendState, UpstreamSession } from '../../../src/exchange/upstream-session.ts';
 import { LiveBackend } from '../../../src/upstream/backend.ts';
-import { Pace } from '../../../src/upstream/backoff.ts';
+import { Backoff } from '../../../src/upstream/backoff.ts';
 import { CallRecorder, callOf, client, LaneRecorder, limits, OddNotes, permit, settleDown, toolCall } from './calls.ts';
 import { ManualClock } from './clock.ts';
 import { type Rule, rules, ScriptedConnector } from './scripted-connector.ts';
@@ -24,7 +24,7 @@ export function setUp(transport: 'stdio' | 'http', script: Rule[]) {
     connector,
     limits,
     clock,
-    pace: new Pace({ restartMinMs: least, restartMaxMs: 8_000 }, () => 1),
+    pace: new Backoff({ restartMinMs: least, restartMaxMs: 8_000 }, () => 1),
     notes,
     self: '{}',
     share: false,
@@ -51,7 +51,7 @@ export async function modernLane(transport: 'stdio' | 'http') {
 }
 
 /** How a call ends whose backend answers as the rule says. */
-export async function end(lane: Lane): Promise<CallRecorder> {
+export async function end(lane: UpstreamSession): Promise<CallRecorder> {
   const sink = new CallRecorder();
   lane.call(permit, callOf(toolCall), sink);
   await settleDown();

@@ -3,7 +3,7 @@ import { Failure } from '../../../errors/failure.ts';
 import { type PageRequest, type PageResponse, single } from '../../../web/request.ts';
 import { hostOf } from './ask-view.ts';
 import { depart, failureView } from './depart.ts';
-import type { Errand, Travellers } from './flow-cookies.ts';
+import type { Errand, FlowCookies } from './flow-cookies.ts';
 import {
   connected,
   failed,
@@ -19,13 +19,13 @@ import {
 import { signedInPath } from './paths.ts';
 import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
 
-type Said = ReadonlyMap<string, string>;
+type CallbackParameters = ReadonlyMap<string, string>;
 
 export class CallbackPages {
   readonly #ports: ConnectPorts;
-  readonly #travellers: Travellers;
+  readonly #travellers: FlowCookies;
 
-  constructor(ports: ConnectPorts, travellers: Travellers) {
+  constructor(ports: ConnectPorts, travellers: FlowCookies) {
     this.#ports = ports;
     this.#travellers = travellers;
   }
@@ -80,7 +80,12 @@ export class CallbackPages {
   }
 }
 
-function unfinished(error: unknown, consent: PendingConsent, said: Said, cookies: readonly string[]): PageResponse {
+function unfinished(
+  error: unknown,
+  consent: PendingConsent,
+  said: CallbackParameters,
+  cookies: readonly string[],
+): PageResponse {
   if (!(error instanceof Failure)) throw error;
   const reason: string = error.reason;
   // The right answer may still come: the browser stays bound.
@@ -90,7 +95,7 @@ function unfinished(error: unknown, consent: PendingConsent, said: Said, cookies
 }
 
 /** Shown only after whoever compares `iss` has found the answer to be that server's own. */
-function saidError(issuer: string, said: Said): SaidError | undefined {
+function saidError(issuer: string, said: CallbackParameters): SaidError | undefined {
   const error = said.get('error');
   return error === undefined ? undefined : { host: hostOf(issuer), error, description: said.get('error_description') };
 }

@@ -7,29 +7,29 @@ import { connectPath } from '../settings.ts';
 import { askView, continueForm, type FormFacts, hostOf, keyForm, signInLink } from './ask-view.ts';
 import type { Browsers } from './browser.ts';
 import { depart } from './depart.ts';
-import type { Travellers } from './flow-cookies.ts';
+import type { FlowCookies } from './flow-cookies.ts';
 import { failed, gone, hindered, malformed, staleForm, tooManyTries, wrongPerson } from './outcome-views.ts';
 import { idIn, signedInPath } from './paths.ts';
 import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
-import { type Way, wayFor } from './ways.ts';
+import { type SignInWay, wayFor } from './ways.ts';
 
-interface Visit {
+interface ConnectVisit {
   readonly id: string;
   readonly consent: PendingConsent;
   readonly request: PageRequest;
 }
 
-type WayOf<Kind extends Way['kind']> = Extract<Way, { readonly kind: Kind }>;
+type WayOf<Kind extends SignInWay['kind']> = Extract<SignInWay, { readonly kind: Kind }>;
 
 const unknownKey = 'This is no access key of this gateway, or its time is over.';
 
 export class ConnectPages {
   readonly #ports: ConnectPorts;
   readonly #browsers: Browsers;
-  readonly #travellers: Travellers;
+  readonly #travellers: FlowCookies;
   readonly #tries: Attempts;
 
-  constructor(ports: ConnectPorts, browsers: Browsers, travellers: Travellers, tries: Attempts) {
+  constructor(ports: ConnectPorts, browsers: Browsers, travellers: FlowCookies, tries: Attempts) {
     this.#ports = ports;
     this.#browsers = browsers;
     this.#travellers = travellers;
@@ -76,13 +76,13 @@ export class ConnectPages {
     }
   }
 
-  async #visitOf(request: PageRequest): Promise<Visit | undefined> {
+  async #visitOf(request: PageRequest): Promise<ConnectVisit | undefined> {
     const id = idIn(request.path);
     const consent = id === undefined ? undefined : await this.#ports.consents.find(id);
     return id === undefined || consent === undefined ? undefined : { id, consent, request };
   }
 
-  async #showOwn(visit: Visit, { signIn }: WayOf<'own'>): Promise<PageResponse> {
+  async #showOwn(visit: ConnectVisit, { signIn }: WayOf<'own'>): Promise<PageResponse> {
     const { id, consent, request } = visit;
     const who = await signIn.signedIn(request.headers.cookie);
     if (who === undefined) return this.#ask(visit, () => signInLink(signIn.signInUrl(connectPath + id)));
@@ -90,14 +90,14 @@ export class ConnectPages {
     return this.#ask(visit, (form) => continueForm(form, `Continue to ${hostOf(consent.issuer)}`), { proven: true });
   }
 
-  async #takeOwn(visit: Visit, way: WayOf<'own'>): Promise<PageResponse> {
+  async #takeOwn(visit: ConnectVisit, way: WayOf<'own'>): Promise<PageResponse> {
     const who = await way.signIn.signedIn(visit.request.headers.cookie);
     // The session ended between page and form: the page says how to sign in.
     if (who === undefined) return seeOther(connectPath + visit.id);
     return who === visit.consent.principal.key ? this.#depart(visit) : wrongPerson;
   }
 
-  async #takeKey(visit: Visit, { keyOf }: WayOf<'key'>, key: string): Promise<PageResponse> {
+  async #takeKey(visit: ConnectVisit, { keyOf }: WayOf<'key'>, key: string): Promise<PageResponse> {
     const wait = this.#tries.waitFor(visit.id);
     if (wait > 0) return tooManyTries(wait);
     const who = keyOf(key.trim());
@@ -107,7 +107,7 @@ export class ConnectPages {
     return this.#ask(visit, (form) => keyForm(form, unknownKey), { status: 403 });
   }
 
-  async #leaveToSignIn({ id }: Visit, { signIn, issuer }: WayOf<'foreign'>): Promise<PageResponse> {
+  async #leaveToSignIn({ id }: ConnectVisit, { signIn, issuer }: WayOf<'foreign'>): Promise<PageResponse> {
     try {
       const { url, state, kept } = await signIn.begin(issuer, new URL(signedInPath, this.#ports.publicUrl).href);
       const cookie = this.#travellers.leave({ kind: 'sign-in', state }, JSON.stringify({ id, kept }));
@@ -119,12 +119,12 @@ export class ConnectPages {
     }
   }
 
-  #depart({ id }: Visit): Promise<PageResponse> {
+  #depart({ id }: ConnectVisit): Promise<PageResponse> {
     return depart({ id }, this.#ports.consents, this.#travellers);
   }
 
   #ask(
-    { id, consent, request }: Visit,
+    { id, consent, request }: ConnectVisit,
     proofOf: (form: FormFacts) => Html,
     { status = 200, proven = false }: { readonly status?: number; readonly proven?: boolean } = {},
   ): PageResponse {

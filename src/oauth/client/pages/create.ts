@@ -6,33 +6,33 @@ import { Browsers } from './browser.ts';
 import { CallbackPages } from './callback.ts';
 import { ConnectPages } from './connect.ts';
 import { CookieJar } from './cookies.ts';
-import { Travellers } from './flow-cookies.ts';
+import { FlowCookies } from './flow-cookies.ts';
 import { keyAttempts } from './key-attempts.ts';
 import { wrongMethod } from './outcome-views.ts';
 import { signedInPath } from './paths.ts';
 import type { ConnectPorts } from './ports.ts';
 
-type Answer = (request: PageRequest) => Promise<PageResponse>;
+type PageHandler = (request: PageRequest) => Promise<PageResponse>;
 
-interface Place {
+interface PageRoute {
   /** By method. HEAD is a GET whose body is not sent, but only where GET changes nothing. */
-  readonly methods: ReadonlyMap<string, Answer>;
+  readonly methods: ReadonlyMap<string, PageHandler>;
 }
 
 export function connectPages(ports: ConnectPorts): PageSet {
   const jar = new CookieJar(ports.publicUrl);
-  const travellers = new Travellers(jar, ports.seal, ports.now);
+  const travellers = new FlowCookies(jar, ports.seal, ports.now);
   const browsers = new Browsers(jar, ports.random);
   const connect = new ConnectPages(ports, browsers, travellers, keyAttempts(ports.now));
   const callback = new CallbackPages(ports, travellers);
 
-  const show: Answer = (request) => connect.show(request);
+  const show: PageHandler = (request) => connect.show(request);
   const link = place({ GET: show, HEAD: show, POST: (request) => connect.take(request) });
-  const exact: ReadonlyMap<string, Place> = new Map([
+  const exact: ReadonlyMap<string, PageRoute> = new Map([
     [callbackPath, place({ GET: (request) => callback.consented(request) })],
     [signedInPath, place({ GET: (request) => callback.signedIn(request) })],
   ]);
-  const placeOf = (path: string): Place | undefined =>
+  const placeOf = (path: string): PageRoute | undefined =>
     exact.get(path) ?? (path.startsWith(connectPath) ? link : undefined);
 
   return {
@@ -45,7 +45,7 @@ export function connectPages(ports: ConnectPorts): PageSet {
   };
 }
 
-function place(methods: Readonly<Record<string, Answer>>): Place {
+function place(methods: Readonly<Record<string, PageHandler>>): PageRoute {
   return { methods: new Map(Object.entries(methods)) };
 }
 

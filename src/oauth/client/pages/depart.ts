@@ -1,7 +1,7 @@
 /** Sends a person who has shown who they are to the backend's authorization server, and marks the browser. */
 import { Failure } from '../../../errors/failure.ts';
 import { type PageResponse, seeOther } from '../../../web/request.ts';
-import type { Travellers } from './flow-cookies.ts';
+import type { FlowCookies } from './flow-cookies.ts';
 import { failed, gone } from './outcome-views.ts';
 import type { PendingConsents } from './ports.ts';
 
@@ -14,7 +14,7 @@ export interface Departure {
 export async function depart(
   { id, cookies = [] }: Departure,
   consents: PendingConsents,
-  travellers: Travellers,
+  travellers: FlowCookies,
 ): Promise<PageResponse> {
   let address: string;
   try {

@@ -15,7 +15,7 @@ export type Errand =
   /** At the issuer of the principal. */
   | { readonly kind: 'sign-in'; readonly state: string };
 
-export class Travellers {
+export class FlowCookies {
   readonly #jar: CookieJar;
   readonly #seal: Seal;
   readonly #now: () => number;

@@ -24,7 +24,7 @@ export interface OpenIdOutside {
   readonly now: () => number;
 }
 
-interface Known {
+interface KnownIssuer {
   readonly server: oauth.AuthorizationServer;
   readonly at: number;
 }
@@ -67,7 +67,7 @@ class Issuer {
   readonly #outside: OpenIdOutside;
   readonly #fetch: OpenIdFetch;
   readonly #client: oauth.Client;
-  #known: Known | undefined;
+  #known: KnownIssuer | undefined;
 
   constructor(settings: OpenIdClient, outside: OpenIdOutside) {
     this.#settings = settings;

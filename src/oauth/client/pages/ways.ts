@@ -7,7 +7,7 @@ import type { PageRequest } from '../../../web/request.ts';
 import type { ConsentPrincipal } from '../consents.ts';
 import type { ConnectPorts } from './ports.ts';
 
-export type Way =
+export type SignInWay =
   /** Nobody is asked who they are: to be at this machine is all that the principal is. */
   | { readonly kind: 'here' }
   | { readonly kind: 'key'; readonly keyOf: (secret: string) => string | undefined }
@@ -18,7 +18,7 @@ export type Way =
 /** Why nobody can show that they are the principal. */
 export type Hindrance = 'elsewhere' | 'program' | 'unconfigured';
 
-export function wayFor(person: ConsentPrincipal, request: PageRequest, ports: ConnectPorts): Way {
+export function wayFor(person: ConsentPrincipal, request: PageRequest, ports: ConnectPorts): SignInWay {
   switch (person.kind) {
     case 'local':
       return isHere(request, ports.publicUrl) ? { kind: 'here' } : none('elsewhere');
@@ -29,7 +29,7 @@ export function wayFor(person: ConsentPrincipal, request: PageRequest, ports: Co
   }
 }
 
-function signInWay({ issuer, subject }: ConsentPrincipal, { ownSignIn, foreignSignIn }: ConnectPorts): Way {
+function signInWay({ issuer, subject }: ConsentPrincipal, { ownSignIn, foreignSignIn }: ConnectPorts): SignInWay {
   // A client that acts for itself: there is nobody who could sign in as it.
   if (issuer === undefined || subject === undefined) return none('program');
   if (ownSignIn?.issuer === issuer) return { kind: 'own', signIn: ownSignIn };
@@ -37,7 +37,7 @@ function signInWay({ issuer, subject }: ConsentPrincipal, { ownSignIn, foreignSi
   return none('unconfigured');
 }
 
-function none(why: Hindrance): Way {
+function none(why: Hindrance): SignInWay {
   return { kind: 'none', why };
 }
 

@@ -2,12 +2,12 @@
 import type { ServerResponse } from 'node:http';
 import { type PageParts, page, privateHeaders } from '../../../web/frame.ts';
 
-export interface Shown extends PageParts {
+export interface ShownPage extends PageParts {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function show(res: ServerResponse, { status, headers = {}, ...parts }: Shown): void {
+export function show(res: ServerResponse, { status, headers = {}, ...parts }: ShownPage): void {
   const { headers: usual, html } = page(parts);
   const body = Buffer.from(html);
   res.writeHead(status, { ...usual, ...headers, 'content-length': String(body.byteLength) });

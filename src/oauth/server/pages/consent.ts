@@ -3,7 +3,7 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#localhost-redirect-uri-risks
  */
 import { html } from '../../../web/html.ts';
-import type { Shown } from './answers.ts';
+import type { ShownPage } from './answers.ts';
 
 export interface ConsentView {
   readonly token: string;
@@ -21,7 +21,7 @@ export interface ConsentView {
   readonly formsLeadTo?: readonly string[] | undefined;
 }
 
-export function consentPage(view: ConsentView): Shown {
+export function consentPage(view: ConsentView): ShownPage {
   const { token, client, clientHost, redirectHost, isLocal, user, scopes, resource, formsLeadTo = [] } = view;
   return {
     status: 200,

@@ -1,6 +1,6 @@
 /** Name and password. */
 import { html } from '../../../web/html.ts';
-import { type Shown, waitInWords } from './answers.ts';
+import { type ShownPage, waitInWords } from './answers.ts';
 
 export interface LoginView {
   /** Proves that the form is ours: it goes back with it. */
@@ -13,7 +13,7 @@ export interface LoginView {
   readonly formsLeadTo?: readonly string[] | undefined;
 }
 
-export function loginPage({ token, client, name = '', trouble, formsLeadTo = [] }: LoginView): Shown {
+export function loginPage({ token, client, name = '', trouble, formsLeadTo = [] }: LoginView): ShownPage {
   const isWaiting = typeof trouble === 'object';
   return {
     status: trouble === undefined ? 200 : isWaiting ? 429 : 400,

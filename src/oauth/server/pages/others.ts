@@ -1,14 +1,14 @@
 /** The pages on which nothing is decided. */
 import { html } from '../../../web/html.ts';
-import type { Shown } from './answers.ts';
+import type { ShownPage } from './answers.ts';
 
-export interface Trouble {
+export interface AuthServerError {
   readonly error: string;
   readonly error_description?: string | undefined;
 }
 
 /** What happened is told in words; what the developer of a client needs stands below. */
-export function troublePage(status: number, { error, error_description }: Trouble): Shown {
+export function troublePage(status: number, { error, error_description }: AuthServerError): ShownPage {
   return {
     status,
     title: titles.get(error) ?? 'This did not work',
@@ -40,7 +40,7 @@ const words: ReadonlyMap<string, string> = new Map([
 /** The same for whatever is not there any more: nobody learns what was. */
 export const ended = troublePage(400, { error: 'session_not_found' });
 
-export function signOutPage(user: string, token: string): Shown {
+export function signOutPage(user: string, token: string): ShownPage {
   return {
     status: 200,
     title: 'Sign out?',
@@ -53,13 +53,13 @@ export function signOutPage(user: string, token: string): Shown {
   };
 }
 
-export const signedOut: Shown = {
+export const signedOut: ShownPage = {
   status: 200,
   title: 'You are signed out',
   body: html`<p class="good">You can close this page.</p>`,
 };
 
-export const signedIn: Shown = {
+export const signedIn: ShownPage = {
   status: 200,
   title: 'You are signed in',
   body: html`<p class="good">You can close this page.</p>`,
