@@ -57,7 +57,7 @@ import { UpstreamOAuth } from './upstream-oauth.ts';
 
 export interface Assembled {
   readonly gateway: Pipeline;
-  readonly door: Authenticator;
+  readonly authenticator: Authenticator;
   /** In force at the moment. */
   readonly config: Config;
   /** Puts another config in force, all of it at once. What cannot change while the program runs is as it was in it. */
@@ -155,17 +155,17 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
   const refusals = new RefusalLog(coalesced);
   const addressOf = addresses(() => renewing.config.listen.trustedProxies);
-  const door = new Authenticator(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
+  const authenticator = new Authenticator(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
     const address = credentials === 'local' ? undefined : addressOf(credentials);
     const who = principal && shownPrincipal(principal);
     refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
-    inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, address });
+    currentGeneration.now.authorizer.recordEarly({ reason: failure.reason, endpoint: path, principal, address });
   });
   const seal = createSeal(config.seal.key);
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const authority = new AuthServerHost();
   const connections = new UpstreamOAuth(config, {
-    door,
+    authenticator,
     authority,
     time,
     warn,
@@ -187,7 +187,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   };
   const backends: Backends = new Backends(config.backends.map((settings) => makeBackend(settings, config.generation)));
   const { stdoutIsProtocol = false } = options;
-  const leaves = new AuthorizerFactory({
+  const authorizers = new AuthorizerFactory({
     ...options,
     log,
     counters,
@@ -196,35 +196,45 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     stdoutIsProtocol,
     refusals,
   });
-  const inForce = new CurrentGeneration(generationOf(config, leaves.adopt(leaves.make(config))));
-  const occupied = new BackendInFlight();
-  const shelf = new ListCache(limits, () => clock.now());
-  const hub = new ListChangeNotifier(backends, shelf, clock);
-  const watch = (backend: string) => hub.watch(backend);
-  const late: ListsOptions['late'] = (backend, row, principal) => hub.late(backend, row, principal);
+  const currentGeneration = new CurrentGeneration(generationOf(config, authorizers.adopt(authorizers.make(config))));
+  const backendInFlight = new BackendInFlight();
+  const listCache = new ListCache(limits, () => clock.now());
+  const listChanges = new ListChangeNotifier(backends, listCache, clock);
+  const watch = (backend: string) => listChanges.watch(backend);
+  const late: ListsOptions['late'] = (backend, row, principal) => listChanges.late(backend, row, principal);
   const shown: ListsOptions['shown'] = (endpoint, row, principal) =>
-    shownTo(inForce.now.leave, endpoint, row, principal);
-  const read: ListsOptions['read'] = (endpoint, list, view) => leaves.read(endpoint, list, view);
+    shownTo(currentGeneration.now.authorizer, endpoint, row, principal);
+  const read: ListsOptions['read'] = (endpoint, list, view) => authorizers.read(endpoint, list, view);
   const cursors = createCursors(seal);
-  const lists = new Lists({ backends, shelf, watch, late, cursors, clock, limits, digest, warn, shown, read });
+  const lists = new Lists({ backends, listCache, watch, late, cursors, clock, limits, digest, warn, shown, read });
   const gateway: Pipeline = new Pipeline({
     limits,
     backends,
     services,
-    door,
-    tenure: new CredentialExpiry(clock, (principal) => door.stillGood(principal)),
-    inForce,
-    occupied,
-    shelf,
+    authenticator,
+    credentialExpiry: new CredentialExpiry(clock, (principal) => authenticator.stillGood(principal)),
+    currentGeneration,
+    backendInFlight,
+    listCache,
     lists,
-    targets: new NameResolver(backends, lists, ({ endpoint: { path }, row: { action }, name, principal, failure }) => {
-      refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
-      inForce.now.leave.recordEarly({ reason: failure.reason, endpoint: path, principal, action, name });
-    }),
-    hub,
-    lanes: new UpstreamPool(backends, limits, clock, outdating(shelf)),
+    nameResolver: new NameResolver(
+      backends,
+      lists,
+      ({ endpoint: { path }, row: { action }, name, principal, failure }) => {
+        refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
+        currentGeneration.now.authorizer.recordEarly({
+          reason: failure.reason,
+          endpoint: path,
+          principal,
+          action,
+          name,
+        });
+      },
+    ),
+    listChanges,
+    upstreams: new UpstreamPool(backends, limits, clock, outdating(listCache)),
     sessions: new Sessions(limits, clock, new MemoryBus()),
-    parking: new PendingCalls(limits, {
+    pendingCalls: new PendingCalls(limits, {
       clock,
       seal,
       lease: new MemoryLease(() => clock.now()),
@@ -247,12 +257,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const stopWatching = watchDescriptors(log, counters, (ms, action) => clock.after(ms, action));
   const state = new Storage(config, { now, warn, ...options });
   const renewing: ConfigApplier = new ConfigApplier(config, {
-    ...{ gateway, door, backends, occupied, inForce, leaves, clock },
+    ...{ gateway, authenticator, backends, backendInFlight, currentGeneration, authorizers, clock },
     ...{ services, connections, makeBackend, makeService, makeRoom },
   });
   return {
     gateway,
-    door,
+    authenticator,
     pages: [authority.pages, connections.pages],
     open: async (url, pagesAt = async () => url) => {
       const isAuthority = config.authServer !== undefined && options.overHttp !== false;
@@ -266,7 +276,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
           })
         : undefined;
       await connections.open(pagesAt, state);
-      await leaves.probed();
+      await authorizers.probed();
       renewing.open(url, own);
     },
     renew: (next) => renewing.renew(next),
@@ -277,11 +287,11 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     services,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
-      door.close();
+      authenticator.close();
       authority.close();
       connections.close();
       await Promise.all([renewing.close(), ...[...backends, ...services.values()].map((backend) => backend.close())]);
-      await leaves.close(AUDIT_CLOSE_MS);
+      await authorizers.close(AUDIT_CLOSE_MS);
       await state.close();
       stopWatching();
     },

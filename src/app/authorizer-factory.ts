@@ -60,7 +60,7 @@ export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'service
 
 /** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */
 export interface PreparedAuthorizer {
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   readonly rates: Rates | undefined;
   readonly names: UnmatchedNames | undefined;
   /** Undefined where records go on to the place that there is. */
@@ -100,7 +100,7 @@ export class AuthorizerFactory {
     const hasTrail = options.audit !== undefined || config.audit !== undefined;
     const warn = (text: string, facts: Readonly<Record<string, unknown>>) => options.log.warn(facts, text);
     const names = policy && new UnmatchedNames(policy, config.endpoints, warn);
-    const leave = new Authorizer({
+    const authorizer = new Authorizer({
       policy: policy && compilePolicy(policy, world, generation),
       rates,
       records: hasTrail
@@ -114,21 +114,21 @@ export class AuthorizerFactory {
       generation,
       profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
       unmatched: names,
-      onDenied: (wish, failure) =>
+      onDenied: (authorizationRequest, failure) =>
         options.refusals.tell({
           failure,
-          endpoint: wish.endpoint.path,
-          principal: shownPrincipal(wish.principal),
-          action: wish.row.action,
-          backend: wish.backend === '' ? undefined : wish.backend,
-          name: wish.thing?.name,
+          endpoint: authorizationRequest.endpoint.path,
+          principal: shownPrincipal(authorizationRequest.principal),
+          action: authorizationRequest.row.action,
+          backend: authorizationRequest.backend === '' ? undefined : authorizationRequest.backend,
+          name: authorizationRequest.thing?.name,
         }),
     });
-    return { leave, rates, names, moved: this.#moved(config) };
+    return { authorizer, rates, names, moved: this.#moved(config) };
   }
 
   /** From now on it is in force. Cannot fail. */
-  adopt({ leave, rates, names, moved }: PreparedAuthorizer): Authorizer {
+  adopt({ authorizer, rates, names, moved }: PreparedAuthorizer): Authorizer {
     this.#rates = rates;
     this.#names = names;
     if (moved !== undefined) {
@@ -137,7 +137,7 @@ export class AuthorizerFactory {
       this.#place = moved.place;
       if (moved.isDemanded) this.#probing = moved.writer.probe();
     }
-    return leave;
+    return authorizer;
   }
 
   /** Resolves when it is known whether records can be written, where requests depend on that. */

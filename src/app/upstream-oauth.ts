@@ -25,7 +25,7 @@ import type { AuthServerHost } from './auth-server-host.ts';
 import type { OpenState, Storage } from './storage.ts';
 
 export interface UpstreamOAuthPorts {
-  readonly door: Authenticator;
+  readonly authenticator: Authenticator;
   readonly authority: AuthServerHost;
   readonly time: Time;
   readonly warn: Warn;
@@ -92,8 +92,8 @@ export class UpstreamOAuth {
     const auth = authOf(backend);
     if (auth === undefined) return undefined;
     const { name } = backend;
-    if (auth.shared) return { kind: 'shared', presenter: this.#presenter(name, () => whoeverRunsUs) };
-    return { kind: 'personal', presenterFor: (current) => this.#presenter(name, current) };
+    if (auth.shared) return { kind: 'shared', credentialProvider: this.#credentialProvider(name, () => whoeverRunsUs) };
+    return { kind: 'personal', credentialProviderFor: (current) => this.#credentialProvider(name, current) };
   }
 
   /** Once it is known where we listen, and before any backend is asked anything. Rejects with a StoreError. */
@@ -117,7 +117,7 @@ export class UpstreamOAuth {
   }
 
   #begin(url: string, { records, seal, outwardFetch }: OpenState): void {
-    const { time, warn, door, consented } = this.#outside;
+    const { time, warn, authenticator, consented } = this.#outside;
     const [publicUrl = url] = basesOf(this.#config.identity, url);
     const backends = this.#config.backends.flatMap((backend) => {
       const auth = authOf(backend);
@@ -153,7 +153,7 @@ export class UpstreamOAuth {
         },
       },
       seal,
-      keyOf: (secret) => door.keyOf(secret),
+      keyOf: (secret) => authenticator.keyOf(secret),
       ...(ownSignIn && { ownSignIn }),
       ...(clients.length > 0 && {
         foreignSignIn: openIdSignIn(clients, {
@@ -188,16 +188,20 @@ export class UpstreamOAuth {
   }
 
   /** For whoever `of` gives, with what that one has in hand at the moment. */
-  #presenter(backend: string, of: () => Principal): CredentialProvider {
-    const presenter = (): CredentialProvider | undefined => {
+  #credentialProvider(backend: string, of: () => Principal): CredentialProvider {
+    const credentialProvider = (): CredentialProvider | undefined => {
       const principal = of();
-      return this.#credentials?.presenterFor(backend, principal, this.#outside.door.tokenOf(principal));
+      return this.#credentials?.credentialProviderFor(
+        backend,
+        principal,
+        this.#outside.authenticator.tokenOf(principal),
+      );
     };
     return {
-      headers: () => presenter()?.headers() ?? nothing,
+      headers: () => credentialProvider()?.headers() ?? nothing,
       refused: async (refusal) => {
         await this.#ready();
-        const found = presenter();
+        const found = credentialProvider();
         if (found === undefined) throw new Failure('backend_unauthorized');
         return found.refused(refusal);
       },

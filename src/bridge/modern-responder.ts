@@ -36,7 +36,7 @@ export interface Parties {
 }
 
 export interface ModernContext {
-  readonly parking: PendingCalls;
+  readonly pendingCalls: PendingCalls;
   readonly limits: DriveLimits & { readonly eventsPerStream: number; readonly eventBytesPerStream: number };
   readonly clock: Clock;
   readonly fault: Fault;
@@ -193,7 +193,7 @@ export class ModernResponder implements CallSink {
       (declinedVisit(exchange.request) ? new Failure('ask_declined') : this.#nextRound(questions));
     if (failure !== undefined) exchange.fail(failure);
     else {
-      const state = this.#context.parking.anew(this.#claim(exchange), this.#rounds);
+      const state = this.#context.pendingCalls.anew(this.#claim(exchange), this.#rounds);
       exchange.respondResult(inputRequired(questions, state), 'asked');
     }
   }
@@ -227,7 +227,7 @@ export class ModernResponder implements CallSink {
   }
 
   #park(exchange: Exchange): string | Failure {
-    return this.#context.parking.park(this, this.#claim(exchange), this.#parties.backend);
+    return this.#context.pendingCalls.park(this, this.#claim(exchange), this.#parties.backend);
   }
 
   #claim({ request }: Exchange): Claim {
@@ -291,7 +291,7 @@ export class ModernResponder implements CallSink {
     if (this.#parties.principal.kind === 'local' || resultType(message) !== 'input_required') return message;
     const span = member(message.result, 'requestState');
     if (span === undefined) return message;
-    const sealed = this.#context.parking.seal(textAt(message.bytes, span), this.#claim(exchange));
+    const sealed = this.#context.pendingCalls.seal(textAt(message.bytes, span), this.#claim(exchange));
     return skimMessage(spliceMessage(message, [{ span, with: JSON.stringify(sealed) }])) as ResultResponse;
   }
 

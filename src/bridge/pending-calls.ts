@@ -51,7 +51,7 @@ interface Sealed {
 }
 
 interface Parked {
-  readonly drive: ModernResponder;
+  readonly responder: ModernResponder;
   readonly principal: string;
   readonly backend: string;
   /** The path. */
@@ -87,7 +87,7 @@ export class PendingCalls {
   }
 
   /** The state that brings the client back to the call, or why there is no room for it. */
-  park(drive: ModernResponder, claim: Claim, backend: string): string | Failure {
+  park(responder: ModernResponder, claim: Claim, backend: string): string | Failure {
     const { principal } = claim;
     const isFull =
       this.#parked.size >= this.#limits.parkedTotal ||
@@ -98,9 +98,9 @@ export class PendingCalls {
     const expires = this.#clock.now() + this.#limits.parkedMs;
     const stopWaiting = this.#clock.after(this.#limits.parkedMs, () => {
       this.#remove(id);
-      drive.abandon('The client did not come back');
+      responder.abandon('The client did not come back');
     });
-    this.#parked.set(id, { drive, principal: principal.key, backend, endpoint: claim.endpoint, stopWaiting });
+    this.#parked.set(id, { responder, principal: principal.key, backend, endpoint: claim.endpoint, stopWaiting });
     this.#perPrincipal.add(principal.key, 1);
     this.#perBackend.add(backend, 1);
     return this.#seal.seal(JSON.stringify({ id, expires } satisfies Sealed), context(claim));
@@ -146,16 +146,16 @@ export class PendingCalls {
     void lease?.release();
     if (parked === undefined) throw new Failure('invalid_request_state');
     parked.stopWaiting();
-    return parked.drive;
+    return parked.responder;
   }
 
   /** Ends those that wait at a backend, or for a client of an endpoint, that is gone. */
   end(reason: string, isGone: (backend: string, endpoint: string) => boolean): void {
-    for (const [id, { drive, stopWaiting, backend, endpoint }] of [...this.#parked]) {
+    for (const [id, { responder, stopWaiting, backend, endpoint }] of [...this.#parked]) {
       if (!isGone(backend, endpoint)) continue;
       stopWaiting();
       this.#remove(id);
-      drive.abandon(reason);
+      responder.abandon(reason);
     }
   }
 

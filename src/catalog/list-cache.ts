@@ -112,8 +112,8 @@ export class ListCache {
       if (mark === undefined) return false;
       return owner === undefined || [owner, everybody].includes(name.slice(mark.length));
     };
-    for (const shelf of [this.#kept, this.#reading]) {
-      for (const [name, entry] of shelf) if (concerned(name)) entry.changed = true;
+    for (const listCache of [this.#kept, this.#reading]) {
+      for (const [name, entry] of listCache) if (concerned(name)) entry.changed = true;
     }
   }
 

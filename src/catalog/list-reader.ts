@@ -34,7 +34,7 @@ export interface Reader {
 
 export interface ReadingOptions {
   readonly backends: Backends;
-  readonly shelf: ListCache;
+  readonly listCache: ListCache;
   /** Somebody wants to know what this backend has, and when that changes. */
   readonly watch: (backend: string) => void;
   /** A list that somebody did without, because it took too long, is there now. */
@@ -68,10 +68,10 @@ export class ListReading {
 
   /** What was known last, good or not; backends that were never asked are not in it. */
   known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
-    const { shelf } = this.#options;
+    const { listCache } = this.#options;
     return endpoint.backends.flatMap((backend) => {
       const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
-      return shelf.last({ backend, method: row.method, owner }) ?? [];
+      return listCache.last({ backend, method: row.method, owner }) ?? [];
     });
   }
 
@@ -98,14 +98,14 @@ export class ListReading {
 
   #missing(backend: string, row: MethodRow, reader: Reader, error: unknown): Missing {
     const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
-    const last = this.#options.shelf.last({ backend, method: row.method, owner });
+    const last = this.#options.listCache.last({ backend, method: row.method, owner });
     return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
   }
 
   part(name: string, row: MethodRow, reader: Reader): ListPart | Promise<ListPart> {
     const backend = this.#options.backends.of(name, reader.principal);
     if (backend === undefined) return undefined;
-    const { shelf, clock, limits } = this.#options;
+    const { listCache, clock, limits } = this.#options;
     const discovery = backend.lastDiscovery;
     const era = this.#eraOf(name, reader);
     if (backend.state.state === 'down') return this.#missing(name, row, reader, backend.state.failure);
@@ -113,11 +113,11 @@ export class ListReading {
     if (discovery !== undefined && era !== undefined) {
       if (!offers(discovery, row)) return undefined;
       const key = { backend: name, method: row.method, owner: reader.owner(era, name) };
-      const fresh = shelf.fresh(key);
+      const fresh = listCache.fresh(key);
       if (fresh !== undefined) return fresh;
       // Of a reading that others wait for already only the rest is waited for; of one that is overdue, nothing.
       const now = clock.now();
-      waitMs = Math.max(0, waitMs - (now - (shelf.readingSince(key) ?? now)));
+      waitMs = Math.max(0, waitMs - (now - (listCache.readingSince(key) ?? now)));
     }
     return this.#readWithin(waitMs, backend, row, reader).catch((error: unknown) =>
       this.#missing(name, row, reader, error),
@@ -125,14 +125,14 @@ export class ListReading {
   }
 
   async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<ListPart> {
-    const { clock, shelf } = this.#options;
+    const { clock, listCache } = this.#options;
     const list = async (): Promise<ListPart> => {
       const discovery = await backend.discover(reader.prefers);
       const { eras } = discovery;
       if (!offers(discovery, row)) return undefined;
       const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
       const key = { backend: backend.name, method: row.method, owner: reader.owner(era, backend.name) };
-      return shelf.take(key, () => this.#read(backend.name, row, reader));
+      return listCache.take(key, () => this.#read(backend.name, row, reader));
     };
     // What it gives later is there for the next one, who is told.
     const reading = list();
@@ -158,11 +158,11 @@ export class ListReading {
     const permit = systemPermit('list');
     this.#options.watch(name);
     const read = async () => {
-      const lane = await reader.hold(permit, name, row);
+      const upstream = await reader.hold(permit, name, row);
       try {
-        return await this.#readOn(lane, permit, name, row);
+        return await this.#readOn(upstream, permit, name, row);
       } finally {
-        lane.release?.();
+        upstream.release?.();
       }
     };
     return read().catch((error: unknown) => {
@@ -171,9 +171,9 @@ export class ListReading {
     });
   }
 
-  async #readOn(lane: UpstreamLease, permit: Permit, name: string, row: MethodRow): Promise<ReadResult> {
+  async #readOn(upstream: UpstreamLease, permit: Permit, name: string, row: MethodRow): Promise<ReadResult> {
     const { limits, warn, backends } = this.#options;
-    const pages = await listPages(permit, row, lane, limits.listCacheBytes, (answer) => {
+    const pages = await listPages(permit, row, upstream, limits.listCacheBytes, (answer) => {
       const valid = withoutInvalidTools(answer, (tool, why) =>
         warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
       );
@@ -182,14 +182,14 @@ export class ListReading {
       );
     });
     const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
-    const isTold = (lane.hearing ?? 'heard') === 'heard' && tellsOfChanges(lane.discovery.capabilities, row);
+    const isTold = (upstream.hearing ?? 'heard') === 'heard' && tellsOfChanges(upstream.discovery.capabilities, row);
     const tells = isTold ? limits.listGoodMs : limits.listUnsureMs;
     // Whoever presents something of their own may be shown something of their own, whatever the backend says of it.
-    const isShared = lane.era === 'modern' && backends.get(name)?.ownOf === undefined;
+    const isShared = upstream.era === 'modern' && backends.get(name)?.ownOf === undefined;
     return {
       entries: pages.flatMap(({ entries }) => entries),
       ttlMs,
-      goodMs: lane.era === 'modern' ? ttlMs : tells,
+      goodMs: upstream.era === 'modern' ? ttlMs : tells,
       scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
     };
   }

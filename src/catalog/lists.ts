@@ -121,8 +121,8 @@ export class Lists {
   #standingFor(endpoint: Endpoint, row: MethodRow, reader: Reader): MergedList | undefined {
     const standing = this.#standing.get(standingKey(endpoint, row, reader));
     if (standing === undefined) return undefined;
-    const { backends, shelf, clock } = this.#options;
-    if (standing.changes !== shelf.changes || clock.now() >= standing.until) return undefined;
+    const { backends, listCache, clock } = this.#options;
+    if (standing.changes !== listCache.changes || clock.now() >= standing.until) return undefined;
     const { known, merged } = standing;
     if (standing.backends !== endpoint.backends || standing.names !== endpoint.names) return undefined;
     for (let at = 0; at < known.length; at++) {
@@ -134,14 +134,14 @@ export class Lists {
 
   #stand(endpoint: Endpoint, row: MethodRow, reader: Reader, merged: MergedList): void {
     if (merged.scope !== 'public' || !merged.isWhole) return;
-    const { backends, shelf, clock } = this.#options;
+    const { backends, listCache, clock } = this.#options;
     const until = Math.min(clock.now() + UNSEEN_MS, ...merged.lists.map(({ readAt, goodMs }) => readAt + goodMs));
     const known = endpoint.backends.map((name) => backends.of(name, reader.principal)?.lastDiscovery);
     this.#standing.set(standingKey(endpoint, row, reader), {
       merged,
       backends: endpoint.backends,
       names: endpoint.names,
-      changes: shelf.changes,
+      changes: listCache.changes,
       until,
       known,
     });

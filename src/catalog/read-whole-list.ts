@@ -19,11 +19,11 @@ interface ListedPage {
 export async function listPages<P extends ListedPage>(
   permit: Permit,
   row: MethodRow,
-  lane: UpstreamLease,
+  upstream: UpstreamLease,
   mostBytes: number,
   read: (answer: ResultResponse) => P,
 ): Promise<readonly P[]> {
-  const call = lane.aside ?? lane.call.bind(lane);
+  const call = upstream.aside ?? upstream.call.bind(upstream);
   const pages: P[] = [];
   let cursor: string | undefined;
   let size = 0;
@@ -45,11 +45,11 @@ export async function listPages<P extends ListedPage>(
 export async function listAll(
   permit: Permit,
   method: 'tools/list',
-  lane: UpstreamLease,
+  upstream: UpstreamLease,
   mostBytes: number,
 ): Promise<readonly unknown[]> {
   const row = methodRow(method) as MethodRow;
-  const pages = await listPages(permit, row, lane, mostBytes, ({ bytes, result }) => {
+  const pages = await listPages(permit, row, upstream, mostBytes, ({ bytes, result }) => {
     const list = row.list === undefined ? undefined : member(result, row.list);
     const values = list && valueAt(bytes, list);
     if (!Array.isArray(values)) throw new Failure('backend_invalid', { message: `${method} gave no list` });

@@ -16,21 +16,21 @@ import type { ListCache } from './list-cache.ts';
 import type { Reader } from './list-reader.ts';
 
 /** A client without a session sees what its principal sees; at legacy backends also what it declares counts. */
-export function readerFor(lanes: UpstreamPool, principal: Principal, client: ClientFacts): Reader {
-  return new ModernReader(lanes, principal, client);
+export function readerFor(upstreams: UpstreamPool, principal: Principal, client: ClientFacts): Reader {
+  return new ModernReader(upstreams, principal, client);
 }
 
 /** One is made for every request at a merged endpoint, and few ever look at a list: nothing is worked out before it is asked for. */
 class ModernReader implements Reader {
   readonly prefers = 'modern';
   readonly principal: Principal;
-  readonly #lanes: UpstreamPool;
+  readonly #upstreams: UpstreamPool;
   readonly #client: ClientFacts;
   #pool: string | undefined;
 
-  constructor(lanes: UpstreamPool, principal: Principal, client: ClientFacts) {
+  constructor(upstreams: UpstreamPool, principal: Principal, client: ClientFacts) {
     this.principal = principal;
-    this.#lanes = lanes;
+    this.#upstreams = upstreams;
     this.#client = client;
   }
 
@@ -41,14 +41,14 @@ class ModernReader implements Reader {
   }
 
   hold(permit: Permit, backend: string, row: MethodRow): Promise<UpstreamLease> {
-    return this.#lanes.forModern(permit, backend, this.principal, this.#client, row);
+    return this.#upstreams.forModern(permit, backend, this.principal, this.#client, row);
   }
 }
 
 /** What a legacy backend shows belongs to the session that it is shown in. A client of one message has none of its own. */
 export function readerForSession(
   session: Session,
-  lanes: UpstreamPool,
+  upstreams: UpstreamPool,
   hold: (permit: Permit, backend: string, row: MethodRow) => Promise<UpstreamLease>,
   principal: Principal = session.principal,
 ): Reader {
@@ -58,7 +58,7 @@ export function readerForSession(
     prefers: 'legacy',
     owner: (era, backend) => {
       if (era === 'modern') return principalOwner(session.principal);
-      const lists = session.downstream === nowhere ? undefined : lanes.listsFor(session, backend);
+      const lists = session.downstream === nowhere ? undefined : upstreams.listsFor(session, backend);
       return lists === undefined ? own : listsOwner(lists.keyOf(session.client));
     },
     hold,
@@ -79,10 +79,10 @@ function poolOwner({ key }: Principal, { revision, capabilities }: ClientFacts):
 }
 
 /** What was read in a pooled session is good until that tells of a change, whether or not anybody listens, or is lost. */
-export function outdating(shelf: ListCache): HearPooled {
+export function outdating(listCache: ListCache): HearPooled {
   return (backend, principal, client, said) => {
     const methods = said === undefined ? everyList : changedList(said.method)?.lists;
-    if (methods !== undefined) shelf.changed(backend, methods, poolOwner(principal, client));
+    if (methods !== undefined) listCache.changed(backend, methods, poolOwner(principal, client));
   };
 }
 
@@ -92,12 +92,12 @@ function principalOwner({ key }: Principal): string {
 
 /** A call on everybody's lane to a modern backend, where there is one at the moment. */
 export function callStateless(
-  lane: UpstreamSession | undefined,
+  upstream: UpstreamSession | undefined,
   permit: Permit,
   request: CallRequest,
   sink: CallSink,
 ): Call {
-  if (lane !== undefined) return lane.call(permit, request, sink);
+  if (upstream !== undefined) return upstream.call(permit, request, sink);
   sink.settle({ kind: 'failure', failure: new Failure('backend_unavailable') });
   return { cancel: () => undefined };
 }

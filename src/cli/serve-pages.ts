@@ -15,13 +15,13 @@ const LOOPBACK = '127.0.0.1';
 /** At the port of the config, since authorization servers may know that one; at any other where it is taken. */
 export async function servePages(
   { listen, limits }: Config,
-  { gateway, door, pages }: Assembled,
+  { gateway, authenticator, pages }: Assembled,
   { log, counters }: { readonly log: Log; readonly counters: Counters },
 ): Promise<HttpServer> {
   const at = (port: number) =>
     startHttp({
       listen: { ...listen, host: LOOPBACK, port },
-      ...{ endpoints: [], gateway, door, limits, pages },
+      ...{ endpoints: [], gateway, authenticator, limits, pages },
       ready: () => ({ ready: true, backends: {} }),
       notes: ingressNotes(log, counters),
       clock: systemClock,

@@ -55,7 +55,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       listen: config.listen,
       endpoints: config.endpoints,
       gateway: assembled.gateway,
-      door: assembled.door,
+      authenticator: assembled.authenticator,
       limits: { ...config.limits, connectionsTotal },
       ready: () => readinessOf(assembled, isOpen),
       notes: ingressNotes(log, counters),

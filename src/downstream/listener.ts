@@ -41,7 +41,7 @@ export interface HttpOptions {
   readonly listen: ListenRules;
   readonly endpoints: readonly Endpoint[];
   readonly gateway: Gateway;
-  readonly door: Lobby;
+  readonly authenticator: Lobby;
   readonly limits: HttpLimits;
   readonly ready: () => Readiness;
   readonly notes: IngressNotes;
@@ -227,7 +227,7 @@ class Listener {
     res.whenGone(() => this.#left(res, socket));
     socket[latest] = res;
     // Queued behind an earlier answer of the same connection (pipelining): such a one is not told when the connection ends.
-    if (res.socket === null) socket.once('close', () => res.leave());
+    if (res.socket === null) socket.once('close', () => res.authorizer());
     try {
       this.#pass(req, res);
     } catch (error) {
@@ -282,13 +282,13 @@ class Listener {
   /** Whether there is such a server is known to those who may come in alone. */
   #hiddenAt(path: string): Route | undefined {
     const endpointPath = serverEndpointOf(path);
-    if (endpointPath === undefined || !this.#options.door.hides(endpointPath)) return undefined;
+    if (endpointPath === undefined || !this.#options.authenticator.hides(endpointPath)) return undefined;
     return hiddenRoute(this.#routes, path, endpointPath);
   }
 
   /** What the endpoints say of themselves to clients that look for a token. */
   #documentAt({ path, host }: RequestTarget): Route | undefined {
-    const document = this.#options.door.document(path, host);
+    const document = this.#options.authenticator.document(path, host);
     return document && documentRoute(document);
   }
 
@@ -300,7 +300,7 @@ class Listener {
 
   #serve(req: IncomingMessage, res: HttpAnswer, route: Route): void {
     if (req.method === 'OPTIONS') {
-      const keyHeader = 'endpoint' in route ? this.#options.door.keyHeader(route.endpoint.path) : undefined;
+      const keyHeader = 'endpoint' in route ? this.#options.authenticator.keyHeader(route.endpoint.path) : undefined;
       respondEmpty(res, 204, preflightHeaders(req, route.allow, keyHeader));
       return;
     }
@@ -323,9 +323,9 @@ class Listener {
 
   /** Strangers learn whether it is ready, and no names. */
   async #respondReadiness(req: IncomingMessage, res: HttpAnswer): Promise<void> {
-    const { door, listen, ready } = this.#options;
+    const { authenticator, listen, ready } = this.#options;
     try {
-      const mayKnow = (await door.mayKnow(req)) ?? isLoopbackBind(listen.host);
+      const mayKnow = (await authenticator.mayKnow(req)) ?? isLoopbackBind(listen.host);
       respondReadiness(res, ready(), this.#shared.closing(), mayKnow);
     } catch (error) {
       respondFailure(res, faultFailure(error, this.#shared.notes), { era: res.era });

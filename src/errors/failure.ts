@@ -7,7 +7,7 @@ import { backends } from './backends.ts';
 import { credentials } from './credentials.ts';
 import { incoming } from './incoming.ts';
 import { jsonRpc } from './json-rpc.ts';
-import { leave } from './leave.ts';
+import { authorizer } from './leave.ts';
 import { offers } from './offers.ts';
 import type { FailureRow } from './row.ts';
 import { sessions } from './sessions.ts';
@@ -20,7 +20,7 @@ export const failures = {
   ...sessions,
   ...offers,
   ...asks,
-  ...leave,
+  ...authorizer,
   ...backends,
   ...credentials,
 } as const satisfies Record<string, FailureRow>;

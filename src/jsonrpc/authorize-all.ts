@@ -25,21 +25,21 @@ export interface RpcCleared {
 
 export interface ClearedCall {
   readonly id: string | undefined;
-  readonly grant: Authorization;
+  readonly authorization: Authorization;
 }
 
 /**
  * Every call is decided, and recorded, before any of them is sent. Throws the first denial, and nothing of what was allowed is
  * done then. What clients answer has no method, and passes.
  */
-export function decideAll(leave: Authorizer, asking: RpcAsking, messages: readonly RpcMessage[]): RpcCleared {
+export function decideAll(authorizer: Authorizer, asking: RpcAsking, messages: readonly RpcMessage[]): RpcCleared {
   const calls: ClearedCall[] = [];
   let denial: Denied | undefined;
   try {
     for (const message of messages) {
       if (message.kind === 'answer') continue;
       try {
-        calls.push({ id: message.id, grant: leave.ask(wishFor(asking, message)) });
+        calls.push({ id: message.id, authorization: authorizer.ask(wishFor(asking, message)) });
       } catch (error) {
         if (!(error instanceof Denied)) throw error;
         denial ??= error;
@@ -47,10 +47,10 @@ export function decideAll(leave: Authorizer, asking: RpcAsking, messages: readon
     }
     if (denial !== undefined) throw denial;
   } catch (error) {
-    for (const { grant } of calls) abandonAuthorization(grant);
+    for (const { authorization } of calls) abandonAuthorization(authorization);
     throw error;
   }
-  return { permit: calls[0]?.grant.permit ?? permitAnswer(asking.principal, leave.generation), calls };
+  return { permit: calls[0]?.authorization.permit ?? permitAnswer(asking.principal, authorizer.generation), calls };
 }
 
 function wishFor({ principal, endpoint, backend }: RpcAsking, call: RpcCall): AuthorizationRequest {

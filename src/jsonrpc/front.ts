@@ -16,26 +16,29 @@ import { decideAll } from './authorize-all.ts';
 import type { RpcArrival, RpcGate, RpcOutgoing } from './ports.ts';
 import { RpcRelay, refuseAll } from './relay.ts';
 
-export type RpcRooms = Pick<SharedServices, 'limits' | 'services' | 'door' | 'inForce' | 'work' | 'fault'>;
+export type RpcRooms = Pick<
+  SharedServices,
+  'limits' | 'services' | 'authenticator' | 'currentGeneration' | 'work' | 'fault'
+>;
 
 /** What came, with the generation that decides everything about it. */
 interface RpcTurn extends RpcArrival {
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
 }
 
 export class RpcFront implements RpcGate {
-  readonly #rooms: RpcRooms;
+  readonly #shared: RpcRooms;
   readonly #relays = new Set<RpcRelay>();
   #draining = false;
 
-  constructor(rooms: RpcRooms) {
-    this.#rooms = rooms;
+  constructor(shared: RpcRooms) {
+    this.#shared = shared;
   }
 
   receive(arrival: RpcArrival): void {
     const { sender, message, reply } = arrival;
     const { path } = arrival.endpoint;
-    const asOf = this.#rooms.inForce.now;
+    const asOf = this.#shared.currentGeneration.now;
     // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
     if (sender.asOf !== asOf) {
       void this.#again(arrival);
@@ -47,18 +50,18 @@ export class RpcFront implements RpcGate {
       refuseAll(reply, new Failure('path_not_found'), message.kind === 'batch', idsOf(unreadOf(message)));
       return;
     }
-    this.#enter({ endpoint, leave: asOf.leave, sender, message, reply });
+    this.#enter({ endpoint, authorizer: asOf.authorizer, sender, message, reply });
   }
 
   async #again(arrival: RpcArrival): Promise<void> {
     const { message, reply, endpoint } = arrival;
     const { credentials } = arrival.sender;
-    const { door, inForce } = this.#rooms;
-    const asOf = inForce.now;
-    const principal = await door.identify(endpoint.path, credentials);
+    const { authenticator, currentGeneration } = this.#shared;
+    const asOf = currentGeneration.now;
+    const principal = await authenticator.identify(endpoint.path, credentials);
     if (!(principal instanceof Failure)) this.receive({ ...arrival, sender: { principal, credentials, asOf } });
     else {
-      const told = door.told(endpoint.path, principal, credentials, rpcAsked(message));
+      const told = authenticator.told(endpoint.path, principal, credentials, rpcAsked(message));
       refuseAll(reply, told, message.kind === 'batch', idsOf(unreadOf(message)));
     }
   }
@@ -73,21 +76,21 @@ export class RpcFront implements RpcGate {
   }
 
   #enter(turn: RpcTurn): void {
-    const { endpoint, leave, message, reply, sender } = turn;
+    const { endpoint, authorizer, message, reply, sender } = turn;
     let messages = unreadOf(message);
     try {
       if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
       this.#pass(turn, messages);
     } catch (error) {
-      const failure = this.#rooms.fault(error);
-      leave.refused({ principal: sender.principal, endpoint }, failure);
+      const failure = this.#shared.fault(error);
+      authorizer.refused({ principal: sender.principal, endpoint }, failure);
       refuseAll(reply, failure, message.kind === 'batch', idsOf(messages));
     }
   }
 
   #membersOf({ profile }: Endpoint, batch: Batch): readonly RpcMessage[] {
     if (profile.batches === 'deny') throw new Failure('unsupported_batch');
-    const { jsonDepth, batchMembers } = this.#rooms.limits;
+    const { jsonDepth, batchMembers } = this.#shared.limits;
     try {
       return readRpcBatch(batch, { depth: profile.jsonDepth ?? jsonDepth, members: batchMembers });
     } catch (error) {
@@ -98,13 +101,13 @@ export class RpcFront implements RpcGate {
     }
   }
 
-  #pass({ endpoint, leave, sender, message, reply }: RpcTurn, given: readonly RpcMessage[]): void {
-    const { door, services, work, fault } = this.#rooms;
+  #pass({ endpoint, authorizer, sender, message, reply }: RpcTurn, given: readonly RpcMessage[]): void {
+    const { authenticator, services, work, fault } = this.#shared;
     const { principal, credentials } = sender;
     // An answer helps to finish what is in hand.
     if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
-      const lacking = door.check(
+      const lacking = authenticator.check(
         endpoint.path,
         principal,
         credentials,
@@ -115,7 +118,7 @@ export class RpcFront implements RpcGate {
     const [backend = ''] = endpoint.backends;
     const service = services.get(backend);
     if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
-    const cleared = decideAll(leave, { principal, endpoint, backend }, given);
+    const cleared = decideAll(authorizer, { principal, endpoint, backend }, given);
     const isBatch = message.kind === 'batch';
     const expects = given.some(({ kind }) => kind === 'request') ? (isBatch ? 'many' : 'one') : 'nothing';
     const outgoing: RpcOutgoing = { bytes: message.bytes, expects };

@@ -36,7 +36,8 @@ export class RpcRelay implements RpcSink {
   answered(status: number, body: Uint8Array): void {
     if (!this.#settle()) return;
     const outcome = this.#isWatched ? rpcOutcomes(body) : undefined;
-    for (const { id, grant } of this.#parts.cleared.calls) grant.over?.({ outcome: outcome?.(id) ?? 'result' });
+    for (const { id, authorization } of this.#parts.cleared.calls)
+      authorization.over?.({ outcome: outcome?.(id) ?? 'result' });
     this.#parts.reply.answered(status, body);
   }
 
@@ -64,7 +65,7 @@ export class RpcRelay implements RpcSink {
   }
 
   get #isWatched(): boolean {
-    return this.#parts.cleared.calls.some(({ grant }) => grant.over !== undefined);
+    return this.#parts.cleared.calls.some(({ authorization }) => authorization.over !== undefined);
   }
 
   #abandon(): void {
@@ -74,7 +75,7 @@ export class RpcRelay implements RpcSink {
   }
 
   #end(ending: Ending): void {
-    for (const { grant } of this.#parts.cleared.calls) grant.over?.(ending);
+    for (const { authorization } of this.#parts.cleared.calls) authorization.over?.(ending);
   }
 
   /** True the first time. */

@@ -32,7 +32,7 @@ export class HttpRpcService implements RpcService {
   readonly #pools: HttpPools;
   readonly #deadlines: Deadlines;
   readonly #slots: Slots;
-  readonly #keeper: HealthMonitor;
+  readonly #monitor: HealthMonitor;
   readonly #context: RpcContext;
   readonly #requests = new Set<RpcRequest>();
   #down: Failure | undefined;
@@ -51,9 +51,9 @@ export class HttpRpcService implements RpcService {
     });
     this.#deadlines = new Deadlines(limits, clock);
     this.#slots = new Slots(limits, clock);
-    this.#keeper = new HealthMonitor({
+    this.#monitor = new HealthMonitor({
       limits,
-      pace: new Backoff(limits, random),
+      backoff: new Backoff(limits, random),
       clock,
       look: () => this.#look(clock, limits.probeMs),
       turned: (down) => {
@@ -69,7 +69,7 @@ export class HttpRpcService implements RpcService {
       headers: () => headers.post({}),
       resultBytes: limits.resultBytes,
       deadlines: this.#deadlines,
-      health: this.#keeper,
+      health: this.#monitor,
       over: (request) => void this.#requests.delete(request),
     };
   }
@@ -86,7 +86,7 @@ export class HttpRpcService implements RpcService {
   }
 
   async close(): Promise<void> {
-    this.#keeper.close();
+    this.#monitor.close();
     for (const request of [...this.#requests]) request.fail(wayClosed());
     await this.#pools.close();
     this.#deadlines.close();
@@ -99,10 +99,10 @@ export class HttpRpcService implements RpcService {
     const stop = clock.after(withinMs, () => look.abort(new Failure('backend_timeout')));
     try {
       await look.taken;
-      this.#keeper.found();
+      this.#monitor.found();
     } catch (cause) {
-      if (look.status === undefined) this.#keeper.lookFailed(asFailure(cause));
-      else this.#keeper.found();
+      if (look.status === undefined) this.#monitor.lookFailed(asFailure(cause));
+      else this.#monitor.found();
     } finally {
       stop();
     }

@@ -27,7 +27,7 @@ export interface ListenAuthorization extends Authorization {
 }
 
 interface ListenServices {
-  readonly targets: NameResolver;
+  readonly nameResolver: NameResolver;
 }
 
 /** Rejects with a Failure where nothing of it is allowed. */
@@ -54,7 +54,7 @@ class ListenAuthorizations {
 
   constructor(wanted: Wanted) {
     this.#wanted = wanted;
-    this.#parts = wanted.leave.recordParts();
+    this.#parts = wanted.authorizer.recordParts();
   }
 
   get first(): Authorization | undefined {
@@ -63,7 +63,7 @@ class ListenAuthorizations {
 
   ask(row: MethodRow, backend: string, thing?: Thing): boolean {
     try {
-      this.#grants.push(this.#wanted.leave.ask({ ...this.#wanted, row, backend, thing }, this.#parts));
+      this.#grants.push(this.#wanted.authorizer.ask({ ...this.#wanted, row, backend, thing }, this.#parts));
       return true;
     } catch (error) {
       if (!(error instanceof Denied)) throw error;
@@ -81,27 +81,27 @@ class ListenAuthorizations {
   }
 
   #end(decision: 'allow' | 'deny', ending: Ending): void {
-    for (const grant of this.#grants.splice(0)) grant.over?.(ending);
+    for (const authorization of this.#grants.splice(0)) authorization.over?.(ending);
     this.#parts?.end(this.#wanted, decision, ending);
   }
 }
 
 async function decideParts(
-  { targets }: ListenServices,
+  { nameResolver }: ListenServices,
   wanted: Wanted,
   reader: () => Reader,
   grants: ListenAuthorizations,
 ): Promise<ListenAuthorization> {
-  const { leave, endpoint, message } = wanted;
+  const { authorizer, endpoint, message } = wanted;
   const filter = readFilter(message);
   if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
   const merged = isMerged(endpoint);
   const backend = merged ? '' : (endpoint.backends[0] ?? '');
   const isUri = async (uri: string): Promise<boolean> => {
     if (!merged) return grants.ask(wanted.row, backend, { kind: 'resource', name: uri });
-    const origin = await located(targets, wanted, uri, reader());
+    const origin = await located(nameResolver, wanted, uri, reader());
     if (origin === undefined) return false;
-    return grants.ask(wanted.row, origin.backend, await targets.thing(endpoint, 'resource', origin, reader()));
+    return grants.ask(wanted.row, origin.backend, await nameResolver.thing(endpoint, 'resource', origin, reader()));
   };
   const left: Record<string, unknown> = { ...filterOf(filter) };
   for (const { flag, lists } of listKinds) {
@@ -117,10 +117,10 @@ async function decideParts(
   const { permit } = first;
   const { over } = grants;
   if (uris.length === filter.resourceSubscriptions.length && denial === undefined)
-    return { permit, leave, message, over };
+    return { permit, authorizer, message, over };
   delete left.resourceSubscriptions;
   if (uris.length > 0) left.resourceSubscriptions = uris;
-  return { permit, leave, message: withFilter(message, left), over };
+  return { permit, authorizer, message: withFilter(message, left), over };
 }
 
 /** What is refused for another reason than what it names: the rest of the request would be refused as well. */
@@ -128,9 +128,9 @@ function isForAll({ reason }: Denied): boolean {
   return reason === 'rate_limited' || reason === 'audit_unavailable';
 }
 
-async function located(targets: NameResolver, { endpoint }: Wanted, uri: string, reader: Reader) {
+async function located(nameResolver: NameResolver, { endpoint }: Wanted, uri: string, reader: Reader) {
   try {
-    return await targets.locate(endpoint, uri, reader);
+    return await nameResolver.locate(endpoint, uri, reader);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

@@ -25,7 +25,7 @@ export interface Wanted {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
   /** Of the same generation as the endpoint. */
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   readonly row: MethodRow;
   /** As the client sent it. */
   readonly message: Request;
@@ -33,9 +33,9 @@ export interface Wanted {
 }
 
 interface AuthorizeServices {
-  readonly inForce: CurrentGeneration;
+  readonly currentGeneration: CurrentGeneration;
   readonly lists: Lists;
-  readonly targets: NameResolver;
+  readonly nameResolver: NameResolver;
 }
 
 /** Throws, or rejects with, a Failure where it is a no. A promise only where lists have to be read first. */
@@ -45,17 +45,17 @@ export function authorize(
   target: Pick<ResolvedTarget, 'backend' | 'name'>,
   reader: () => Reader,
 ): Authorization | Promise<Authorization> {
-  const { targets } = knowing;
-  const { leave, endpoint, row, message } = wanted;
-  if (leave.isFree(endpoint)) return leave.free(wanted, target.backend);
+  const { nameResolver } = knowing;
+  const { authorizer, endpoint, row, message } = wanted;
+  if (authorizer.isFree(endpoint)) return authorizer.free(wanted, target.backend);
   const named = namedThing(row, message);
   const own = target.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named && { ...named, name: own }
-      : targets.thing(endpoint, named.kind, { backend: target.backend, name: own }, reader());
+      : nameResolver.thing(endpoint, named.kind, { backend: target.backend, name: own }, reader());
   const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
-    if (found === undefined || !leave.readsAnnotations(target.backend, row))
+    if (found === undefined || !authorizer.readsAnnotations(target.backend, row))
       return granted(wishOf(wanted, target.backend, found));
     return annotationsOf(knowing, target.backend, own, reader()).then((annotations) =>
       granted({ ...wishOf(wanted, target.backend, found), annotations: () => annotations }),
@@ -64,8 +64,8 @@ export function authorize(
   const again = (): Authorization | Promise<Authorization> =>
     authorize(knowing, asOfNow(knowing, wanted, target.backend), target, reader);
   const granted = (whole: AuthorizationRequest): Authorization => {
-    const { permit, over } = leave.ask(whole);
-    return { permit, leave, over, again };
+    const { permit, over } = authorizer.ask(whole);
+    return { permit, authorizer, over, again };
   };
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
 }
@@ -79,12 +79,12 @@ function wishOf(
 }
 
 /** The same wish under what is in force by then. */
-function asOfNow({ inForce }: AuthorizeServices, wanted: Wanted, backend: string): Wanted {
-  const { leave, endpoints } = inForce.now;
-  if (leave === wanted.leave) return wanted;
+function asOfNow({ currentGeneration }: AuthorizeServices, wanted: Wanted, backend: string): Wanted {
+  const { authorizer, endpoints } = currentGeneration.now;
+  if (authorizer === wanted.authorizer) return wanted;
   const endpoint = endpoints.get(wanted.endpoint.path);
   if (endpoint?.backends.includes(backend) !== true) throw new Failure('backend_unavailable');
-  return { ...wanted, leave, endpoint };
+  return { ...wanted, authorizer, endpoint };
 }
 
 /**
@@ -108,7 +108,7 @@ export function isToldByStatus(error: unknown): boolean {
 
 /** What was allowed is not done after all. */
 export function abandonAuthorization(granting: Authorization | Promise<Authorization> | undefined): void {
-  const over = (grant: Authorization) => grant.over?.({ outcome: 'cancelled' });
+  const over = (authorization: Authorization) => authorization.over?.({ outcome: 'cancelled' });
   if (granting instanceof Promise) granting.then(over, () => undefined);
   else if (granting !== undefined) over(granting);
 }
@@ -134,22 +134,22 @@ export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promi
 export function eachRoundAnew(
   exchange: Exchange,
   first: Authorization,
-  starter: (grant: Authorization) => StartCall,
+  starter: (authorization: Authorization) => StartCall,
 ): StartCall {
-  let grant = first;
+  let authorization = first;
   return (next, sink) => {
     const isLater = next.round !== undefined || next.again === true;
-    if (!isLater || grant.again === undefined) return starter(grant)(next, sink);
-    grant.over?.({ outcome: 'asked' });
+    if (!isLater || authorization.again === undefined) return starter(authorization)(next, sink);
+    authorization.over?.({ outcome: 'asked' });
     exchange.watch(undefined);
     const begin = (granted: Authorization) => {
-      grant = granted;
+      authorization = granted;
       exchange.watch(granted.over);
       return starter(granted)(next, sink);
     };
     const nothing = ({ over }: Authorization) => over?.({ outcome: 'cancelled' });
     // A value becomes a promise: what it is decided by is of this moment all the same.
-    return LateCall.after(askAgain(grant.again), sink, begin, nothing);
+    return LateCall.after(askAgain(authorization.again), sink, begin, nothing);
   };
 }
 

@@ -56,10 +56,10 @@ export class BatchMembers {
 export function giveBack(clearing: Cleared | Promise<Cleared>): void {
   if (clearing instanceof Promise) {
     clearing.then(
-      ({ grant }) => abandonAuthorization(grant),
+      ({ authorization }) => abandonAuthorization(authorization),
       () => undefined,
     );
-  } else abandonAuthorization(clearing.grant);
+  } else abandonAuthorization(clearing.authorization);
 }
 
 export function refusal(failure: Failure): Promise<never> {

@@ -8,21 +8,25 @@ import type { SharedServices } from './services.ts';
 import type { Turn } from './turn.ts';
 
 /** Throws a Failure that names all that is lacking. On HTTP+SSE it was asked when the message came in. */
-export function demandScopes({ door }: SharedServices, turn: Turn, messages: readonly (Message | Batch)[]): void {
+export function demandScopes(
+  { authenticator }: SharedServices,
+  turn: Turn,
+  messages: readonly (Message | Batch)[],
+): void {
   const { endpoint, principal, credentials, line } = turn;
-  if (line?.via === 'sse' || door.isOpen(endpoint.path)) return;
+  if (line?.via === 'sse' || authenticator.isOpen(endpoint.path)) return;
   for (const message of messages) {
-    const failure = door.check(endpoint.path, principal, credentials, operationOf(message) ?? {});
+    const failure = authenticator.check(endpoint.path, principal, credentials, operationOf(message) ?? {});
     if (failure instanceof Failure) throw failure;
   }
 }
 
 /** A tool may have been called by another of its names than the one that the config speaks of. */
-export function demandToolScopes({ door }: SharedServices, turn: Turn, { names }: ResolvedTarget): void {
+export function demandToolScopes({ authenticator }: SharedServices, turn: Turn, { names }: ResolvedTarget): void {
   const { endpoint, principal, credentials } = turn;
-  if (names === undefined || door.isOpen(endpoint.path)) return;
+  if (names === undefined || authenticator.isOpen(endpoint.path)) return;
   for (const tool of names) {
-    const failure = door.check(endpoint.path, principal, credentials, { method: 'tools/call', tool });
+    const failure = authenticator.check(endpoint.path, principal, credentials, { method: 'tools/call', tool });
     if (failure !== undefined) throw failure;
   }
 }

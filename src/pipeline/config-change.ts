@@ -16,15 +16,15 @@ export interface ConfigChange {
 }
 
 /** What was kept of backends that are gone. Their calls go on; nothing new begins with them. */
-export function forgetGone(rooms: SharedServices, { gone, closed }: ConfigChange): void {
-  const { lanes, shelf, toolHeaders, hub, lists, parking } = rooms;
+export function forgetGone(shared: SharedServices, { gone, closed }: ConfigChange): void {
+  const { upstreams, listCache, toolHeaders, listChanges, lists, pendingCalls } = shared;
   lists.renewed();
-  parking.end('It was taken out of service', (backend, endpoint) => gone.has(backend) || closed.has(endpoint));
+  pendingCalls.end('It was taken out of service', (backend, endpoint) => gone.has(backend) || closed.has(endpoint));
   if (gone.size === 0) return;
   toolHeaders.forget();
   for (const backend of gone) {
-    lanes.retire(backend);
-    shelf.forget(backend);
-    hub.retire(backend);
+    upstreams.retire(backend);
+    listCache.forget(backend);
+    listChanges.retire(backend);
   }
 }

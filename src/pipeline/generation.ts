@@ -8,7 +8,7 @@ import type { Authorizer } from '../policy/authorizer.ts';
 export interface Generation {
   /** Of the config. */
   readonly number: number;
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   /** By path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
@@ -37,12 +37,12 @@ export class CurrentGeneration {
 /** An endpoint as it is at the moment; one that is gone, as it was last. */
 class LiveEndpoint implements Endpoint {
   readonly path: string;
-  readonly #inForce: CurrentGeneration;
+  readonly #currentGeneration: CurrentGeneration;
   #last: Endpoint;
 
-  constructor(inForce: CurrentGeneration, endpoint: Endpoint) {
+  constructor(currentGeneration: CurrentGeneration, endpoint: Endpoint) {
     this.path = endpoint.path;
-    this.#inForce = inForce;
+    this.#currentGeneration = currentGeneration;
     this.#last = endpoint;
   }
 
@@ -67,7 +67,7 @@ class LiveEndpoint implements Endpoint {
   }
 
   #current(): Endpoint {
-    this.#last = this.#inForce.now.endpoints.get(this.path) ?? this.#last;
+    this.#last = this.#currentGeneration.now.endpoints.get(this.path) ?? this.#last;
     return this.#last;
   }
 }

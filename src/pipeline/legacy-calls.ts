@@ -36,7 +36,7 @@ export interface Cleared {
   readonly principal: Principal;
   /** As it was when the request came in. */
   readonly endpoint: Endpoint;
-  readonly grant: Authorization;
+  readonly authorization: Authorization;
   /** Absent where the gateway answers for all backends together. */
   readonly target: ResolvedTarget | undefined;
 }
@@ -47,12 +47,12 @@ interface Bound extends Cleared {
 }
 
 export class LegacyCalls {
-  readonly #rooms: SharedServices;
-  readonly #lanes: SessionUpstreams;
+  readonly #shared: SharedServices;
+  readonly #upstreams: SessionUpstreams;
 
-  constructor(rooms: SharedServices, lanes: SessionUpstreams) {
-    this.#rooms = rooms;
-    this.#lanes = lanes;
+  constructor(shared: SharedServices, upstreams: SessionUpstreams) {
+    this.#shared = shared;
+    this.#upstreams = upstreams;
   }
 
   /**
@@ -60,60 +60,61 @@ export class LegacyCalls {
    * only where lists have to be read first.
    */
   clear(turn: Turn, session: Session, message: Request): Cleared | Promise<Cleared> {
-    const { principal, endpoint, leave } = turn;
+    const { principal, endpoint, authorizer } = turn;
     const { client } = session;
     const row = admitLegacy(message, client.revision);
     // Nobody would hear what it is subscribed to.
     if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
-    const wanted = { principal, endpoint, leave, row, message, revision: client.revision };
+    const wanted = { principal, endpoint, authorizer, row, message, revision: client.revision };
     const [only = ''] = endpoint.backends;
-    const whole = (target: ResolvedTarget | undefined) => (grant: Authorization) => ({
+    const whole = (target: ResolvedTarget | undefined) => (authorization: Authorization) => ({
       principal,
       endpoint,
-      grant,
+      authorization,
       target,
     });
     if (!isMerged(endpoint)) {
       const target = { backend: only, message };
       return after(
-        authorize(this.#rooms, wanted, target, () => this.#reader(session, principal)),
+        authorize(this.#shared, wanted, target, () => this.#reader(session, principal)),
         whole(row.method === 'ping' ? undefined : target),
       );
     }
-    if (row.method !== 'ping' && !this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'legacy');
+    if (row.method !== 'ping' && !this.#shared.nameResolver.isOffered(endpoint, row))
+      throw unknownMethod(message, 'legacy');
     if (row.ours === true || row.list !== undefined || row.method === setLevel.method)
-      return whole(undefined)(leave.ask({ ...wanted, backend: '' }));
+      return whole(undefined)(authorizer.ask({ ...wanted, backend: '' }));
     const reader = this.#reader(session, principal);
-    return after(this.#rooms.targets.find(endpoint, row, message, reader), (target) => {
-      demandToolScopes(this.#rooms, turn, target);
+    return after(this.#shared.nameResolver.find(endpoint, row, message, reader), (target) => {
+      demandToolScopes(this.#shared, turn, target);
       return after(
-        authorize(this.#rooms, wanted, target, () => reader),
+        authorize(this.#shared, wanted, target, () => reader),
         whole(target),
       );
     });
   }
 
   #reader(session: Session, principal: Principal): Reader {
-    const hold: Reader['hold'] = (permit, backend, row) => this.#lanes.laneFor(session, backend, permit, row);
-    return readerForSession(session, this.#rooms.lanes, hold, principal);
+    const hold: Reader['hold'] = (permit, backend, row) => this.#upstreams.upstreamFor(session, backend, permit, row);
+    return readerForSession(session, this.#shared.upstreams, hold, principal);
   }
 
   async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
     const { request: message, row } = exchange;
     const cleared = clearing instanceof Promise ? await clearing : clearing;
-    const { principal, endpoint, grant, target } = cleared;
-    exchange.watch(grant.over);
+    const { principal, endpoint, authorization, target } = cleared;
+    exchange.watch(authorization.over);
     if (exchange.settled) return;
-    if (target !== undefined) return this.#serveOne(session, exchange, { principal, endpoint, grant, target });
+    if (target !== undefined) return this.#serveOne(session, exchange, { principal, endpoint, authorization, target });
     if (row.method === 'ping') exchange.respondResult('{}');
-    else if (row.method === setLevel.method) this.#lanes.setLevels(session, exchange);
+    else if (row.method === setLevel.method) this.#upstreams.setLevels(session, exchange);
     else {
       const reader = this.#reader(session, principal);
-      const start = listCall(this.#rooms, { endpoint, leave: grant.leave }, reader, () =>
+      const start = listCall(this.#shared, { endpoint, authorizer: authorization.authorizer }, reader, () =>
         unknownMethod(message, 'legacy'),
       );
       new LegacyResponder(
-        { ...this.#rooms, session },
+        { ...this.#shared, session },
         exchange,
         callRequest(session, exchange, message),
         start,
@@ -123,49 +124,49 @@ export class LegacyCalls {
 
   async #serveOne(session: Session, exchange: Exchange, cleared: Bound): Promise<void> {
     const { row } = exchange;
-    const { target, grant } = cleared;
+    const { target, authorization } = cleared;
     const { backend, message } = target;
-    const { permit } = grant;
-    this.#lanes.remember(session, exchange, target);
-    this.#rooms.occupied.enter(backend, exchange);
-    const lane = await this.#lanes
-      .laneFor(session, backend, permit, row)
+    const { permit } = authorization;
+    this.#upstreams.remember(session, exchange, target);
+    this.#shared.backendInFlight.enter(backend, exchange);
+    const upstream = await this.#upstreams
+      .upstreamFor(session, backend, permit, row)
       .catch((error: unknown) => this.#lacksLane(session, exchange, cleared, error));
-    if (lane === undefined) return;
-    if (!offers(lane.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    if (exchange.settled || emulateLegacy(this.#rooms, session, exchange, { backend, lane, permit, message })) {
-      lane.release?.();
+    if (upstream === undefined) return;
+    if (!offers(upstream.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
+    if (exchange.settled || emulateLegacy(this.#shared, session, exchange, { backend, upstream, permit, message })) {
+      upstream.release?.();
       return;
     }
-    const paramHeaders = this.#paramHeaders(cleared, lane, row);
-    const context = { ...this.#rooms, session, ...(paramHeaders && { paramHeaders }) };
+    const paramHeaders = this.#paramHeaders(cleared, upstream, row);
+    const context = { ...this.#shared, session, ...(paramHeaders && { paramHeaders }) };
     let isGivenBack = false;
     const start = withConsent(
-      eachRoundAnew(exchange, grant, (given) => {
-        const bound = { ...cleared, grant: given };
-        const first = this.#starter(session, lane, row, bound);
+      eachRoundAnew(exchange, authorization, (given) => {
+        const bound = { ...cleared, authorization: given };
+        const first = this.#starter(session, upstream, row, bound);
         return (next, sink) => {
           // A lane that was held for one call is given back with it.
-          const isLate = isGivenBack && lane.release !== undefined;
+          const isLate = isGivenBack && upstream.release !== undefined;
           isGivenBack = true;
           return isLate ? this.#later(session, row, bound)(next, sink) : first(next, sink);
         };
       }),
-      this.#rooms,
+      this.#shared,
     );
     new LegacyResponder(context, exchange, callRequest(session, exchange, message), start).begin();
   }
 
   /** The backend wants a person's consent before it can be spoken to at all: that is asked for, and then it is tried again. */
   #lacksLane(session: Session, exchange: Exchange, cleared: Bound, error: unknown): undefined {
-    const failure = this.#rooms.fault(error);
+    const failure = this.#shared.fault(error);
     const { row } = exchange;
-    const { target, grant } = cleared;
-    if (this.#rooms.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
-    const starter = (given: Authorization) => this.#later(session, row, { ...cleared, grant: given });
-    const anew = withConsent(eachRoundAnew(exchange, grant, starter), this.#rooms);
+    const { target, authorization } = cleared;
+    if (this.#shared.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
+    const starter = (given: Authorization) => this.#later(session, row, { ...cleared, authorization: given });
+    const anew = withConsent(eachRoundAnew(exchange, authorization, starter), this.#shared);
     new LegacyResponder(
-      { ...this.#rooms, session },
+      { ...this.#shared, session },
       exchange,
       callRequest(session, exchange, target.message),
       anew,
@@ -178,49 +179,56 @@ export class LegacyCalls {
       LateCall.after(
         this.#wayFor(session, bound, row),
         sink,
-        ({ lane, paramHeaders }) =>
-          this.#starter(session, lane, row, bound)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
-        ({ lane }) => lane.release?.(),
+        ({ upstream, paramHeaders }) =>
+          this.#starter(session, upstream, row, bound)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
+        ({ upstream }) => upstream.release?.(),
       );
   }
 
   async #wayFor(session: Session, cleared: Bound, row: MethodRow) {
-    const { target, grant } = cleared;
-    const lane = await this.#lanes.laneFor(session, target.backend, grant.permit, row);
+    const { target, authorization } = cleared;
+    const upstream = await this.#upstreams.upstreamFor(session, target.backend, authorization.permit, row);
     try {
-      if (!offers(lane.discovery, row)) throw unknownMethod(target.message, 'legacy');
-      return { lane, paramHeaders: await this.#paramHeaders(cleared, lane, row)?.(false) };
+      if (!offers(upstream.discovery, row)) throw unknownMethod(target.message, 'legacy');
+      return { upstream, paramHeaders: await this.#paramHeaders(cleared, upstream, row)?.(false) };
     } catch (error) {
-      lane.release?.();
+      upstream.release?.();
       throw error;
     }
   }
 
-  #paramHeaders({ principal, target }: Bound, lane: UpstreamLease, row: MethodRow) {
-    if (lane.era !== 'modern' || row.method !== 'tools/call') return undefined;
-    const { toolHeaders } = this.#rooms;
+  #paramHeaders({ principal, target }: Bound, upstream: UpstreamLease, row: MethodRow) {
+    if (upstream.era !== 'modern' || row.method !== 'tools/call') return undefined;
+    const { toolHeaders } = this.#shared;
     const { backend, message } = target;
     return (again: boolean) =>
-      toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#rooms, lane), again);
+      toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#shared, upstream), again);
   }
 
-  #starter(session: Session, lane: UpstreamLease, row: MethodRow, cleared: Bound): StartCall {
-    const { principal, endpoint, grant, target } = cleared;
-    const { permit, leave } = grant;
-    const to = { leave, inForce: this.#rooms.inForce, principal, endpoint, backend: target.backend, row };
-    if (!isMerged(endpoint)) return (next, sink) => lane.call(permit, next, filterResponse(sink, to));
-    const links = this.#lanes.linksOf(session);
+  #starter(session: Session, upstream: UpstreamLease, row: MethodRow, cleared: Bound): StartCall {
+    const { principal, endpoint, authorization, target } = cleared;
+    const { permit, authorizer } = authorization;
+    const to = {
+      authorizer,
+      currentGeneration: this.#shared.currentGeneration,
+      principal,
+      endpoint,
+      backend: target.backend,
+      row,
+    };
+    if (!isMerged(endpoint)) return (next, sink) => upstream.call(permit, next, filterResponse(sink, to));
+    const links = this.#upstreams.linksOf(session);
     const said = links && ((notification: Notification) => links.translate(target.backend, notification));
-    const opened = (on: UpstreamLease) => ({ lane: on, level: undefined, release: () => on.release?.() });
+    const opened = (on: UpstreamLease) => ({ upstream: on, level: undefined, release: () => on.release?.() });
     return (next, sink) => {
       const hears = withoutSessionLoss(inClientNames(filterResponse(sink, to), target, said));
       // One session upstream among several: that it is lost is no reason to end the client's, and it is opened anew.
       const reopen = async () => {
         // The session hears after the call that the lane is lost, and would give out the same one until then.
         await undefined;
-        return opened(await this.#lanes.laneFor(session, target.backend, permit, next.row));
+        return opened(await this.#upstreams.upstreamFor(session, target.backend, permit, next.row));
       };
-      return new PooledCall(next, hears, permit, reopen).begin(opened(lane));
+      return new PooledCall(next, hears, permit, reopen).begin(opened(upstream));
     };
   }
 }

@@ -16,19 +16,19 @@ import type { SharedServices } from './services.ts';
 /** The backend that a request was for, and the way there. */
 export interface Destination {
   readonly backend: string;
-  readonly lane: UpstreamLease;
+  readonly upstream: UpstreamLease;
   readonly permit: Permit;
 }
 
 /** False where the backend has the method, and is to be asked. Otherwise the exchange is settled, or will be. */
 export function emulateLegacy(
-  rooms: SharedServices,
+  shared: SharedServices,
   session: Session,
   exchange: Exchange,
   { message, ...to }: Destination & { readonly message: Request },
 ): boolean {
   if (exchange.row.method === 'logging/setLevel') return setLevel(session, exchange, to);
-  if (eraHas(to.lane.era, exchange.row)) return false;
+  if (eraHas(to.upstream.era, exchange.row)) return false;
   const uri = textMember(message.bytes, message.params, 'uri');
   if (exchange.row.action !== 'subscribe') exchange.fail(unknownMethod(exchange.request, 'legacy'));
   else if (uri === undefined) exchange.fail(new Failure('invalid_params', { message: 'uri is required' }));
@@ -36,20 +36,20 @@ export function emulateLegacy(
     session.listenings.get(to.backend)?.unsubscribe(uri);
     exchange.respondResult('{}');
   } else {
-    listeningOf(rooms, session, to)
+    listeningOf(shared, session, to)
       .subscribe(uri)
       .then(
         () => exchange.respondResult('{}'),
-        (error: unknown) => exchange.fail(rooms.fault(error)),
+        (error: unknown) => exchange.fail(shared.fault(error)),
       );
   }
   return true;
 }
 
 /** Remembered for what comes; a modern backend is told with every request instead. */
-function setLevel(session: Session, exchange: Exchange, { lane }: Destination): boolean {
+function setLevel(session: Session, exchange: Exchange, { upstream }: Destination): boolean {
   if (!rememberLevel(session, exchange)) return true;
-  if (lane.era === 'legacy') return false;
+  if (upstream.era === 'legacy') return false;
   exchange.respondResult('{}');
   return true;
 }
@@ -64,18 +64,19 @@ export function rememberLevel(session: Session, exchange: Exchange): boolean {
 }
 
 function listeningOf(
-  rooms: SharedServices,
+  shared: SharedServices,
   session: Session,
-  { backend, lane, permit }: Destination,
+  { backend, upstream, permit }: Destination,
 ): UpstreamSubscription {
   const existing = session.listenings.get(backend);
   if (existing !== undefined) return existing;
   // The hub tells of lists, on one stream for all sessions.
   const listening = new UpstreamSubscription(nothingWanted, {
     client: session.client,
-    clock: rooms.clock,
+    clock: shared.clock,
     // A backend that was away may have got another lane since.
-    start: (request, sink) => (rooms.lanes.stateless(backend, session.principal) ?? lane).call(permit, request, sink),
+    start: (request, sink) =>
+      (shared.upstreams.stateless(backend, session.principal) ?? upstream).call(permit, request, sink),
     deliver: (message, said) => {
       if (session.mayHear?.(backend, said) === false) return;
       const passed = session.translate === undefined ? said : session.translate(backend, said);

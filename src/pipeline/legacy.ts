@@ -34,19 +34,19 @@ import type { ConnectionState, SessionOpening, Turn } from './turn.ts';
 const STREAM_TAG_CHARACTERS = 8;
 
 export class LegacyFront {
-  readonly #rooms: SharedServices;
-  readonly #lanes: SessionUpstreams;
+  readonly #shared: SharedServices;
+  readonly #upstreams: SessionUpstreams;
   readonly #calls: LegacyCalls;
 
-  constructor(rooms: SharedServices) {
-    this.#rooms = rooms;
-    this.#lanes = new SessionUpstreams(rooms);
-    this.#calls = new LegacyCalls(rooms, this.#lanes);
+  constructor(shared: SharedServices) {
+    this.#shared = shared;
+    this.#upstreams = new SessionUpstreams(shared);
+    this.#calls = new LegacyCalls(shared, this.#upstreams);
   }
 
   receive(turn: Turn): void | Promise<void> {
     const { message, reply, header } = turn;
-    demandScopes(this.#rooms, turn, [message]);
+    demandScopes(this.#shared, turn, [message]);
     if (message.kind === 'batch') return this.#batch(turn, message);
     if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(turn, message);
     if (message.kind === 'request' && message.method === 'ping' && turn.line !== undefined) {
@@ -72,12 +72,12 @@ export class LegacyFront {
 
   /** The session goes on with what is in force now, or ends as soon as what runs in it is done. */
   renewed(session: Session, renewal: ConfigChange, isBound: boolean): void {
-    const { sessions, limits } = this.#rooms;
+    const { sessions, limits } = this.#shared;
     const { endpoint, principal } = session;
     const isClosed = renewal.closed.has(endpoint.path);
     if (!isBound && !isClosed && !renewal.isWelcome(endpoint.path, principal))
       sessions.end(session, outlived(principal));
-    else if (isClosed || !this.#lanes.renewed(session, renewal))
+    else if (isClosed || !this.#upstreams.renewed(session, renewal))
       sessions.retire(session, new Failure('session_ended'), limits.drainMs);
   }
 
@@ -89,14 +89,14 @@ export class LegacyFront {
     }
     const id = turn.header?.('mcp-session-id');
     if (id === undefined) throw new Failure('session_required');
-    const session = this.#rooms.sessions.find(id, turn.principal, turn.endpoint);
+    const session = this.#shared.sessions.find(id, turn.principal, turn.endpoint);
     if (session === undefined) throw new Failure('session_not_found');
     return session;
   }
 
   /** A client on a line need not wait for the answer to `initialize`: what it says meanwhile is heard afterwards, in order. */
   async #afterOpening(turn: Turn, opening: SessionOpening): Promise<void> {
-    if (opening.waiting >= this.#rooms.limits.inFlightPerSession) throw new Failure('too_many_requests');
+    if (opening.waiting >= this.#shared.limits.inFlightPerSession) throw new Failure('too_many_requests');
     opening.waiting += 1;
     await opening.answered;
     return this.receive(turn);
@@ -110,8 +110,8 @@ export class LegacyFront {
   /** A session that lasts for one message. It declares nothing, so nobody asks it anything. */
   #stranger({ endpoint, principal, header }: Turn): Session {
     const client = readStranger(header?.('mcp-protocol-version'), endpoint.profile);
-    const facts = { id: this.#rooms.newId(), principal, endpoint, client };
-    return new Session(facts, nowhere, this.#rooms.limits, this.#rooms.clock);
+    const facts = { id: this.#shared.newId(), principal, endpoint, client };
+    return new Session(facts, nowhere, this.#shared.limits, this.#shared.clock);
   }
 
   async #initialize(turn: Turn, request: Request): Promise<void> {
@@ -127,12 +127,12 @@ export class LegacyFront {
     const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
     const { permit, over } = this.#decide(turn, rowOf('initialize'), client.revision);
 
-    const { inForce, sessions, limits, clock } = this.#rooms;
-    const id = this.#rooms.newId();
+    const { currentGeneration, sessions, limits, clock } = this.#shared;
+    const id = this.#shared.newId();
     const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
-    const place = inForce.place(endpoint);
+    const place = currentGeneration.place(endpoint);
     const session = new Session({ id, principal, endpoint: place, client }, downstream, limits, clock);
-    filterSession(this.#rooms.inForce, session);
+    filterSession(this.#shared.currentGeneration, session);
     let outcome: 'result' | 'error' = 'error';
     try {
       sessions.reserve(principal);
@@ -140,11 +140,11 @@ export class LegacyFront {
       over?.({ outcome });
       throw error;
     }
-    this.#rooms.work.begin();
+    this.#shared.work.begin();
     const opened = line === undefined ? undefined : open(line);
     let added = false;
     try {
-      const discovery = await this.#lanes.open(session, permit);
+      const discovery = await this.#upstreams.open(session, permit);
       outcome = 'result';
       // It went away before its session was there to be ended.
       if (line?.closed === true) {
@@ -152,8 +152,8 @@ export class LegacyFront {
         return;
       }
       // The endpoint may be another than before by now, or gone.
-      if (!inForce.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
-      this.#lanes.reshape(session);
+      if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
+      this.#upstreams.reshape(session);
       if (line !== undefined) line.session = session;
       // The one client of stdio may stay for as long as it likes; all others count.
       if (line?.via !== 'stdio') {
@@ -164,14 +164,14 @@ export class LegacyFront {
       reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
     } finally {
       if (!added) sessions.giveUp(principal);
-      this.#rooms.work.end();
+      this.#shared.work.end();
       opened?.();
       over?.({ outcome });
     }
   }
 
   #streams(sessionId: string, revision: Revision): StreamsDownstream {
-    const { newId, events, limits } = this.#rooms;
+    const { newId, events, limits } = this.#shared;
     const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
     return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision) }, events, limits);
   }
@@ -184,16 +184,16 @@ export class LegacyFront {
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     const denied = denyBatch(endpoint.profile, session.client.revision);
     if (denied !== undefined) throw denied;
-    const { jsonDepth, batchMembers } = this.#rooms.limits;
+    const { jsonDepth, batchMembers } = this.#shared.limits;
     const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? jsonDepth, members: batchMembers });
-    demandScopes(this.#rooms, turn, messages);
+    demandScopes(this.#shared, turn, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);
     const members = new BatchMembers(messages, {
       oneWay: (message) => this.#decideOneWay(turn, message, session),
       request: (message) => this.#calls.clear(turn, session, message),
     });
-    if (turn.leave.isOpen) return this.#doBatch(turn, session, members);
+    if (turn.authorizer.isOpen) return this.#doBatch(turn, session, members);
     return members.decided().then((denial) => this.#doBatch(turn, session, members, denial));
   }
 
@@ -222,7 +222,7 @@ export class LegacyFront {
   }
 
   #admit(session: Session, requests: readonly Request[]): void {
-    if (session.inflight.size + requests.length > this.#rooms.limits.inFlightPerSession) {
+    if (session.inflight.size + requests.length > this.#shared.limits.inFlightPerSession) {
       throw new Failure('too_many_requests');
     }
   }
@@ -232,23 +232,23 @@ export class LegacyFront {
     const exchange = new Exchange(message, row, outlet, (settled) => {
       session.inflight.remove(settled);
       session.touch();
-      this.#rooms.work.end();
+      this.#shared.work.end();
     });
     session.inflight.add(exchange);
-    this.#rooms.work.begin();
-    this.#calls.serve(session, exchange, cleared).catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+    this.#shared.work.begin();
+    this.#calls.serve(session, exchange, cleared).catch((error: unknown) => exchange.fail(this.#shared.fault(error)));
   }
 
   /** For what is for all backends of the endpoint together. */
   #decide(
-    { principal, endpoint, leave, message }: Turn,
+    { principal, endpoint, authorizer, message }: Turn,
     row: MethodRow,
     revision: Revision | undefined,
   ): Authorization {
     const [only = ''] = endpoint.backends;
     const backend = isMerged(endpoint) ? '' : only;
     const said = message.kind === 'batch' ? undefined : message;
-    return leave.ask({ principal, endpoint, row, backend, revision, message: said });
+    return authorizer.ask({ principal, endpoint, row, backend, revision, message: said });
   }
 
   /**
@@ -266,8 +266,8 @@ export class LegacyFront {
     if (message.kind === 'notification') this.#notification(session, turn.principal, message, row);
     // An answer that nobody waits for is dropped. It never reaches a backend by itself.
     else if (!session.answer(message)) {
-      this.#rooms.count('exchange.unasked_response');
-      turn.leave.dropped({ principal: turn.principal, endpoint: turn.endpoint, message });
+      this.#shared.count('exchange.unasked_response');
+      turn.authorizer.dropped({ principal: turn.principal, endpoint: turn.endpoint, message });
     }
   }
 
@@ -279,7 +279,7 @@ export class LegacyFront {
       return;
     }
     if (row.method === 'notifications/initialized') session.initialized = kept(message);
-    this.#lanes.notify(session, principal, message, row);
+    this.#upstreams.notify(session, principal, message, row);
   }
 }
 

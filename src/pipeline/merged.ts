@@ -49,7 +49,7 @@ function consentUrl({ state }: Backend, isOwn: boolean): string | undefined {
 /** A merged list in the place of a backend's. `unknown` makes the answer where no backend has such things. */
 export function listCall(
   { lists, fault }: SharedServices,
-  { endpoint, leave }: { readonly endpoint: Endpoint; readonly leave: Authorizer },
+  { endpoint, authorizer }: { readonly endpoint: Endpoint; readonly authorizer: Authorizer },
   reader: Reader,
   unknown: () => Failure,
 ): StartCall {
@@ -62,7 +62,7 @@ export function listCall(
       if (!cancelled) sink.settle({ kind: 'failure', failure: fault(error) });
     };
     try {
-      const shown = shownTo(leave, endpoint, row, reader.principal);
+      const shown = shownTo(authorizer, endpoint, row, reader.principal);
       const page = lists.page(endpoint, row, reader, { cursor: cursorOf(message), shown });
       if (page === undefined) fail(unknown());
       else if (page instanceof Promise)

@@ -38,45 +38,45 @@ export interface Admitted {
 /** One that has leave to reach its backend, in that backend's names. */
 interface Bound extends Admitted {
   readonly target: ResolvedTarget;
-  readonly grant: Authorization;
+  readonly authorization: Authorization;
   /** Rounds that the same request has had, where this is a retry that makes its call anew. */
   readonly rounds: number;
 }
 
 export class ModernCalls {
-  readonly #rooms: SharedServices;
+  readonly #shared: SharedServices;
 
-  constructor(rooms: SharedServices) {
-    this.#rooms = rooms;
+  constructor(shared: SharedServices) {
+    this.#shared = shared;
   }
 
-  begin(admitted: Admitted, target: ResolvedTarget, grant: Authorization): void {
+  begin(admitted: Admitted, target: ResolvedTarget, authorization: Authorization): void {
     const { message } = target;
     const request = message === admitted.request.message ? admitted.request : { ...admitted.request, message };
     const { principal, endpoint, exchange, header } = admitted;
     // Written out: spreading costs every call more than all else here.
-    const bound: Bound = { principal, endpoint, exchange, request, header, target, grant, rounds: 0 };
-    if (request.row.longLived !== true) this.#rooms.occupied.enter(target.backend, exchange);
-    const lane = this.#rooms.lanes.stateless(target.backend, principal);
-    if (lane !== undefined && !this.#mayBeWaiting(bound)) this.#drive(bound, lane);
+    const bound: Bound = { principal, endpoint, exchange, request, header, target, authorization, rounds: 0 };
+    if (request.row.longLived !== true) this.#shared.backendInFlight.enter(target.backend, exchange);
+    const upstream = this.#shared.upstreams.stateless(target.backend, principal);
+    if (upstream !== undefined && !this.#mayBeWaiting(bound)) this.#responder(bound, upstream);
     else this.#findLane(bound).catch((error: unknown) => this.#lacksLane(bound, error));
   }
 
   /** Where people are asked for consent, calls to modern backends wait for their clients, too. */
   #mayBeWaiting({ request }: Bound): boolean {
-    return this.#rooms.consenting !== undefined && member(request.message.params, 'requestState') !== undefined;
+    return this.#shared.consenting !== undefined && member(request.message.params, 'requestState') !== undefined;
   }
 
   #lacksLane(bound: Bound, error: unknown): void {
     const { exchange, principal, endpoint, target, request } = bound;
-    const { consenting, fault } = this.#rooms;
+    const { consenting, fault } = this.#shared;
     const failure = fault(error);
     if (consenting === undefined || failure.reason !== 'consent_needed' || request.row.longLived) {
       exchange.fail(toldWithPage(failure));
       return;
     }
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo: undefined };
-    new ModernResponder(this.#rooms, parties, exchange, request).begin(withConsent(this.#later(bound), this.#rooms));
+    new ModernResponder(this.#shared, parties, exchange, request).begin(withConsent(this.#later(bound), this.#shared));
   }
 
   /** On a lane that is found when the call is made. */
@@ -85,50 +85,50 @@ export class ModernCalls {
       LateCall.after(
         this.#laneOf(bound),
         sink,
-        (lane) => {
-          const own = this.#withOwnState(bound, lane);
+        (upstream) => {
+          const own = this.#withOwnState(bound, upstream);
           const { message } = own.request;
-          return this.#starter(own, lane)(own === bound ? next : { ...next, message }, sink);
+          return this.#starter(own, upstream)(own === bound ? next : { ...next, message }, sink);
         },
-        (lane) => lane.release?.(),
+        (upstream) => upstream.release?.(),
       );
   }
 
   /** With everything that has to hold before a call; rejects with a Failure where it does not. */
   async #laneOf(bound: Bound): Promise<UpstreamLease> {
-    const { target, principal, grant, request } = bound;
-    const lane = await this.#rooms.lanes.forModern(
-      grant.permit,
+    const { target, principal, authorization, request } = bound;
+    const upstream = await this.#shared.upstreams.forModern(
+      authorization.permit,
       target.backend,
       principal,
       request.client,
       request.row,
     );
     try {
-      if (!offers(lane.discovery, request.row)) throw unknownMethod(request.message, 'modern');
-      const mismatch = await this.#paramMismatch(bound, lane);
+      if (!offers(upstream.discovery, request.row)) throw unknownMethod(request.message, 'modern');
+      const mismatch = await this.#paramMismatch(bound, upstream);
       if (mismatch !== undefined) throw mismatch;
     } catch (error) {
-      lane.release?.();
+      upstream.release?.();
       throw error;
     }
-    return lane;
+    return upstream;
   }
 
   async #findLane(bound: Bound): Promise<void> {
-    const { target, endpoint, exchange, principal, grant, request } = bound;
-    const { permit } = grant;
+    const { target, endpoint, exchange, principal, authorization, request } = bound;
+    const { permit } = authorization;
     const { backend } = target;
-    const { parking, consenting, inForce } = this.#rooms;
+    const { pendingCalls, consenting, currentGeneration } = this.#shared;
     const state = member(request.message.params, 'requestState');
     const text = (state && stringAt(request.message.bytes, state)) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const waiting = consenting !== undefined && state !== undefined && parking.isOurs(text, claim);
+    const waiting = consenting !== undefined && state !== undefined && pendingCalls.isOurs(text, claim);
     // What waits for consent must be found before the backend is: it lets nobody look at it until then.
-    const eras = waiting ? [] : (await this.#rooms.lanes.discover(backend, principal)).eras;
+    const eras = waiting ? [] : (await this.#shared.upstreams.discover(backend, principal)).eras;
     let rounds = 0;
     if (waiting || (state !== undefined && !eras.includes('modern'))) {
-      const taken = await parking.take(text, claim);
+      const taken = await pendingCalls.take(text, claim);
       if (taken instanceof ModernResponder) {
         taken.resume(exchange, request);
         return;
@@ -136,44 +136,44 @@ export class ModernCalls {
       rounds = taken.rounds;
     }
     if (request.row.longLived && !eras.includes('modern')) {
-      const watched = await this.#rooms.lanes.watch(permit, backend, principal, request.client);
-      const place = inForce.place(endpoint);
+      const watched = await this.#shared.upstreams.watch(permit, backend, principal, request.client);
+      const place = currentGeneration.place(endpoint);
       const mayHear = (said: Notification) =>
-        hears({ leave: inForce.now.leave, principal, endpoint: place, backend }, said);
+        hears({ authorizer: currentGeneration.now.authorizer, principal, endpoint: place, backend }, said);
       await new SessionSubscription(exchange, watched, request.message, mayHear).begin();
       return;
     }
-    const held = await this.#rooms.lanes.forModern(permit, backend, principal, request.client, request.row);
-    this.#drive({ ...bound, rounds }, held);
+    const held = await this.#shared.upstreams.forModern(permit, backend, principal, request.client, request.row);
+    this.#responder({ ...bound, rounds }, held);
   }
 
-  #drive(given: Bound, lane: UpstreamLease): void {
-    const bound = this.#withOwnState(given, lane);
+  #responder(given: Bound, upstream: UpstreamLease): void {
+    const bound = this.#withOwnState(given, upstream);
     const { exchange, request } = bound;
-    if (!offers(lane.discovery, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
+    if (!offers(upstream.discovery, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
     if (exchange.settled) {
-      lane.release?.();
+      upstream.release?.();
       return;
     }
-    const mismatch = this.#paramMismatch(bound, lane);
-    if (mismatch === undefined) this.#call(bound, lane);
+    const mismatch = this.#paramMismatch(bound, upstream);
+    if (mismatch === undefined) this.#call(bound, upstream);
     else {
-      this.#callUnless(mismatch, bound, lane).catch((error: unknown) => {
-        lane.release?.();
-        exchange.fail(this.#rooms.fault(error));
+      this.#callUnless(mismatch, bound, upstream).catch((error: unknown) => {
+        upstream.release?.();
+        exchange.fail(this.#shared.fault(error));
       });
     }
   }
 
   /** A state that was sealed for this principal, as the backend gave it. A local one is the only one. */
-  #withOwnState(bound: Bound, lane: UpstreamLease): Bound {
+  #withOwnState(bound: Bound, upstream: UpstreamLease): Bound {
     const { principal, endpoint, exchange, request } = bound;
-    if (principal.kind === 'local' || lane.era !== 'modern') return bound;
+    if (principal.kind === 'local' || upstream.era !== 'modern') return bound;
     const { message } = request;
     const span = member(message.params, 'requestState');
     if (span === undefined) return bound;
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const state = this.#rooms.parking.unseal(stringAt(message.bytes, span) ?? '', claim);
+    const state = this.#shared.pendingCalls.unseal(stringAt(message.bytes, span) ?? '', claim);
     const own = skimMessage(spliceMessage(message, [{ span, with: state }])) as Request;
     return { ...bound, request: { ...request, message: own } };
   }
@@ -181,46 +181,46 @@ export class ModernCalls {
   async #callUnless(
     mismatch: Failure | Promise<Failure | undefined>,
     bound: Bound,
-    lane: UpstreamLease,
+    upstream: UpstreamLease,
   ): Promise<void> {
     const failure = await mismatch;
     if (failure !== undefined) bound.exchange.fail(failure);
-    if (bound.exchange.settled) lane.release?.();
-    else this.#call(bound, lane);
+    if (bound.exchange.settled) upstream.release?.();
+    else this.#call(bound, upstream);
   }
 
-  #call(bound: Bound, lane: UpstreamLease): void {
+  #call(bound: Bound, upstream: UpstreamLease): void {
     const { exchange, request, principal, endpoint, rounds, target } = bound;
-    const { serverInfo } = lane.discovery;
+    const { serverInfo } = upstream.discovery;
     const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
-    const first = this.#starter(bound, lane);
-    const isAsked = this.#rooms.consenting !== undefined;
-    const start = isAsked ? withConsent(onceThen(first, this.#later(bound)), this.#rooms) : first;
-    new ModernResponder(this.#rooms, parties, exchange, request, rounds).begin(start);
+    const first = this.#starter(bound, upstream);
+    const isAsked = this.#shared.consenting !== undefined;
+    const start = isAsked ? withConsent(onceThen(first, this.#later(bound)), this.#shared) : first;
+    new ModernResponder(this.#shared, parties, exchange, request, rounds).begin(start);
   }
 
-  #starter({ principal, endpoint, target, request, grant }: Bound, lane: UpstreamLease): StartCall {
-    const { inForce } = this.#rooms;
+  #starter({ principal, endpoint, target, request, authorization }: Bound, upstream: UpstreamLease): StartCall {
+    const { currentGeneration } = this.#shared;
     const { backend } = target;
     const { row } = request;
-    const { leave, permit } = grant;
+    const { authorizer, permit } = authorization;
     return (next, sink) => {
-      const heard = filterResponse(sink, { leave, inForce, principal, endpoint, backend, row });
-      return lane.call(permit, next, inClientNames(heard, target));
+      const heard = filterResponse(sink, { authorizer, currentGeneration, principal, endpoint, backend, row });
+      return upstream.call(permit, next, inClientNames(heard, target));
     };
   }
 
   /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
   #paramMismatch(
     { target, request, header, principal }: Bound,
-    lane: UpstreamLease,
+    upstream: UpstreamLease,
   ): Failure | undefined | Promise<Failure | undefined> {
     if (header === undefined || request.row.method !== 'tools/call') return undefined;
-    return this.#rooms.toolHeaders.check(
+    return this.#shared.toolHeaders.check(
       toolsAt(target.backend, principal),
       request.message,
       header,
-      listTools(this.#rooms, lane),
+      listTools(this.#shared, upstream),
     );
   }
 }

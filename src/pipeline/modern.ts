@@ -56,28 +56,28 @@ interface OpenListen {
 
 /** A `subscriptions/listen` on its way: its slot is reserved. `grant` is absent where no policy looks at it. */
 interface Listen {
-  readonly grant: ListenAuthorization | undefined;
+  readonly authorization: ListenAuthorization | undefined;
   /** Frees its slot under `limits.listenStreams`. */
   readonly release: () => void;
 }
 
 export class ModernFront {
-  readonly #rooms: SharedServices;
+  readonly #shared: SharedServices;
   readonly #calls: ModernCalls;
   /** Open `subscriptions/listen` requests: they are told when the gateway stops, and when it is another than before. */
   readonly #listening = new Map<Exchange, OpenListen>();
   readonly #running = new Set<Exchange>();
   readonly #slots: ListenSlots;
 
-  constructor(rooms: SharedServices) {
-    this.#rooms = rooms;
-    this.#calls = new ModernCalls(rooms);
-    this.#slots = new ListenSlots(rooms.limits.listenStreams);
+  constructor(shared: SharedServices) {
+    this.#shared = shared;
+    this.#calls = new ModernCalls(shared);
+    this.#slots = new ListenSlots(shared.limits.listenStreams);
   }
 
   receive(turn: Turn): void | Promise<void> {
     const { message, endpoint, reply } = turn;
-    demandScopes(this.#rooms, turn, [message]);
+    demandScopes(this.#shared, turn, [message]);
     switch (message.kind) {
       case 'batch':
         throw denyBatch(endpoint.profile, undefined) ?? new Failure('unsupported_mcp_batch');
@@ -122,8 +122,8 @@ export class ModernFront {
     const { endpoint, principal } = turn;
     const { row, client, logLevel } = admitModern(message, turn.header, endpoint.profile);
     if (row.method === 'server/discover') return this.#discover(turn, message, row, client);
-    const { leave } = turn;
-    const wanted: Wanted = { principal, endpoint, leave, row, message, revision: client.revision };
+    const { authorizer } = turn;
+    const wanted: Wanted = { principal, endpoint, authorizer, row, message, revision: client.revision };
     const said = { client, logLevel };
     if (row.longLived) return this.#listen(turn, wanted, said);
     this.#begin(turn, wanted, said, undefined);
@@ -131,14 +131,14 @@ export class ModernFront {
 
   /** Reserves the slot before awaiting, so that concurrent requests cannot all pass the limit check. */
   async #listen(turn: Turn, wanted: Wanted, said: ClientStatement): Promise<void> {
-    const { principal, leave } = wanted;
-    checkListen(wanted.message, this.#rooms.limits);
-    const reader = () => readerFor(this.#rooms.lanes, principal, said.client);
+    const { principal, authorizer } = wanted;
+    checkListen(wanted.message, this.#shared.limits);
+    const reader = () => readerFor(this.#shared.upstreams, principal, said.client);
     const release = this.#slots.take(principal);
     let isOpen = false;
     try {
-      const grant = leave.isOpen ? undefined : await authorizeListen(this.#rooms, wanted, reader);
-      isOpen = this.#begin(turn, wanted, said, { grant, release });
+      const authorization = authorizer.isOpen ? undefined : await authorizeListen(this.#shared, wanted, reader);
+      isOpen = this.#begin(turn, wanted, said, { authorization, release });
     } finally {
       if (!isOpen) release();
     }
@@ -147,14 +147,14 @@ export class ModernFront {
   /** Where there is but one backend, it is decided before anything is opened. False where there was nothing to open. */
   #begin(turn: Turn, wanted: Wanted, said: ClientStatement, listening: Listen | undefined): boolean {
     const { endpoint, principal, row, message } = wanted;
-    const listen = listening?.grant;
+    const listen = listening?.authorization;
     const { reply } = turn;
     const { client, logLevel } = said;
     const [only = ''] = endpoint.backends;
-    const grant = listen ?? (isMerged(endpoint) ? undefined : this.#clearEarly(wanted, only, client));
+    const authorization = listen ?? (isMerged(endpoint) ? undefined : this.#clearEarly(wanted, only, client));
     const [outlet] = reply.open({ era: 'modern', requests: 1, batch: false, longLived: row.longLived === true });
     if (outlet === undefined) {
-      abandonAuthorization(grant);
+      abandonAuthorization(authorization);
       return false;
     }
     const exchange = this.#open(turn, message, row, outlet, listening);
@@ -167,30 +167,31 @@ export class ModernFront {
       ...(turn.paramHeaders && { paramHeaders: turn.paramHeaders }),
     };
     const admitted = { principal, endpoint, exchange, request, header: turn.header };
-    if (isMerged(endpoint)) attempt(exchange, this.#rooms.fault, () => this.#serveMany(turn, wanted, admitted, listen));
-    else if (grant !== undefined) {
+    if (isMerged(endpoint))
+      attempt(exchange, this.#shared.fault, () => this.#serveMany(turn, wanted, admitted, listen));
+    else if (authorization !== undefined) {
       const target = { backend: only, message: listen?.message ?? message };
-      this.#withGrant(exchange, grant, (given) => this.#calls.begin(admitted, target, given));
+      this.#withGrant(exchange, authorization, (given) => this.#calls.begin(admitted, target, given));
     }
     return true;
   }
 
   #clearEarly(wanted: Wanted, backend: string, client: ClientFacts): Authorization | Promise<Authorization> {
-    const { lanes } = this.#rooms;
-    const { leave } = wanted;
-    if (leave.isFree(wanted.endpoint)) return leave.free(wanted, backend);
-    return attemptEarly(() => this.#clear(wanted, { backend }, () => readerFor(lanes, wanted.principal, client)));
+    const { upstreams } = this.#shared;
+    const { authorizer } = wanted;
+    if (authorizer.isFree(wanted.endpoint)) return authorizer.free(wanted, backend);
+    return attemptEarly(() => this.#clear(wanted, { backend }, () => readerFor(upstreams, wanted.principal, client)));
   }
 
   #withGrant(
     exchange: Exchange,
     granting: Authorization | Promise<Authorization>,
-    begin: (grant: Authorization) => void,
+    begin: (authorization: Authorization) => void,
   ): void {
     if (granting instanceof Promise) {
       granting
-        .then((grant) => this.#withGrant(exchange, grant, begin))
-        .catch((error: unknown) => exchange.fail(this.#rooms.fault(error)));
+        .then((authorization) => this.#withGrant(exchange, authorization, begin))
+        .catch((error: unknown) => exchange.fail(this.#shared.fault(error)));
       return;
     }
     exchange.watch(granting.over);
@@ -208,8 +209,8 @@ export class ModernFront {
       throw error;
     };
     try {
-      const grant = authorize(this.#rooms, wanted, target, reader);
-      return grant instanceof Promise ? grant.catch(denied) : grant;
+      const authorization = authorize(this.#shared, wanted, target, reader);
+      return authorization instanceof Promise ? authorization.catch(denied) : authorization;
     } catch (error) {
       return denied(error);
     }
@@ -219,7 +220,7 @@ export class ModernFront {
     const span = member(message.params, 'requestState');
     const state = span && stringAt(message.bytes, span);
     if (state === undefined) return;
-    this.#rooms.parking.take(state, { principal, endpoint: endpoint.path, request: message }).then(
+    this.#shared.pendingCalls.take(state, { principal, endpoint: endpoint.path, request: message }).then(
       (taken) => {
         if (taken instanceof ModernResponder) taken.abandon('Denied by policy');
       },
@@ -227,37 +228,37 @@ export class ModernFront {
     );
   }
 
-  #notified({ principal, endpoint, leave }: Turn, message: Notification): void {
+  #notified({ principal, endpoint, authorizer }: Turn, message: Notification): void {
     const row = methodRow(message.method);
     if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
     const [only = ''] = endpoint.backends;
     const backend = isMerged(endpoint) ? '' : only;
-    const { over } = leave.ask({ principal, endpoint, row, backend, revision: undefined, message });
+    const { over } = authorizer.ask({ principal, endpoint, row, backend, revision: undefined, message });
     over?.({ outcome: 'result' });
   }
 
   #open(turn: Turn, message: Request, row: MethodRow, outlet: Outlet, listening: Listen | undefined): Exchange {
     const { principal, line } = turn;
     const overByItself = listening
-      ? this.#rooms.tenure.hold(principal, () => exchange.abort(outlived(principal)))
+      ? this.#shared.credentialExpiry.hold(principal, () => exchange.abort(outlived(principal)))
       : undefined;
     const exchange = new Exchange(message, row, outlet, (settled) => {
       overByItself?.();
       line?.inflight.remove(settled);
       this.#listening.delete(settled);
       listening?.release();
-      if (this.#running.delete(settled)) this.#rooms.work.end();
+      if (this.#running.delete(settled)) this.#shared.work.end();
     });
     line?.inflight.add(exchange);
     if (listening !== undefined) {
       const { endpoint } = turn;
       const backend = isMerged(endpoint) ? undefined : endpoint.backends[0];
-      const place = this.#rooms.inForce.place(endpoint);
-      exchange.coalesceChanges(this.#rooms.clock, this.#rooms.limits.changesMs);
+      const place = this.#shared.currentGeneration.place(endpoint);
+      exchange.coalesceChanges(this.#shared.clock, this.#shared.limits.changesMs);
       this.#listening.set(exchange, { line, principal, place, backend });
     } else {
       this.#running.add(exchange);
-      this.#rooms.work.begin();
+      this.#shared.work.begin();
     }
     outlet.onAbandoned(() => exchange.cancel());
     return exchange;
@@ -266,27 +267,27 @@ export class ModernFront {
   #serveMany(turn: Turn, wanted: Wanted, admitted: Admitted, listen: ListenAuthorization | undefined): void {
     const { endpoint, exchange, request } = admitted;
     const { row, message } = request;
-    const fail = (error: unknown) => exchange.fail(this.#rooms.fault(error));
+    const fail = (error: unknown) => exchange.fail(this.#shared.fault(error));
     exchange.watch(listen?.over);
-    if (!this.#rooms.targets.isOffered(endpoint, row)) throw unknownMethod(message, 'modern');
-    const reader = readerFor(this.#rooms.lanes, admitted.principal, request.client);
+    if (!this.#shared.nameResolver.isOffered(endpoint, row)) throw unknownMethod(message, 'modern');
+    const reader = readerFor(this.#shared.upstreams, admitted.principal, request.client);
     if (row.longLived) {
       this.#gather(wanted, admitted, reader, listen).catch(fail);
     } else if (row.list !== undefined) {
-      exchange.watch(wanted.leave.ask({ ...wanted, backend: '' }).over);
+      exchange.watch(wanted.authorizer.ask({ ...wanted, backend: '' }).over);
       const parties = { principal: admitted.principal, endpoint: endpoint.path, backend: '', serverInfo: about };
-      const start = listCall(this.#rooms, wanted, reader, () => unknownMethod(message, 'modern'));
-      new ModernResponder(this.#rooms, parties, exchange, request).begin(start);
+      const start = listCall(this.#shared, wanted, reader, () => unknownMethod(message, 'modern'));
+      new ModernResponder(this.#shared, parties, exchange, request).begin(start);
     } else {
       const begin = (target: ResolvedTarget) => {
-        demandToolScopes(this.#rooms, turn, target);
+        demandToolScopes(this.#shared, turn, target);
         this.#withGrant(
           exchange,
           this.#clear(wanted, target, () => reader),
-          (grant) => this.#calls.begin(admitted, target, grant),
+          (authorization) => this.#calls.begin(admitted, target, authorization),
         );
       };
-      const target = this.#rooms.targets.find(endpoint, row, message, reader);
+      const target = this.#shared.nameResolver.find(endpoint, row, message, reader);
       if (target instanceof Promise) target.then(begin).catch(fail);
       else begin(target);
     }
@@ -299,39 +300,40 @@ export class ModernFront {
     listen: ListenAuthorization | undefined,
   ): Promise<void> {
     const { client } = request;
-    const { lanes, hub, targets, clock, limits, inForce } = this.#rooms;
-    const place = inForce.place(endpoint);
-    const first = listen?.permit ?? wanted.leave.ask({ ...wanted, backend: '' }).permit;
+    const { upstreams, listChanges, nameResolver, clock, limits, currentGeneration } = this.#shared;
+    const place = currentGeneration.place(endpoint);
+    const first = listen?.permit ?? wanted.authorizer.ask({ ...wanted, backend: '' }).permit;
     // It outlives its config: what it opens again later follows from what was allowed, and each resource is looked at anew.
-    const permit = () => (inForce.now.leave === wanted.leave ? first : systemPermit('stream'));
+    const permit = () => (currentGeneration.now.authorizer === wanted.authorizer ? first : systemPermit('stream'));
     const sources: SubscriptionSources = {
       place,
-      discovery: await discoverAll(this.#rooms, endpoint, principal),
+      discovery: await discoverAll(this.#shared, endpoint, principal),
       client,
       clock,
       limits,
-      hear: (hear, gone) => hub.hear(place, principal, hear, gone),
-      locate: async (uri) => targets.locate(endpoint, uri, reader),
-      isModern: async (backend) => (await lanes.discover(backend, principal)).eras.includes('modern'),
-      mayHear: (backend, uri) => hearsOf({ leave: inForce.now.leave, principal, endpoint: place, backend }, uri),
-      watch: (backend) => lanes.watch(permit(), backend, principal, client),
-      start: (backend, next, sink) => callStateless(lanes.stateless(backend, principal), permit(), next, sink),
+      hear: (hear, gone) => listChanges.hear(place, principal, hear, gone),
+      locate: async (uri) => nameResolver.locate(endpoint, uri, reader),
+      isModern: async (backend) => (await upstreams.discover(backend, principal)).eras.includes('modern'),
+      mayHear: (backend, uri) =>
+        hearsOf({ authorizer: currentGeneration.now.authorizer, principal, endpoint: place, backend }, uri),
+      watch: (backend) => upstreams.watch(permit(), backend, principal, client),
+      start: (backend, next, sink) => callStateless(upstreams.stateless(backend, principal), permit(), next, sink),
     };
     await new MergedSubscription(exchange, sources, listen?.message).begin();
   }
 
   async #discover(turn: Turn, message: Request, row: MethodRow, client: ClientFacts): Promise<void> {
-    const { endpoint, principal, leave } = turn;
-    const { lanes, work } = this.#rooms;
+    const { endpoint, principal, authorizer } = turn;
+    const { upstreams, work } = this.#shared;
     const [only = ''] = endpoint.backends;
     const merged = isMerged(endpoint);
     const { revision } = client;
-    const { over } = leave.ask({ principal, endpoint, row, backend: merged ? '' : only, revision, message });
+    const { over } = authorizer.ask({ principal, endpoint, row, backend: merged ? '' : only, revision, message });
     work.begin();
-    const all = () => discoverAll(this.#rooms, endpoint, principal);
+    const all = () => discoverAll(this.#shared, endpoint, principal);
     const finding = merged
       ? all()
-      : lanes.discover(only, principal).catch((error: unknown) => {
+      : upstreams.discover(only, principal).catch((error: unknown) => {
           // What it offers is known once somebody has agreed; a client that was not told of it could not be asked to.
           if (error instanceof Failure && error.reason === 'consent_needed') return all();
           throw error;
@@ -351,7 +353,7 @@ export class ModernFront {
       },
     );
     // What some may see and others not is nothing to be kept for everybody.
-    const discovery = leave.isShaping ? { ...found, rest: { ...found.rest, cacheScope: 'private' } } : found;
+    const discovery = authorizer.isShaping ? { ...found, rest: { ...found.rest, cacheScope: 'private' } } : found;
     turn.reply.respond(resultBytes(message.id.raw, discoverResult(endpoint.profile, discovery)));
   }
 }

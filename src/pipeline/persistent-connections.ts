@@ -27,12 +27,12 @@ export interface Opened {
 }
 
 export class PersistentConnections {
-  readonly #rooms: SharedServices;
+  readonly #shared: SharedServices;
   readonly #take: (era: Era, turn: Turn) => void;
   readonly #open = new Map<ConnectionState, Opened>();
 
-  constructor(rooms: SharedServices, take: (era: Era, turn: Turn) => void) {
-    this.#rooms = rooms;
+  constructor(shared: SharedServices, take: (era: Era, turn: Turn) => void) {
+    this.#shared = shared;
     this.#take = take;
   }
 
@@ -48,7 +48,7 @@ export class PersistentConnections {
       closed: false,
     };
     this.#open.set(line, opened);
-    const overByItself = this.#rooms.tenure.hold(principal, () => connection.end());
+    const overByItself = this.#shared.credentialExpiry.hold(principal, () => connection.end());
     const stopWaiting = via === 'sse' ? this.#awaitSession(line) : undefined;
     return {
       refusal: (sender, message) => this.#refusal(opened, sender, message),
@@ -81,8 +81,8 @@ export class PersistentConnections {
   #receive(opened: Opened, line: ConnectionState, message: Message | Batch, sender: Sender): void {
     const { connection } = opened;
     const { credentials } = sender;
-    const { inForce, door } = this.#rooms;
-    const { leave, endpoints } = inForce.now;
+    const { currentGeneration, authenticator } = this.#shared;
+    const { authorizer, endpoints } = currentGeneration.now;
     const reply = new LineReply(connection, message);
     const era = eraOn(line, message);
     const endpoint = endpoints.get(opened.endpoint.path);
@@ -91,21 +91,21 @@ export class PersistentConnections {
       return;
     }
     // What whoever started us may do can change.
-    const principal = credentials === 'local' ? door.local : sender.principal;
+    const principal = credentials === 'local' ? authenticator.local : sender.principal;
     const head = { header: undefined, paramHeaders: undefined };
-    const turn: Turn = { endpoint, leave, principal, credentials, message, reply, ...head, line };
+    const turn: Turn = { endpoint, authorizer, principal, credentials, message, reply, ...head, line };
     if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(turn))
       cancelOn(line, turn);
     this.#take(era, turn);
   }
 
-  #mayCancel({ principal, endpoint, leave }: Turn): boolean {
-    return leave.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
+  #mayCancel({ principal, endpoint, authorizer }: Turn): boolean {
+    return authorizer.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
   }
 
   /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */
   #awaitSession(line: ConnectionState): () => void {
-    const { clock, limits, count } = this.#rooms;
+    const { clock, limits, count } = this.#shared;
     let stop: () => void;
     const look = () => {
       if (line.session !== undefined) return;
@@ -123,7 +123,12 @@ export class PersistentConnections {
   /** Whoever learns the id of somebody else's line is told that there is none. */
   #refusal({ endpoint, principal }: Opened, sender: Sender, message: Message | Batch): Failure | undefined {
     if (sender.principal.key !== principal.key) return new Failure('session_not_found');
-    return this.#rooms.door.check(endpoint.path, sender.principal, sender.credentials, operationOf(message) ?? {});
+    return this.#shared.authenticator.check(
+      endpoint.path,
+      sender.principal,
+      sender.credentials,
+      operationOf(message) ?? {},
+    );
   }
 
   #close(line: ConnectionState): void {
@@ -131,7 +136,7 @@ export class PersistentConnections {
     this.#open.delete(line);
     for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
     if (line.session === undefined) return;
-    this.#rooms.sessions.end(line.session);
+    this.#shared.sessions.end(line.session);
     line.session.end(new Failure('session_ended'));
   }
 }

@@ -35,18 +35,18 @@ import type { Turn } from './turn.ts';
 export class Pipeline implements Gateway {
   /** What is not MCP has a front of its own: jsonrpc/front.ts. */
   readonly rpc: RpcFront;
-  readonly #rooms: SharedServices;
+  readonly #shared: SharedServices;
   readonly #legacy: LegacyFront;
   readonly #modern: ModernFront;
   readonly #lines: PersistentConnections;
   #draining = false;
 
-  constructor(rooms: SharedServices) {
-    this.#rooms = rooms;
-    this.rpc = new RpcFront(rooms);
-    this.#legacy = new LegacyFront(rooms);
-    this.#modern = new ModernFront(rooms);
-    this.#lines = new PersistentConnections(rooms, (era, turn) => this.#take(era, turn));
+  constructor(shared: SharedServices) {
+    this.#shared = shared;
+    this.rpc = new RpcFront(shared);
+    this.#legacy = new LegacyFront(shared);
+    this.#modern = new ModernFront(shared);
+    this.#lines = new PersistentConnections(shared, (era, turn) => this.#take(era, turn));
   }
 
   get draining(): boolean {
@@ -57,20 +57,20 @@ export class Pipeline implements Gateway {
     { path }: Endpoint,
     credentials: Credentials,
   ): Authenticated | Failure | Promise<Authenticated | Failure> {
-    const asOf = this.#rooms.inForce.now;
-    const found = this.#rooms.door.identify(path, credentials);
+    const asOf = this.#shared.currentGeneration.now;
+    const found = this.#shared.authenticator.identify(path, credentials);
     if (found instanceof Promise)
       return found.then((who) => (who instanceof Failure ? who : { principal: who, credentials, asOf }));
     return found instanceof Failure ? found : { principal: found, credentials, asOf };
   }
 
   refusal({ path }: Endpoint, credentials: Credentials, failure: Failure, asked: AuthContext): Failure {
-    return this.#rooms.door.told(path, failure, credentials, asked);
+    return this.#shared.authenticator.told(path, failure, credentials, asked);
   }
 
   receive(arrival: Arrival): void {
     const { sender, header, paramHeaders, message, reply } = arrival;
-    const asOf = this.#rooms.inForce.now;
+    const asOf = this.#shared.currentGeneration.now;
     // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
     if (sender.asOf !== asOf) {
       void this.#again(arrival);
@@ -82,15 +82,25 @@ export class Pipeline implements Gateway {
       reply.refuse(new Failure('path_not_found'), era);
       return;
     }
-    const hop = isOpening(message) ? meetHop(this.#rooms, endpoint, header) : undefined;
+    const hop = isOpening(message) ? meetHop(this.#shared, endpoint, header) : undefined;
     if (hop instanceof Failure) {
       reply.refuse(hop, era);
       return;
     }
     if (hop !== undefined) reply.carry(hop);
     const { principal, credentials } = sender;
-    const { leave } = asOf;
-    this.#take(era, { endpoint, leave, principal, credentials, message, reply, header, paramHeaders, line: undefined });
+    const { authorizer } = asOf;
+    this.#take(era, {
+      endpoint,
+      authorizer,
+      principal,
+      credentials,
+      message,
+      reply,
+      header,
+      paramHeaders,
+      line: undefined,
+    });
   }
 
   async #again(arrival: Arrival): Promise<void> {
@@ -105,7 +115,7 @@ export class Pipeline implements Gateway {
   }
 
   unread({ endpoint, sender: { principal } }: Omit<SessionRequest, 'header'>, failure: Failure): void {
-    this.#rooms.inForce.now.leave.refused({ principal, endpoint }, failure);
+    this.#shared.currentGeneration.now.authorizer.refused({ principal, endpoint }, failure);
   }
 
   async listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined> {
@@ -113,7 +123,7 @@ export class Pipeline implements Gateway {
       if (!(downstream instanceof StreamsDownstream)) throw new Failure('session_not_found');
       const held = () => {
         const connection = open();
-        connection.onClose(this.#rooms.tenure.hold(principal, () => connection.end()));
+        connection.onClose(this.#shared.credentialExpiry.hold(principal, () => connection.end()));
         return connection;
       };
       const last = request.header('last-event-id');
@@ -123,12 +133,12 @@ export class Pipeline implements Gateway {
   }
 
   async end(request: SessionRequest): Promise<Failure | undefined> {
-    return this.#onSession(request, async (session) => this.#rooms.sessions.end(session));
+    return this.#onSession(request, async (session) => this.#shared.sessions.end(session));
   }
 
   hop({ endpoint, header }: Omit<SessionRequest, 'sender'>): ReturnType<Gateway['hop']> {
-    const current = this.#rooms.inForce.now.endpoints.get(endpoint.path) ?? endpoint;
-    const hop = meetHop(this.#rooms, current, header);
+    const current = this.#shared.currentGeneration.now.endpoints.get(endpoint.path) ?? endpoint;
+    const hop = meetHop(this.#shared, current, header);
     return typeof hop === 'function' ? hop() : hop;
   }
 
@@ -150,7 +160,7 @@ export class Pipeline implements Gateway {
    * client can understand: a result for a subscription, an error for a call.
    */
   async drain(withinMs: number): Promise<void> {
-    const { work, clock, sessions, parking, lanes, hub, tenure } = this.#rooms;
+    const { work, clock, sessions, pendingCalls, upstreams, listChanges, credentialExpiry } = this.#shared;
     this.#draining = true;
     this.rpc.drain();
     this.#modern.endSubscriptions();
@@ -161,29 +171,29 @@ export class Pipeline implements Gateway {
     // Modern clients know nothing of sessions.
     this.#modern.abort(new Failure('shutting_down', { message }));
     this.rpc.abort(new Failure('shutting_down', { message }));
-    hub.close();
-    tenure.close();
-    parking.close();
-    lanes.close();
+    listChanges.close();
+    credentialExpiry.close();
+    pendingCalls.close();
+    upstreams.close();
   }
 
   /** Another config is in force: whoever is here goes on with it. */
   renew(renewal: ConfigChange): void {
-    const { hub, sessions, tenure } = this.#rooms;
-    forgetGone(this.#rooms, renewal);
+    const { listChanges, sessions, credentialExpiry } = this.#shared;
+    forgetGone(this.#shared, renewal);
     for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);
     for (const session of this.#lines.bound) this.#legacy.renewed(session, renewal, true);
     this.#lines.renewed(renewal);
     this.#modern.renewed(renewal);
-    hub.renewed(renewal.lists);
-    tenure.look();
+    listChanges.renewed(renewal.lists);
+    credentialExpiry.look();
   }
 
   #take(era: Era, turn: Turn): void {
     const { message, reply } = turn;
     const refuse = (error: unknown) => {
-      const failure = this.#rooms.fault(error);
-      turn.leave.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
+      const failure = this.#shared.fault(error);
+      turn.authorizer.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
       reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
     };
     try {
@@ -200,7 +210,7 @@ export class Pipeline implements Gateway {
   /** For what expects no JSON-RPC answer: what the endpoint needs is all that it needs. */
   #lacking({ path }: Endpoint, { principal, credentials }: Sender): Failure | undefined {
     // Over stdio there is nothing but messages in which it could be told.
-    return credentials === 'local' ? undefined : this.#rooms.door.check(path, principal, credentials, {});
+    return credentials === 'local' ? undefined : this.#shared.authenticator.check(path, principal, credentials, {});
   }
 
   async #onSession(
@@ -217,7 +227,7 @@ export class Pipeline implements Gateway {
       await action(session, principal);
       return undefined;
     } catch (error) {
-      return this.#rooms.fault(error);
+      return this.#shared.fault(error);
     }
   }
 }

@@ -26,19 +26,19 @@ export interface SharedServices {
   readonly backends: Backends;
   /** What is no MCP server. */
   readonly services: ReadonlyMap<string, RpcService>;
-  readonly door: Authenticator;
-  readonly tenure: CredentialExpiry;
-  readonly inForce: CurrentGeneration;
-  readonly occupied: BackendInFlight;
-  readonly lanes: UpstreamPool;
+  readonly authenticator: Authenticator;
+  readonly credentialExpiry: CredentialExpiry;
+  readonly currentGeneration: CurrentGeneration;
+  readonly backendInFlight: BackendInFlight;
+  readonly upstreams: UpstreamPool;
   readonly sessions: Sessions;
-  readonly parking: PendingCalls;
+  readonly pendingCalls: PendingCalls;
   readonly toolHeaders: ToolHeaders;
   /** What follows is for endpoints with several backends. */
-  readonly shelf: ListCache;
+  readonly listCache: ListCache;
   readonly lists: Lists;
-  readonly targets: NameResolver;
-  readonly hub: ListChangeNotifier;
+  readonly nameResolver: NameResolver;
+  readonly listChanges: ListChangeNotifier;
   readonly events: EventLog;
   readonly work: InFlight;
   /** Absent where no backend wants anybody's consent. */

@@ -16,16 +16,16 @@ import { textMember } from '../wire/values.ts';
 import type { SharedServices } from './services.ts';
 
 export class SessionLinks {
-  readonly #rooms: SharedServices;
+  readonly #shared: SharedServices;
   readonly #session: Session;
   readonly #reader: Reader;
   #stopHearing: (() => void) | undefined;
 
-  constructor(rooms: SharedServices, session: Session) {
-    this.#rooms = rooms;
+  constructor(shared: SharedServices, session: Session) {
+    this.#shared = shared;
     this.#session = session;
     // It looks at what is known, and reads nothing.
-    this.#reader = readerForSession(session, rooms.lanes, async () => {
+    this.#reader = readerForSession(session, shared.upstreams, async () => {
       throw new Failure('backend_unavailable');
     });
     session.translate = (backend, said) => this.translate(backend, said);
@@ -35,17 +35,21 @@ export class SessionLinks {
 
   /** The client is ready to hear. `back` is called for a backend that may have been away. */
   begin(back: (backend: string) => void): void {
-    this.#stopHearing ??= this.#rooms.hub.hear(this.#session.endpoint, this.#session.principal, (backend, kind) => {
-      if (backend !== undefined) back(backend);
-      this.#session.tellChanged(kind);
-    });
+    this.#stopHearing ??= this.#shared.listChanges.hear(
+      this.#session.endpoint,
+      this.#session.principal,
+      (backend, kind) => {
+        if (backend !== undefined) back(backend);
+        this.#session.tellChanged(kind);
+      },
+    );
   }
 
   /** What is to be passed on of what a backend said, if anything. */
   translate(backend: string, notification: Notification): Notification | undefined {
     const kind = changedList(notification.method);
     if (kind !== undefined) {
-      this.#rooms.shelf.changed(backend, kind.lists, sessionOwner(this.#session));
+      this.#shared.listCache.changed(backend, kind.lists, sessionOwner(this.#session));
       this.changed(kind);
       return undefined;
     }
@@ -68,12 +72,12 @@ export class SessionLinks {
     const { subscriptions } = this.#session;
     if (subscriptions.backendOf(address) !== undefined) return address;
     if (subscriptions.backendOf(name) === backend) return name;
-    return this.#rooms.targets.addressOf(this.#session.endpoint, origin, this.#reader);
+    return this.#shared.nameResolver.addressOf(this.#session.endpoint, origin, this.#reader);
   }
 
   /** A session upstream was lost, or is not heard, and so is what it would have told. */
   outdated(backend: string): void {
-    this.#rooms.shelf.changed(backend, everyList, sessionOwner(this.#session));
+    this.#shared.listCache.changed(backend, everyList, sessionOwner(this.#session));
   }
 
   #close(): void {

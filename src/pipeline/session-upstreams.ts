@@ -30,15 +30,15 @@ interface HeardLists {
 }
 
 export class SessionUpstreams {
-  readonly #rooms: SharedServices;
+  readonly #shared: SharedServices;
   readonly #links = new WeakMap<Session, SessionLinks>();
   /** Sessions of one modern backend that the hub tells of changes of its lists: how to stop that. */
   readonly #hearing = new WeakMap<Session, () => void>();
   /** By backend: whose changes of lists a session hears. */
   readonly #heard = new WeakMap<Session, Map<string, HeardLists>>();
 
-  constructor(rooms: SharedServices) {
-    this.#rooms = rooms;
+  constructor(shared: SharedServices) {
+    this.#shared = shared;
   }
 
   /** What is passed on of what a backend says outside any call; undefined where it stands alone. */
@@ -55,20 +55,20 @@ export class SessionUpstreams {
     const [only = ''] = endpoint.backends;
     if (!isMerged(endpoint)) return this.#openOnly(session, only, permit);
     this.#link(session);
-    return discoverAll(this.#rooms, endpoint, session.principal);
+    return discoverAll(this.#shared, endpoint, session.principal);
   }
 
   /** A backend that wants consent first is there all the same: its client can be asked for it only in a session. */
   async #openOnly(session: Session, backend: string, permit: Permit): Promise<Discovery> {
     try {
-      const known = await this.#rooms.lanes.discover(backend, session.principal, 'legacy');
-      const lists = this.#rooms.lanes.listsFor(session, backend);
+      const known = await this.#shared.upstreams.discover(backend, session.principal, 'legacy');
+      const lists = this.#shared.upstreams.listsFor(session, backend);
       // Its process is started for its first call.
       if (lists !== undefined) return lists.discoveryFor(session.client) ?? known;
-      return (await this.#lane(session, backend, permit)).discovery;
+      return (await this.#upstream(session, backend, permit)).discovery;
     } catch (error) {
-      const failure = this.#rooms.fault(error);
-      const { consenting, limits } = this.#rooms;
+      const failure = this.#shared.fault(error);
+      const { consenting, limits } = this.#shared;
       const { elicitationId } = failure.data ?? {};
       if (consenting === undefined || failure.reason !== 'consent_needed') throw failure;
       // What it offers is known then, and not before.
@@ -78,7 +78,7 @@ export class SessionUpstreams {
         if (waited !== 'done' || session.ended) return;
         for (const kind of listKinds) session.tellChanged(kind);
       });
-      return discoverAll(this.#rooms, session.endpoint, session.principal);
+      return discoverAll(this.#shared, session.endpoint, session.principal);
     }
   }
 
@@ -88,13 +88,13 @@ export class SessionUpstreams {
     if (session.downstream === nowhere) return;
     const isReady = row.method === 'notifications/initialized';
     const merged = isMerged(session.endpoint);
-    for (const [backend, opening] of session.lanes) {
+    for (const [backend, opening] of session.upstreams) {
       const permit = this.#may(session, row, backend, principal);
       if (permit === undefined) continue;
       opening.then(
-        (lane) => {
-          lane.notify(permit, message);
-          if (isReady && !merged && lane.era === 'modern') this.#hearHub(session);
+        (upstream) => {
+          upstream.notify(permit, message);
+          if (isReady && !merged && upstream.era === 'modern') this.#hearHub(session);
         },
         () => undefined,
       );
@@ -106,14 +106,14 @@ export class SessionUpstreams {
 
   /** The session goes on with what is in force now. False where it cannot: its other half is gone. */
   renewed(session: Session, { gone, lists }: ConfigChange): boolean {
-    const { endpoint, lanes, listenings } = session;
+    const { endpoint, upstreams, listenings } = session;
     const wasAlone = !this.#links.has(session);
-    const lost = [...lanes.keys()].filter((backend) => gone.has(backend));
+    const lost = [...upstreams.keys()].filter((backend) => gone.has(backend));
     const isStream = session.downstream instanceof StreamsDownstream;
     const heard = [...(this.#heard.get(session)?.keys() ?? [])].filter((backend) => gone.has(backend));
     if (wasAlone && !isMerged(endpoint) && isStream && lost.length + heard.length > 0) return false;
     for (const backend of lost) {
-      lanes.delete(backend);
+      upstreams.delete(backend);
       listenings.get(backend)?.close();
       listenings.delete(backend);
       session.subscriptions.removeAt(backend);
@@ -135,7 +135,7 @@ export class SessionUpstreams {
   }
 
   #link(session: Session): void {
-    if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#rooms, session));
+    if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#shared, session));
   }
 
   /** A modern backend tells of its lists on one stream for all who hear of it under the same credentials. */
@@ -144,7 +144,7 @@ export class SessionUpstreams {
     const { endpoint, principal } = session;
     this.#hearing.set(
       session,
-      this.#rooms.hub.hear(endpoint, principal, (_backend, kind) => session.tellChanged(kind)),
+      this.#shared.listChanges.hear(endpoint, principal, (_backend, kind) => session.tellChanged(kind)),
     );
     session.onEnd(() => this.#stopHearing(session));
   }
@@ -162,28 +162,29 @@ export class SessionUpstreams {
   /** For what follows from something that was asked for: the lanes of a session, what they are told anew. */
   #may(session: Session, row: MethodRow, backend: string, principal = session.principal): Permit | undefined {
     const { endpoint, client } = session;
-    const { leave } = this.#rooms.inForce.now;
-    return leave.may({ principal, endpoint, row, backend, revision: client.revision });
+    const { authorizer } = this.#shared.currentGeneration.now;
+    return authorizer.may({ principal, endpoint, row, backend, revision: client.revision });
   }
 
   /** The level of all backends that have one in their sessions; modern ones are told with every request. */
   setLevels(session: Session, exchange: Exchange): void {
     if (!rememberLevel(session, exchange)) return;
-    for (const [backend, opening] of session.lanes) {
+    for (const [backend, opening] of session.upstreams) {
       opening.then(
-        (lane) => this.#tellLevel(session, backend, lane),
+        (upstream) => this.#tellLevel(session, backend, upstream),
         () => undefined,
       );
     }
     exchange.respondResult('{}');
   }
 
-  #tellLevel(session: Session, backend: string, lane: UpstreamSession): void {
+  #tellLevel(session: Session, backend: string, upstream: UpstreamSession): void {
     const { logLevel: level } = session;
-    if (level === undefined || lane.era === 'modern' || lane.discovery.capabilities.logging === undefined) return;
+    if (level === undefined || upstream.era === 'modern' || upstream.discovery.capabilities.logging === undefined)
+      return;
     const permit = this.#may(session, setLevel, backend);
     if (permit === undefined) return;
-    callOnce((sink) => lane.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
+    callOnce((sink) => upstream.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
   }
 
   /** Which address means which resource, for what a backend says of it later. Throws where there are too many. */
@@ -200,12 +201,12 @@ export class SessionUpstreams {
   #openIfLegacy(session: Session, backend: string): void {
     const permit = this.#may(session, initialize, backend);
     if (permit === undefined) return;
-    this.#rooms.lanes.discover(backend, session.principal).then(
+    this.#shared.upstreams.discover(backend, session.principal).then(
       ({ eras }) => {
         if (!eras.includes('legacy') || session.ended) return;
         const hasSubscribed = session.subscriptions.at(backend).length > 0;
-        const lists = hasSubscribed ? undefined : this.#rooms.lanes.listsFor(session, backend);
-        if (lists === undefined) this.#lane(session, backend, permit).catch(() => undefined);
+        const lists = hasSubscribed ? undefined : this.#shared.upstreams.listsFor(session, backend);
+        if (lists === undefined) this.#upstream(session, backend, permit).catch(() => undefined);
         else this.#hearLists(session, backend);
       },
       () => undefined,
@@ -214,16 +215,16 @@ export class SessionUpstreams {
 
   /** Until it has a process of its own a session hears of changes from the one that its lists come from. */
   #hearLists(session: Session, backend: string): void {
-    const lists = this.#rooms.lanes.listsFor(session, backend);
+    const lists = this.#shared.upstreams.listsFor(session, backend);
     const heard = this.#heard.get(session) ?? new Map<string, HeardLists>();
     this.#heard.set(session, heard);
     const before = heard.get(backend);
     if (lists === undefined || session.ended || before?.lists === lists) return;
     before?.stop();
     // The lists are kept for all who share them: what is outdated there must be known before anybody asks again.
-    this.#rooms.hub.watch(backend);
+    this.#shared.listChanges.watch(backend);
     const stop = lists.hear(session.client, (kind) => {
-      if (session.lanes.has(backend) || session.ended) return;
+      if (session.upstreams.has(backend) || session.ended) return;
       const links = this.#links.get(session);
       if (links !== undefined) links.changed(kind);
       else session.tellChanged(kind);
@@ -232,26 +233,26 @@ export class SessionUpstreams {
     if (before === undefined) session.onEnd(() => heard.get(backend)?.stop());
   }
 
-  laneFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<UpstreamLease> {
+  upstreamFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<UpstreamLease> {
     if (session.downstream !== nowhere) {
-      const lists = row.list === undefined ? undefined : this.#rooms.lanes.listsFor(session, backend);
+      const lists = row.list === undefined ? undefined : this.#shared.upstreams.listsFor(session, backend);
       return lists === undefined
-        ? this.#lane(session, backend, permit)
-        : this.#rooms.lanes.forLists(lists, session.client);
+        ? this.#upstream(session, backend, permit)
+        : this.#shared.upstreams.forLists(lists, session.client);
     }
-    return this.#rooms.lanes.forModern(permit, backend, session.principal, session.client, row);
+    return this.#shared.upstreams.forModern(permit, backend, session.principal, session.client, row);
   }
 
-  #lane(session: Session, backend: string, permit: Permit): Promise<UpstreamSession> {
+  #upstream(session: Session, backend: string, permit: Permit): Promise<UpstreamSession> {
     const isMergedNow = () => isMerged(session.endpoint);
-    const isNew = !session.lanes.has(backend);
+    const isNew = !session.upstreams.has(backend);
     // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
     // opened anew with the next request. So is one of several, or at once: its client listens to it.
-    const { clock, lanes, sessions } = this.#rooms;
+    const { clock, upstreams, sessions } = this.#shared;
     const openedAt = clock.now();
-    const opening = lanes.forSession(permit, session, backend, () => {
+    const opening = upstreams.forSession(permit, session, backend, () => {
       this.#links.get(session)?.outdated(backend);
-      const keepsState = this.#rooms.backends.of(backend, session.principal)?.isStateless !== true;
+      const keepsState = this.#shared.backends.of(backend, session.principal)?.isStateless !== true;
       if (!isMergedNow() && keepsState && session.downstream instanceof StreamsDownstream)
         sessions.end(session, new Failure('session_not_found'));
       if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
@@ -259,7 +260,7 @@ export class SessionUpstreams {
     });
     if (isNew) {
       opening.then(
-        (lane) => this.#settleIn(session, backend, lane),
+        (upstream) => this.#settleIn(session, backend, upstream),
         () => undefined,
       );
     }
@@ -267,9 +268,9 @@ export class SessionUpstreams {
   }
 
   /** A session that was opened later than the client's own, or opened anew, is told what the client said before. */
-  #settleIn(session: Session, backend: string, lane: UpstreamSession): void {
-    this.#tellLevel(session, backend, lane);
-    if (lane.era === 'modern') {
+  #settleIn(session: Session, backend: string, upstream: UpstreamSession): void {
+    this.#tellLevel(session, backend, upstream);
+    if (upstream.era === 'modern') {
       if (!isMerged(session.endpoint) && session.initialized !== undefined) this.#hearHub(session);
       return;
     }
@@ -277,7 +278,9 @@ export class SessionUpstreams {
     // They were allowed when they were made.
     const permit = systemPermit('stream');
     for (const uri of session.subscriptions.at(backend)) {
-      callOnce((sink) => lane.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(() => undefined);
+      callOnce((sink) => upstream.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(
+        () => undefined,
+      );
     }
   }
 }

@@ -8,8 +8,8 @@ import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { SharedServices } from './services.ts';
 
 /** Reads a backend's tools on a lane that is held anyway, under a permit of the gateway's own. */
-export function listTools({ limits }: Pick<SharedServices, 'limits'>, lane: UpstreamLease): ListTools {
-  return () => listAll(systemPermit('list'), 'tools/list', lane, limits.listCacheBytes);
+export function listTools({ limits }: Pick<SharedServices, 'limits'>, upstream: UpstreamLease): ListTools {
+  return () => listAll(systemPermit('list'), 'tools/list', upstream, limits.listCacheBytes);
 }
 
 /** Whose view of a backend's tools it is. Where nobody is asked who they are, there is one. */

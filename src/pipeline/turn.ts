@@ -11,7 +11,7 @@ import type { Era } from '../wire/revisions.ts';
 export interface Turn {
   /** As it was when the message came in, like the rules. */
   readonly endpoint: Endpoint;
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   readonly principal: Principal;
   readonly credentials: Credentials;
   readonly message: Message | Batch;

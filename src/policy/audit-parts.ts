@@ -37,23 +37,23 @@ export class AuditParts implements DecisionTrail {
     return this.#reserved;
   }
 
-  allowed(wish: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
-    this.#note(wish, ruling);
+  allowed(authorizationRequest: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
+    this.#note(authorizationRequest, ruling);
     this.#allowedCount += 1;
-    if (this.#allowed.length < NAMES) this.#allowed.push(nameOf(wish));
+    if (this.#allowed.length < NAMES) this.#allowed.push(nameOf(authorizationRequest));
     return nothing;
   }
 
-  denied(wish: AuthorizationRequest, ruling: Ruling): void {
-    this.#note(wish, ruling);
+  denied(authorizationRequest: AuthorizationRequest, ruling: Ruling): void {
+    this.#note(authorizationRequest, ruling);
     this.#deniedCount += 1;
-    if (this.#denied.length < NAMES) this.#denied.push(nameOf(wish));
+    if (this.#denied.length < NAMES) this.#denied.push(nameOf(authorizationRequest));
   }
 
   /** Writes the record. To be called once. */
-  end(wish: Omit<AuthorizationRequest, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
+  end(authorizationRequest: Omit<AuthorizationRequest, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
     if (this.#allowedCount + this.#deniedCount === 0) return;
-    const whole = { ...wish, backend: this.#backend ?? '', thing: undefined };
+    const whole = { ...authorizationRequest, backend: this.#backend ?? '', thing: undefined };
     const wouldDeny = listOf(this.#wouldDeny);
     const wouldAllow = listOf(this.#wouldAllow);
     const ruling: Ruling = {

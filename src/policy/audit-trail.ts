@@ -23,9 +23,9 @@ export type Unasked = Pick<AuthorizationRequest, 'principal' | 'endpoint' | 'mes
 export interface DecisionTrail {
   /** False where a request cannot be recorded and is to be refused for it. */
   reserve(): boolean;
-  denied(wish: AuthorizationRequest, ruling: Ruling, reason: string): void;
+  denied(authorizationRequest: AuthorizationRequest, ruling: Ruling, reason: string): void;
   /** After `reserve`. What to call when it is over. */
-  allowed(wish: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void;
+  allowed(authorizationRequest: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void;
 }
 
 export interface EarlyRefusal
@@ -62,8 +62,12 @@ export class AuditTrail implements DecisionTrail {
     this.#recorded = recordArguments(options.arguments);
   }
 
-  denied(wish: AuthorizationRequest, ruling: Ruling, reason: string): void {
-    this.#write(wish, ruling, this.#options.timeOfDay(), { decision: 'deny', reason, outcome: 'denied' });
+  denied(authorizationRequest: AuthorizationRequest, ruling: Ruling, reason: string): void {
+    this.#write(authorizationRequest, ruling, this.#options.timeOfDay(), {
+      decision: 'deny',
+      reason,
+      outcome: 'denied',
+    });
   }
 
   /** A form that the profile does not have. */
@@ -90,13 +94,13 @@ export class AuditTrail implements DecisionTrail {
     return !isDemanded || audit.reserve?.() !== false;
   }
 
-  allowed(wish: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
+  allowed(authorizationRequest: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
     const { clock, timeOfDay } = this.#options;
     const began = clock.now();
     const time = timeOfDay();
     return ({ outcome, reason }) => {
       const durationMs = Math.round((clock.now() - began) * 1_000) / 1_000;
-      this.#write(wish, ruling, time, { decision: 'allow', reason, outcome, durationMs });
+      this.#write(authorizationRequest, ruling, time, { decision: 'allow', reason, outcome, durationMs });
     };
   }
 
@@ -107,26 +111,26 @@ export class AuditTrail implements DecisionTrail {
   }
 
   end(
-    wish: AuthorizationRequest,
+    authorizationRequest: AuthorizationRequest,
     ruling: Ruling,
     { began, time }: Started,
     end: Omit<Ended, 'durationMs'>,
     reserved: boolean,
   ): void {
     const durationMs = Math.round((this.#options.clock.now() - began) * 1_000) / 1_000;
-    this.#write(wish, ruling, time, end.decision === 'deny' ? end : { ...end, durationMs }, reserved);
+    this.#write(authorizationRequest, ruling, time, end.decision === 'deny' ? end : { ...end, durationMs }, reserved);
   }
 
   #write(
-    wish: AuthorizationRequest,
+    authorizationRequest: AuthorizationRequest,
     ruling: Ruling,
     time: number,
     end: Ended,
     reserved = end.decision === 'allow',
   ): void {
     const { isDemanded, audit } = this.#options;
-    const { message, thing, backend } = wish;
-    const given = argumentsIn(wish);
+    const { message, thing, backend } = authorizationRequest;
+    const given = argumentsIn(authorizationRequest);
     const record: AuditRecord = {
       time: this.#written(time),
       decision: end.decision,
@@ -135,11 +139,11 @@ export class AuditTrail implements DecisionTrail {
       wouldDeny: ruling.wouldDeny,
       wouldAllow: ruling.wouldAllow,
       generation: ruling.generation,
-      principal: this.#principal(wish.principal),
-      revision: wish.revision,
-      endpoint: wish.endpoint.path,
+      principal: this.#principal(authorizationRequest.principal),
+      revision: authorizationRequest.revision,
+      endpoint: authorizationRequest.endpoint.path,
       backend: backend === '' ? undefined : backend,
-      action: wish.row.action,
+      action: authorizationRequest.row.action,
       name: thing?.name,
       ...end.parts,
       durationMs: end.durationMs,

@@ -29,15 +29,15 @@ export interface AuthorizationRequest {
 export interface Authorization {
   readonly permit: Permit;
   /** Whose it is: what is shown of the answer is decided by the same rules. */
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   /** To be called once, when what was allowed is over. Absent where nobody wants to know. */
   readonly over?: ((ending: Ending) => void) | undefined;
   /** The same wish in another round of the call, decided anew by the rules of that moment. Throws, or rejects with, a Failure where it is a no. */
   readonly again?: (() => Authorization | Promise<Authorization>) | undefined;
 }
 
-export function policyQuestionOf(wish: AuthorizationRequest): PolicyQuestion {
-  const { principal, endpoint, row, backend, thing, annotations } = wish;
+export function policyQuestionOf(authorizationRequest: AuthorizationRequest): PolicyQuestion {
+  const { principal, endpoint, row, backend, thing, annotations } = authorizationRequest;
   return {
     principal,
     row,
@@ -45,7 +45,7 @@ export function policyQuestionOf(wish: AuthorizationRequest): PolicyQuestion {
     backend,
     thing,
     annotations,
-    arguments: argumentsIn(wish),
+    arguments: argumentsIn(authorizationRequest),
   };
 }
 

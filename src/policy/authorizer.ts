@@ -38,7 +38,7 @@ export interface AuthorizerParts {
   /** Absent: no rule names anything. */
   readonly unmatched?: UnmatchedNames | undefined;
   /** For the log. */
-  readonly onDenied?: ((wish: AuthorizationRequest, failure: Failure) => void) | undefined;
+  readonly onDenied?: ((authorizationRequest: AuthorizationRequest, failure: Failure) => void) | undefined;
 }
 
 /** Whom something is shown to, and where. */
@@ -70,37 +70,46 @@ export class Authorizer {
     { principal, row, endpoint }: Pick<AuthorizationRequest, 'principal' | 'row' | 'endpoint'>,
     backend: string,
   ): Authorization {
-    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }, this.generation), leave: this };
+    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }, this.generation), authorizer: this };
   }
 
   /** Throws a Failure where it is a no. `records`: of the parts of one request, where it is decided part by part. */
-  ask(wish: AuthorizationRequest, records: DecisionTrail | undefined = this.#parts.records): Authorization {
-    const { thing, endpoint } = wish;
-    if (this.isFree(endpoint)) return this.free(wish, wish.backend);
+  ask(
+    authorizationRequest: AuthorizationRequest,
+    records: DecisionTrail | undefined = this.#parts.records,
+  ): Authorization {
+    const { thing, endpoint } = authorizationRequest;
+    if (this.isFree(endpoint)) return this.free(authorizationRequest, authorizationRequest.backend);
     const { policy, rates } = this.#parts;
     if (thing?.kind === 'tool' && thing.name !== undefined) {
       const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
       if (hard !== undefined)
-        throw this.#refused(records, wish, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
+        throw this.#refused(
+          records,
+          authorizationRequest,
+          this.#unruled(),
+          new Denied(hard.reason, { message: hard.message }),
+        );
     }
-    const question = policyQuestionOf(wish);
+    const question = policyQuestionOf(authorizationRequest);
     const verdict = decide(question, this.generation, policy);
     if (verdict instanceof Denial) {
-      this.#refused(records, wish, verdict.ruling, verdict.failure);
-      throw denied(verdict, wish);
+      this.#refused(records, authorizationRequest, verdict.ruling, verdict.failure);
+      throw denied(verdict, authorizationRequest);
     }
     const ruling = verdict.ruling ?? this.#unruled();
     const admission = rates?.admit(question);
-    if (admission instanceof RateExceeded) throw this.#refused(records, wish, ruling, limited(admission));
+    if (admission instanceof RateExceeded)
+      throw this.#refused(records, authorizationRequest, ruling, limited(admission));
     if (records?.reserve() === false) {
       admission?.release();
-      throw this.#refused(records, wish, ruling, new Denied('audit_unavailable'));
+      throw this.#refused(records, authorizationRequest, ruling, new Denied('audit_unavailable'));
     }
-    const recorded = records?.allowed(wish, ruling);
-    if (admission === undefined && recorded === undefined) return { permit: verdict, leave: this };
+    const recorded = records?.allowed(authorizationRequest, ruling);
+    if (admission === undefined && recorded === undefined) return { permit: verdict, authorizer: this };
     return {
       permit: verdict,
-      leave: this,
+      authorizer: this,
       over: (ending) => {
         admission?.release();
         recorded?.(ending);
@@ -132,8 +141,8 @@ export class Authorizer {
   }
 
   /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
-  may(wish: AuthorizationRequest): Permit | undefined {
-    const verdict = decide(policyQuestionOf(wish), this.generation, this.#parts.policy);
+  may(authorizationRequest: AuthorizationRequest): Permit | undefined {
+    const verdict = decide(policyQuestionOf(authorizationRequest), this.generation, this.#parts.policy);
     return verdict instanceof Denial ? undefined : verdict;
   }
 
@@ -146,7 +155,7 @@ export class Authorizer {
     const { policy, records, profiles } = this.#parts;
     const kind = askKind(row.method);
     const profile = profiles.get(backend);
-    const wish: AuthorizationRequest = {
+    const authorizationRequest: AuthorizationRequest = {
       principal,
       endpoint,
       row,
@@ -158,14 +167,15 @@ export class Authorizer {
     const hard =
       (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
       (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
-    if (hard !== undefined) return this.#refused(records, wish, this.#unruled(), hard);
-    const verdict = decide(policyQuestionOf(wish), this.generation, policy);
+    if (hard !== undefined) return this.#refused(records, authorizationRequest, this.#unruled(), hard);
+    const verdict = decide(policyQuestionOf(authorizationRequest), this.generation, policy);
     if (verdict instanceof Denial) {
-      return this.#refused(records, wish, verdict.ruling, verdict.failure);
+      return this.#refused(records, authorizationRequest, verdict.ruling, verdict.failure);
     }
     const ruling = verdict.ruling ?? this.#unruled();
-    if (records?.reserve() === false) return this.#refused(records, wish, ruling, new Failure('audit_unavailable'));
-    records?.allowed(wish, ruling)({ outcome: 'asked' });
+    if (records?.reserve() === false)
+      return this.#refused(records, authorizationRequest, ruling, new Failure('audit_unavailable'));
+    records?.allowed(authorizationRequest, ruling)({ outcome: 'asked' });
     return undefined;
   }
 
@@ -226,12 +236,12 @@ export class Authorizer {
 
   #refused<F extends Failure>(
     records: DecisionTrail | undefined,
-    wish: AuthorizationRequest,
+    authorizationRequest: AuthorizationRequest,
     ruling: Ruling,
     failure: F,
   ): F {
-    records?.denied(wish, ruling, failure.reason);
-    this.#parts.onDenied?.(wish, failure);
+    records?.denied(authorizationRequest, ruling, failure.reason);
+    this.#parts.onDenied?.(authorizationRequest, failure);
     return failure;
   }
 }

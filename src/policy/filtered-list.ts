@@ -26,7 +26,7 @@ export function ownUri(endpoint: Endpoint, backend: string, uri: string): string
 }
 
 interface To extends Viewer {
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   readonly backend: string;
   readonly row: MethodRow;
 }
@@ -39,8 +39,8 @@ export function withoutHidden(message: ResultResponse, vocabulary: Era, to: To):
 }
 
 /** Lists of several backends are read by the gateway itself; this one goes by. */
-function tellNames({ bytes, result }: ResultResponse, { leave, endpoint, backend, row }: To): void {
-  const seeker = row.list && leave.seekerOf(endpoint, row.list);
+function tellNames({ bytes, result }: ResultResponse, { authorizer, endpoint, backend, row }: To): void {
+  const seeker = row.list && authorizer.seekerOf(endpoint, row.list);
   const span = row.list && member(result, row.list);
   if (row.list === undefined || seeker === undefined || span === undefined) return;
   const { key } = listed[row.list];
@@ -53,18 +53,18 @@ function tellNames({ bytes, result }: ResultResponse, { leave, endpoint, backend
 }
 
 function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
-  const { leave, backend, row } = to;
+  const { authorizer, backend, row } = to;
   const span = row.list === undefined ? undefined : member(result, row.list);
   if (row.list === undefined || span === undefined) return [];
   const { kind, key } = listed[row.list];
-  const extent = leave.extent(to, kind, backend);
+  const extent = authorizer.extent(to, kind, backend);
   if (extent === 'all') return [];
   const elements = elementsAt(bytes, span) ?? [];
   const isShown = (element: Span): boolean => {
     const entry = extent === 'none' ? undefined : valueAt(bytes, element);
     const name = isObject(entry) ? entry[key] : undefined;
     if (typeof name !== 'string') return false;
-    return leave.shows(to, backend, { kind, name }, () => (isObject(entry) ? entry.annotations : undefined));
+    return authorizer.shows(to, backend, { kind, name }, () => (isObject(entry) ? entry.annotations : undefined));
   };
   const kept = elements.filter(isShown);
   if (kept.length === elements.length && elements.length > 0) return [];
@@ -75,6 +75,6 @@ function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
 /** What is shown to some and not to others must not be kept for everybody on the way. */
 function privateScope({ bytes, result }: ResultResponse, vocabulary: Era, to: To): readonly Edit[] {
   const span = vocabulary === 'modern' && to.row.cacheable === true ? member(result, 'cacheScope') : undefined;
-  if (span === undefined || !to.leave.isShaping || valueAt(bytes, span) === 'private') return [];
+  if (span === undefined || !to.authorizer.isShaping || valueAt(bytes, span) === 'private') return [];
   return [{ span, with: '"private"' }];
 }

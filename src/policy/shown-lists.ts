@@ -20,26 +20,27 @@ export interface ShownList {
 
 /** Undefined where everybody is shown everything. */
 export function shownTo(
-  leave: Authorizer,
+  authorizer: Authorizer,
   endpoint: Endpoint,
   row: MethodRow,
   principal: Principal,
 ): ShownList | undefined {
-  const audience = leave.audience({ principal, endpoint });
+  const audience = authorizer.audience({ principal, endpoint });
   if (audience === undefined || row.list === undefined) return undefined;
   const { kind } = listed[row.list];
   const to = { principal, endpoint };
-  const extents = new Map(endpoint.backends.map((backend) => [backend, leave.extent(to, kind, backend)]));
+  const extents = new Map(endpoint.backends.map((backend) => [backend, authorizer.extent(to, kind, backend)]));
   return {
     audience,
     knows: (backend) => extents.get(backend) !== 'none',
     knowsOf: (backend, name) =>
-      extents.get(backend) !== 'none' && leave.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
+      extents.get(backend) !== 'none' &&
+      authorizer.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
     places: ({ places }) =>
       places.filter(({ backend, name, clientName, bytes }) => {
         const extent = extents.get(backend);
         if (extent !== 'some') return extent === 'all';
-        return leave.shows(to, backend, { kind, name: clientName, own: name }, () => {
+        return authorizer.shows(to, backend, { kind, name: clientName, own: name }, () => {
           const entry = valueAt(bytes, { start: 0, end: bytes.byteLength });
           return isObject(entry) ? entry.annotations : undefined;
         });

@@ -97,9 +97,15 @@ function soughtIn({ rules }: PolicySettings, list: List, paths: readonly string[
   return rules.flatMap((rule) => {
     const names = outrightNames(rule, list);
     if (names.length === 0) return [];
-    const reach = reachOf(rule, paths);
+    const guardedFetch = reachOf(rule, paths);
     const isDenied = rule.effect === 'deny';
-    return names.map(({ written, name }) => ({ rule: rule.id, written, name, isDenied, unread: new Set(reach) }));
+    return names.map(({ written, name }) => ({
+      rule: rule.id,
+      written,
+      name,
+      isDenied,
+      unread: new Set(guardedFetch),
+    }));
   });
 }
 

@@ -44,7 +44,7 @@ export class Session {
   readonly asks: Asks;
   readonly inflight = new Inflight();
   /** One lane a backend, opened at the latest when the first request needs it. */
-  readonly lanes = new Map<string, Promise<UpstreamSession>>();
+  readonly upstreams = new Map<string, Promise<UpstreamSession>>();
   /** What the client wants to hear of from backends of the other era. */
   readonly listenings = new Map<string, UpstreamSubscription>();
   readonly subscriptions: SessionSubscriptions;
@@ -103,7 +103,7 @@ export class Session {
   }
 
   /** Hears what a backend says outside any call. */
-  laneSink(backend: string, lost: (failure: Failure) => void): UpstreamSessionSink {
+  upstreamSink(backend: string, lost: (failure: Failure) => void): UpstreamSessionSink {
     return {
       notify: (said: Notification) => {
         const notification = this.translate === undefined ? said : this.translate(backend, said);
@@ -174,13 +174,13 @@ export class Session {
     this.#ended = true;
     for (const exchange of this.inflight.all()) exchange.abort(failure);
     this.asks.abandon(failure);
-    for (const opening of this.lanes.values()) {
+    for (const opening of this.upstreams.values()) {
       opening.then(
-        (lane) => lane.close(),
+        (upstream) => upstream.close(),
         () => undefined,
       );
     }
-    this.lanes.clear();
+    this.upstreams.clear();
     this.#changes.close();
     this.subscriptions.clear();
     for (const listening of this.listenings.values()) listening.close();

@@ -36,15 +36,15 @@ export class Audience {
   }
 
   /** The session as one more watcher sees it. */
-  watch(lane: UpstreamSession, permit: Permit): WatchedSession {
+  watch(upstream: UpstreamSession, permit: Permit): WatchedSession {
     return {
-      discovery: lane.discovery,
+      discovery: upstream.discovery,
       get hearing() {
-        return lane.hearing ?? 'heard';
+        return upstream.hearing ?? 'heard';
       },
-      whenHeard: async () => lane.whenHeard?.(),
-      subscribe: (uri) => this.#subscribe(lane, permit, uri),
-      unsubscribe: (uri) => this.#unsubscribe(lane, permit, uri),
+      whenHeard: async () => upstream.whenHeard?.(),
+      subscribe: (uri) => this.#subscribe(upstream, permit, uri),
+      unsubscribe: (uri) => this.#unsubscribe(upstream, permit, uri),
       hear: (given) => {
         // One object each, even where one listener is given twice.
         const listener: WatchListener = {
@@ -58,11 +58,11 @@ export class Audience {
     };
   }
 
-  async #subscribe(lane: UpstreamSession, permit: Permit, uri: string): Promise<void> {
+  async #subscribe(upstream: UpstreamSession, permit: Permit, uri: string): Promise<void> {
     const existing = this.#subscriptions.get(uri);
     const subscription = existing ?? {
       watchers: 0,
-      agreed: callOnce((sink) => lane.call(permit, subscribeRequest('resources/subscribe', uri), sink)),
+      agreed: callOnce((sink) => upstream.call(permit, subscribeRequest('resources/subscribe', uri), sink)),
     };
     this.#subscriptions.set(uri, subscription);
     subscription.watchers += 1;
@@ -74,13 +74,15 @@ export class Audience {
     }
   }
 
-  #unsubscribe(lane: UpstreamSession, permit: Permit, uri: string): void {
+  #unsubscribe(upstream: UpstreamSession, permit: Permit, uri: string): void {
     const subscription = this.#subscriptions.get(uri);
     if (subscription === undefined) return;
     subscription.watchers -= 1;
     if (subscription.watchers > 0) return;
     this.#subscriptions.delete(uri);
     // Whether the backend agrees changes nothing for anybody here.
-    callOnce((sink) => lane.call(permit, subscribeRequest('resources/unsubscribe', uri), sink)).catch(() => undefined);
+    callOnce((sink) => upstream.call(permit, subscribeRequest('resources/unsubscribe', uri), sink)).catch(
+      () => undefined,
+    );
   }
 }

@@ -42,14 +42,14 @@ interface Watch {
 
 export class ListChangeNotifier {
   readonly #backends: Backends;
-  readonly #shelf: ListCache;
+  readonly #listCache: ListCache;
   readonly #clock: Clock;
   readonly #hearers = new Set<Hearer>();
   readonly #watches = new Map<string, Watch>();
 
-  constructor(backends: Backends, shelf: ListCache, clock: Clock) {
+  constructor(backends: Backends, listCache: ListCache, clock: Clock) {
     this.#backends = backends;
-    this.#shelf = shelf;
+    this.#listCache = listCache;
     this.#clock = clock;
   }
 
@@ -118,7 +118,7 @@ export class ListChangeNotifier {
     const stopState = backend.onChange(became);
     const stopLists = backend.lists?.onChange((key, kinds) => {
       const methods = kinds.flatMap(({ lists }) => [...lists]);
-      this.#shelf.changed(backend.name, methods, listsOwner(key));
+      this.#listCache.changed(backend.name, methods, listsOwner(key));
     });
     return () => {
       stopState();
@@ -189,7 +189,7 @@ export class ListChangeNotifier {
   }
 
   #changed({ backend, principal: whose }: Watch, kind: ListKind): void {
-    this.#shelf.changed(backend, kind.lists);
+    this.#listCache.changed(backend, kind.lists);
     for (const { place, principal, hear } of [...this.#hearers]) {
       const isConcerned = whose === undefined || whose === principal.key;
       if (isConcerned && place.backends.includes(backend)) hear(backend, kind);

@@ -58,7 +58,7 @@ export interface BackendOptions {
   readonly limits: BackendLimits;
   readonly clock: TimerClock;
   /** The connector's starts keep to it, too. */
-  readonly pace: Backoff;
+  readonly backoff: Backoff;
   readonly notes: BackendNotes;
   /** Who we are: a raw `Implementation`. */
   readonly self: Raw;
@@ -95,12 +95,12 @@ export class LiveBackend implements Backend {
   readonly name: string;
   readonly #options: BackendOptions;
   readonly #deadlines: Deadlines;
-  readonly #lanes = new Set<LegacyUpstreamSession>();
+  readonly #upstreams = new Set<LegacyUpstreamSession>();
   readonly #relay: ListRelay;
   readonly #sharedLegacy: SharedLegacy | undefined;
   /** Where every session has a process of its own. */
   readonly lists: LiveListProcesses | undefined;
-  readonly #keeper: HealthMonitor;
+  readonly #monitor: HealthMonitor;
   readonly #half: LegacyHalf;
   /** What the legacy half says of itself: legacy clients are told that, and not what the modern half offers. */
   #halfDiscovery: Discovery | undefined;
@@ -108,7 +108,7 @@ export class LiveBackend implements Backend {
   #state: BackendState = { state: 'starting' };
   #known: Knowledge | undefined;
   #probing: Promise<Discovery> | undefined;
-  #modern: { readonly lane: ModernUpstreamSession; readonly channel: SharedChannel } | undefined;
+  #modern: { readonly upstream: ModernUpstreamSession; readonly channel: SharedChannel } | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: BackendOptions) {
@@ -119,9 +119,9 @@ export class LiveBackend implements Backend {
     this.#sharedLegacy = options.share ? new SharedLegacy() : undefined;
     const hasProcesses = options.connector.transport === 'stdio' && !options.share;
     this.lists = hasProcesses ? this.#listProcesses() : undefined;
-    this.#keeper = new HealthMonitor({
+    this.#monitor = new HealthMonitor({
       limits: options.limits,
-      pace: options.pace,
+      backoff: options.backoff,
       clock: options.clock,
       look: () =>
         this.#look().then(
@@ -138,8 +138,8 @@ export class LiveBackend implements Backend {
     });
     options.behind?.attach({
       // While it is down, it is looked at anyway.
-      look: () => (this.#keeper.isDown ? undefined : void this.#look().catch(() => undefined)),
-      suspect: () => this.#keeper.suspected(),
+      look: () => (this.#monitor.isDown ? undefined : void this.#look().catch(() => undefined)),
+      suspect: () => this.#monitor.suspected(),
     });
   }
 
@@ -162,7 +162,7 @@ export class LiveBackend implements Backend {
   /** Nothing is under way: it can be closed and opened again without anybody noticing. */
   get isIdle(): boolean {
     if (this.#probing !== undefined || this.#half.isAsking) return false;
-    return this.#lanes.size === 0 && (this.#modern?.lane.isIdle ?? true);
+    return this.#upstreams.size === 0 && (this.#modern?.upstream.isIdle ?? true);
   }
 
   get hearers(): number {
@@ -170,7 +170,7 @@ export class LiveBackend implements Backend {
   }
 
   get modern(): UpstreamSession | undefined {
-    return this.#fresh(this.#options.clock.now()) === undefined ? undefined : this.#modern?.lane;
+    return this.#fresh(this.#options.clock.now()) === undefined ? undefined : this.#modern?.upstream;
   }
 
   onChange(listener: (state: BackendState) => void): () => void {
@@ -186,7 +186,7 @@ export class LiveBackend implements Backend {
 
   #discover(): Promise<Discovery> {
     if (this.#closed !== undefined) return Promise.reject(outOfService());
-    const refusal = this.#keeper.refusal();
+    const refusal = this.#monitor.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
   }
@@ -231,13 +231,13 @@ export class LiveBackend implements Backend {
 
   async #close(): Promise<void> {
     const failure = outOfService();
-    this.#keeper.close();
+    this.#monitor.close();
     this.#options.behind?.close();
     this.#relay.close();
     this.lists?.close();
-    this.#modern?.lane.shut(failure);
-    const lanes = [...this.#lanes].map((lane) => lane.end(failure));
-    await Promise.all([...lanes, this.#modern?.channel.close()]);
+    this.#modern?.upstream.shut(failure);
+    const upstreams = [...this.#upstreams].map((upstream) => upstream.end(failure));
+    await Promise.all([...upstreams, this.#modern?.channel.close()]);
     await this.#options.connector.close();
     this.#deadlines.close();
     this.#options.callSlots?.close();
@@ -245,7 +245,7 @@ export class LiveBackend implements Backend {
 
   #modernLane(): ModernUpstreamSession {
     if (this.#modern === undefined) throw new Failure('backend_unavailable');
-    return this.#modern.lane;
+    return this.#modern.upstream;
   }
 
   #listProcesses(): LiveListProcesses {
@@ -255,40 +255,40 @@ export class LiveBackend implements Backend {
       newest: () => (this.#known?.discovery.eras.includes('modern') ? undefined : this.#known?.discovery.revision),
       open: async (client, sink) => {
         await this.discover('legacy');
-        const lane = await this.#openLegacy(client, sink);
-        lane.begin();
-        return lane;
+        const upstream = await this.#openLegacy(client, sink);
+        upstream.begin();
+        return upstream;
       },
     });
   }
 
   async #openLegacy(client: ClientFacts, sink: UpstreamSessionSink, owner?: string): Promise<LegacyUpstreamSession> {
     const line = await this.#legacyLine(owner);
-    let lane: LegacyUpstreamSession;
+    let upstream: LegacyUpstreamSession;
     try {
-      lane = await LegacyUpstreamSession.open(line, client, sink, this.#laneOptions());
+      upstream = await LegacyUpstreamSession.open(line, client, sink, this.#laneOptions());
     } catch (cause) {
       this.#doubt();
       throw cause;
     }
-    this.#lanes.add(lane);
-    this.#confirm(lane.discovery);
+    this.#upstreams.add(upstream);
+    this.#confirm(upstream.discovery);
     if (this.#closed !== undefined) {
       const failure = outOfService();
-      await lane.end(failure);
+      await upstream.end(failure);
       throw failure;
     }
-    return lane;
+    return upstream;
   }
 
   #laneOptions(): LegacyOptions {
     const { clock, limits, notes, self, revisions, since } = this.#options;
     return {
-      ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, since, health: this.#keeper },
+      ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, since, health: this.#monitor },
       relay: this.#relay,
       // A process that belongs to one session is not shared.
       slots: this.lists === undefined ? this.#options.callSlots : undefined,
-      ended: (gone) => void this.#lanes.delete(gone),
+      ended: (gone) => void this.#upstreams.delete(gone),
     };
   }
 
@@ -299,7 +299,7 @@ export class LiveBackend implements Backend {
       return await openLine((sink) => way.connect('legacy', sink, undefined, owner));
     } catch (cause) {
       const failure = asFailure(cause);
-      this.#keeper.unreached(failure, began);
+      this.#monitor.unreached(failure, began);
       // It answers, and not as it is expected to. That it is away, or busy, says nothing about what it is.
       if (failure.reason === 'backend_invalid') this.#doubt();
       throw failure;
@@ -337,7 +337,7 @@ export class LiveBackend implements Backend {
       return discovery;
     } catch (cause) {
       const failure = asFailure(cause);
-      this.#keeper.lookFailed(failure);
+      this.#monitor.lookFailed(failure);
       if (isAboutCredentials(failure)) this.#become({ state: 'refused', failure });
       throw failure;
     }
@@ -347,25 +347,25 @@ export class LiveBackend implements Backend {
   async #probeModern(): Promise<ProbedWay | undefined> {
     const modern = this.#modern;
     if (modern === undefined) return undefined;
-    const { lane, channel } = modern;
+    const { upstream, channel } = modern;
     const way = this.#options.connector;
     const verdict = await probeAgain({ channel, ids: channel.ids }, this.#probeOptions());
     if (verdict.kind === 'modern') {
       // Whether it has a legacy half besides was found out when it was first probed.
-      const eras = [...new Set([...verdict.discovery.eras, ...lane.discovery.eras])];
+      const eras = [...new Set([...verdict.discovery.eras, ...upstream.discovery.eras])];
       const discovery = { ...verdict.discovery, eras };
-      lane.rediscovered(discovery);
+      upstream.rediscovered(discovery);
       return { discovery, way };
     }
     if (verdict.kind === 'none') {
       const busy = way.transport === 'stdio' && verdict.failure.reason === 'backend_timeout';
       if (!busy) throw verdict.failure;
       // A process that is busy is what it was. Whether one that was in doubt is well remains open.
-      if (this.#keeper.phase === 'closed') return { discovery: lane.discovery, way };
+      if (this.#monitor.phase === 'closed') return { discovery: upstream.discovery, way };
       throw new Failure('backend_busy', { cause: verdict.failure });
     }
     this.#modern = undefined;
-    lane.shut(new Failure('backend_unavailable', { message: 'The backend is no longer what it was' }));
+    upstream.shut(new Failure('backend_unavailable', { message: 'The backend is no longer what it was' }));
     await channel.close();
     return undefined;
   }
@@ -387,10 +387,10 @@ export class LiveBackend implements Backend {
       return;
     }
     this.lists.adopt(revision, (sink) => {
-      const lane = LegacyUpstreamSession.adopt(line, agreement, sink, this.#laneOptions());
-      this.#lanes.add(lane);
-      lane.begin();
-      return lane;
+      const upstream = LegacyUpstreamSession.adopt(line, agreement, sink, this.#laneOptions());
+      this.#upstreams.add(upstream);
+      upstream.begin();
+      return upstream;
     });
   }
 
@@ -403,7 +403,7 @@ export class LiveBackend implements Backend {
     const known = this.#known;
     if (known === undefined || this.#modern === undefined) return;
     const discovery = withLegacy(known.discovery);
-    this.#modern.lane.rediscovered(discovery);
+    this.#modern.upstream.rediscovered(discovery);
     this.#known = { ...known, discovery, promise: Promise.resolve(discovery) };
     if (this.#state.state === 'ready') this.#become({ state: 'ready', discovery });
   }
@@ -411,8 +411,8 @@ export class LiveBackend implements Backend {
   async #goModern({ discovery, line }: Probed): Promise<void> {
     const { connector, notes, callSlots, since } = this.#options;
     const connect = (sink: Parameters<Connector['connect']>[1]) => connector.connect('modern', sink);
-    const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#keeper);
-    const lane = new ModernUpstreamSession({
+    const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#monitor);
+    const upstream = new ModernUpstreamSession({
       channel,
       ids: channel.ids,
       discovery,
@@ -420,11 +420,11 @@ export class LiveBackend implements Backend {
       notes,
       slots: callSlots,
       since,
-      health: this.#keeper,
+      health: this.#monitor,
       doubt: () => this.#doubt(),
     });
-    channel.attach(lane);
-    this.#modern = { lane, channel };
+    channel.attach(upstream);
+    this.#modern = { upstream, channel };
     if (this.#closed !== undefined) await channel.close();
   }
 
@@ -435,14 +435,14 @@ export class LiveBackend implements Backend {
 
   #fresh(now: number): Knowledge | undefined {
     const known = this.#known;
-    if (known === undefined || known.doubted || this.#keeper.isDown) return undefined;
+    if (known === undefined || known.doubted || this.#monitor.isDown) return undefined;
     return now - known.at < this.#options.limits.probeAgeMs ? known : undefined;
   }
 
   #learn(discovery: Discovery, way: TransportWay): void {
     const at = this.#options.clock.now();
     this.#known = { discovery, promise: Promise.resolve(discovery), way, at, doubted: false };
-    this.#keeper.found();
+    this.#monitor.found();
     this.#become({ state: 'ready', discovery });
   }
 

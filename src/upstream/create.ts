@@ -45,15 +45,15 @@ export interface CreateOptions {
 
 /** `shared`: the same for all. `personal`: each principal has something of their own. */
 export type PresentedTo =
-  | { readonly kind: 'shared'; readonly presenter: CredentialProvider }
-  | { readonly kind: 'personal'; presenterFor(current: () => Principal): CredentialProvider };
+  | { readonly kind: 'shared'; readonly credentialProvider: CredentialProvider }
+  | { readonly kind: 'personal'; credentialProviderFor(current: () => Principal): CredentialProvider };
 
 export function createBackend(config: BackendConfig, given: CreateOptions): Backend {
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
   const calls = new Slots(options.limits, options.clock);
   if (config.kind === 'stdio') {
-    const pace = paceOf(options);
-    return live(config, options, { probes: options.slots, calls }, pace, stdioConnector(config, options, pace));
+    const backoff = paceOf(options);
+    return live(config, options, { probes: options.slots, calls }, backoff, stdioConnector(config, options, backoff));
   }
   const url = new URL(config.url);
   const { connectMs, headerBytes, callsPerBackend, streamsPerBackend } = options.limits;
@@ -76,12 +76,12 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
     return live(config, options, { probes, calls }, paceOf(options), connector, behind);
   };
   if (presented?.kind !== 'personal') {
-    const used = presented === undefined ? pools : presentedPools(pools, presented.presenter);
+    const used = presented === undefined ? pools : presentedPools(pools, presented.credentialProvider);
     return over(used, () => pools.close(), options.slots);
   }
   return new PersonalBackend({
     name: config.name,
-    open: (current) => over(presentedPools(pools, presented.presenterFor(current)), async () => undefined),
+    open: (current) => over(presentedPools(pools, presented.credentialProviderFor(current)), async () => undefined),
     idleMs: options.limits.processIdleMs,
     clock: options.clock,
     notes: options.notes,
@@ -97,7 +97,7 @@ function live(
   config: BackendConfig,
   options: CreateOptions,
   slots: { readonly probes: ProbeSlots | undefined; readonly calls: Slots },
-  pace: Backoff,
+  backoff: Backoff,
   connector: Connector,
   behind?: Behind,
 ): LiveBackend {
@@ -107,7 +107,7 @@ function live(
     connector,
     limits,
     clock,
-    pace,
+    backoff,
     notes,
     self: JSON.stringify({ name: 'bascule', version }),
     share: config.kind === 'stdio' && config.share,
@@ -126,7 +126,7 @@ function processesOf({ share, maxProcesses }: StdioBackendConfig): number {
   return share ? 2 : maxProcesses;
 }
 
-function stdioConnector(config: StdioBackendConfig, options: CreateOptions, pace: Backoff): Connector {
+function stdioConnector(config: StdioBackendConfig, options: CreateOptions, backoff: Backoff): Connector {
   const { limits, clock, notes } = options;
   const command = {
     command: config.command,
@@ -146,7 +146,7 @@ function stdioConnector(config: StdioBackendConfig, options: CreateOptions, pace
       waitMs: POOL_WAIT_MS,
     },
     clock,
-    pace,
+    backoff,
   });
   return {
     transport: 'stdio',

@@ -6,7 +6,7 @@ import { Health, type HealthLimits, type HealthPhase, type HealthReporter } from
 
 export interface KeeperOptions {
   readonly limits: HealthLimits;
-  readonly pace: Backoff;
+  readonly backoff: Backoff;
   readonly clock: TimerClock;
   /** Finds out whether the backend is there, and tells by `found` or `lookFailed`. Joins what looks already; never rejects. */
   look(): Promise<void>;
@@ -24,7 +24,7 @@ export class HealthMonitor implements HealthReporter {
 
   constructor(options: KeeperOptions) {
     this.#options = options;
-    this.#health = new Health(options.limits, options.pace);
+    this.#health = new Health(options.limits, options.backoff);
   }
 
   get phase(): HealthPhase {

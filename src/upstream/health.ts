@@ -67,16 +67,16 @@ export interface HealthReporter {
 
 export class Health {
   readonly #limits: HealthLimits;
-  readonly #pace: Backoff;
+  readonly #backoff: Backoff;
   #phase: HealthPhase = 'closed';
   #failures = 0;
   #failedAt: number | undefined;
   #failure: Failure | undefined;
   #dueAt: number | undefined;
 
-  constructor(limits: HealthLimits, pace: Backoff) {
+  constructor(limits: HealthLimits, backoff: Backoff) {
     this.#limits = limits;
-    this.#pace = pace;
+    this.#backoff = backoff;
   }
 
   get phase(): HealthPhase {
@@ -96,12 +96,12 @@ export class Health {
   refusal(now: number): LocalRefusal | undefined {
     const failure = this.down;
     if (failure === undefined) return undefined;
-    return leftAlone(failure, (this.#dueAt ?? now + this.#pace.leastMs) - now);
+    return leftAlone(failure, (this.#dueAt ?? now + this.#backoff.leastMs) - now);
   }
 
   reached(): void {
     if (this.#phase === 'closed') return;
-    if (this.down !== undefined) this.#pace.worked();
+    if (this.down !== undefined) this.#backoff.worked();
     this.#phase = 'closed';
     this.#failures = 0;
     this.#failedAt = undefined;
@@ -120,14 +120,14 @@ export class Health {
       // Several calls may have failed by their own doing: whether they did is found out soon.
       this.#failure = failure;
       this.#phase = 'open';
-      this.#dueAt = now + this.#pace.leastMs;
+      this.#dueAt = now + this.#backoff.leastMs;
     }
   }
 
   suspected(now: number): void {
     if (this.#phase !== 'closed' && this.#phase !== 'doubtful') return;
     this.#phase = 'doubtful';
-    this.#dueAt ??= now + Math.max(this.#pace.leastMs, this.#pace.leftMs(now));
+    this.#dueAt ??= now + Math.max(this.#backoff.leastMs, this.#backoff.leftMs(now));
   }
 
   /** It is being looked at, on whoever's account. */
@@ -138,7 +138,7 @@ export class Health {
 
   /** Whatever died of being looked at, it is well: there are servers that take it amiss to be asked before `initialize`. */
   found(): void {
-    this.#pace.worked();
+    this.#backoff.worked();
     this.reached();
   }
 
@@ -155,8 +155,8 @@ export class Health {
 
   #later(now: number): void {
     if (this.#phase === 'half-open') this.#phase = 'open';
-    this.#pace.failed(now);
-    this.#dueAt = now + this.#pace.leftMs(now);
+    this.#backoff.failed(now);
+    this.#dueAt = now + this.#backoff.leftMs(now);
   }
 }
 

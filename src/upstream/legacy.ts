@@ -61,7 +61,7 @@ export interface LegacyOptions {
   /** The config that brought the backend: no older permit is good for it. */
   readonly since?: number | undefined;
   /** The lane is closed or lost, and its channel is gone. */
-  ended(lane: LegacyUpstreamSession): void;
+  ended(upstream: LegacyUpstreamSession): void;
 }
 
 /** A GET is answered in a round trip, a few where the connection is new. Calls go ahead without a stream that needs longer. */
@@ -104,15 +104,15 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     sink: UpstreamSessionSink,
     options: LegacyOptions,
   ): Promise<LegacyUpstreamSession> {
-    const lane = new LegacyUpstreamSession(line, sink, options);
-    line.attach(lane);
+    const upstream = new LegacyUpstreamSession(line, sink, options);
+    line.attach(upstream);
     try {
-      await lane.#initialize(client);
-      return lane;
+      await upstream.#initialize(client);
+      return upstream;
     } catch (cause) {
       const failure = asFailure(cause);
       // Nobody waits for that: a process may take seconds to go.
-      void lane.end(failure);
+      void upstream.end(failure);
       throw failure;
     }
   }
@@ -124,10 +124,10 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     sink: UpstreamSessionSink,
     options: LegacyOptions,
   ): LegacyUpstreamSession {
-    const lane = new LegacyUpstreamSession(line, sink, options);
-    lane.#agreement = agreement;
-    line.attach(lane);
-    return lane;
+    const upstream = new LegacyUpstreamSession(line, sink, options);
+    upstream.#agreement = agreement;
+    line.attach(upstream);
+    return upstream;
   }
 
   private constructor(line: ProbedChannel, sink: UpstreamSessionSink, options: LegacyOptions) {

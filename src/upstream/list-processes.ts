@@ -45,7 +45,7 @@ interface Running {
   readonly since: number;
   /** Whether anybody was served. */
   used: boolean;
-  lane?: ListLane;
+  upstream?: ListLane;
 }
 
 type ChangeListener = (key: string, lists: readonly ListKind[]) => void;
@@ -90,14 +90,14 @@ export class LiveListProcesses implements ListProcesses {
     const begun = running;
     this.#running.set(key, begun);
     opening.then(
-      (lane) => this.#stands(key, begun, lane),
+      (upstream) => this.#stands(key, begun, upstream),
       () => this.#drop(key, begun),
     );
     return opening;
   }
 
   discoveryFor(client: ClientFacts): Discovery | undefined {
-    return this.#running.get(this.keyOf(client))?.lane?.discovery;
+    return this.#running.get(this.keyOf(client))?.upstream?.discovery;
   }
 
   /** Goes on with the process of a probe, which declared nothing, unless there is one like it already. */
@@ -105,14 +105,14 @@ export class LiveListProcesses implements ListProcesses {
     const key = this.keyOf({ revision, info: undefined, capabilities: readCapabilities({}) });
     const before = this.#running.get(key);
     let running: Running | undefined;
-    const lane = start(this.#sink(key, () => running));
-    if (before !== undefined && isSame(before.lane?.discovery, lane.discovery)) {
-      lane.close();
+    const upstream = start(this.#sink(key, () => running));
+    if (before !== undefined && isSame(before.upstream?.discovery, upstream.discovery)) {
+      upstream.close();
       return;
     }
-    running = { opening: Promise.resolve(lane), since: this.#options.clock.now(), used: before?.used ?? false };
+    running = { opening: Promise.resolve(upstream), since: this.#options.clock.now(), used: before?.used ?? false };
     this.#running.set(key, running);
-    this.#stands(key, running, lane);
+    this.#stands(key, running, upstream);
     if (before === undefined) return;
     // The backend is another than it was.
     close(before);
@@ -141,9 +141,9 @@ export class LiveListProcesses implements ListProcesses {
     this.#running.clear();
   }
 
-  #stands(key: string, running: Running, lane: ListLane): void {
-    running.lane = lane;
-    lane.keepWhile(() => this.#hearers.has(key));
+  #stands(key: string, running: Running, upstream: ListLane): void {
+    running.upstream = upstream;
+    upstream.keepWhile(() => this.#hearers.has(key));
   }
 
   #sink(key: string, own: () => Running | undefined): UpstreamSessionSink {
@@ -172,7 +172,7 @@ export class LiveListProcesses implements ListProcesses {
     for (const [key, running] of this.#running) if (!running.used && !this.#hearers.has(key)) this.#end(key, running);
     if (this.#running.size < KINDS) return;
     for (const [key, running] of this.#running) {
-      if (running.lane?.isIdle !== true) continue;
+      if (running.upstream?.isIdle !== true) continue;
       this.#end(key, running);
       return;
     }
@@ -204,7 +204,7 @@ export class LiveListProcesses implements ListProcesses {
 
 function close({ opening }: Running): void {
   opening.then(
-    (lane) => lane.close(),
+    (upstream) => upstream.close(),
     () => undefined,
   );
 }

@@ -30,7 +30,7 @@ export class ListRelay {
   }
 
   /** It stands again, or nobody listens any more. */
-  leave(listener: RelayListener): void {
+  authorizer(listener: RelayListener): void {
     this.#deaf.delete(listener);
   }
 

@@ -190,11 +190,11 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
 }
 
 class ModernCall extends RunningCall {
-  readonly #lane: ModernUpstreamSession;
+  readonly #upstream: ModernUpstreamSession;
 
-  constructor(lane: ModernUpstreamSession, request: CallRequest, sink: CallSink, id: string, holder: string) {
-    super(lane, request, sink, id, holder);
-    this.#lane = lane;
+  constructor(upstream: ModernUpstreamSession, request: CallRequest, sink: CallSink, id: string, holder: string) {
+    super(upstream, request, sink, id, holder);
+    this.#upstream = upstream;
   }
 
   protected override understand(message: Notification | Request): Reception {
@@ -210,7 +210,7 @@ class ModernCall extends RunningCall {
   protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'error') {
       const code = codeOf(message);
-      if (turnedLegacy(code, http?.status)) this.#lane.doubt();
+      if (turnedLegacy(code, http?.status)) this.#upstream.doubt();
       // It said that it has the revision. A client that is told otherwise would think that the gateway has not.
       if (code === UNSUPPORTED_VERSION) return invalid('The backend no longer supports the revision that it offered');
       return { kind: 'error', message, vocabulary: 'modern' };
@@ -230,7 +230,7 @@ class ModernCall extends RunningCall {
   }
 
   protected override judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure {
-    if (failure.reason === 'backend_unavailable' || turnedLegacy(undefined, http?.status)) this.#lane.doubt();
+    if (failure.reason === 'backend_unavailable' || turnedLegacy(undefined, http?.status)) this.#upstream.doubt();
     return failure;
   }
 
@@ -241,7 +241,7 @@ class ModernCall extends RunningCall {
 
   /** Over HTTP closing the stream says it; elsewhere it must be said. */
   protected override recall(reason: string | undefined): void {
-    const { channel, notes } = this.#lane;
+    const { channel, notes } = this.#upstream;
     if (channel.streamPerRequest) return;
     channel
       .post(cancelledBytes(this.id, reason), noHeaders)

@@ -10,7 +10,7 @@ import type { SessionLevel, StartRequest } from './session-level.ts';
 
 /** An upstream session for one call, given back with `release`. */
 export interface OpenedUpstream {
-  readonly lane: Pick<UpstreamSession, 'call' | 'discovery' | 'era' | 'hearing'>;
+  readonly upstream: Pick<UpstreamSession, 'call' | 'discovery' | 'era' | 'hearing'>;
   /** Of a session that has log messages. */
   readonly level: SessionLevel | undefined;
   release(): void;
@@ -52,12 +52,12 @@ export class PooledCall implements Call {
 
   cancel(reason?: string): void {
     this.#cancelled = true;
-    this.#leave();
+    this.#authorizer();
     this.#call?.cancel(reason);
   }
 
-  #start({ lane }: OpenedUpstream): void {
-    this.#call = lane.call(this.#permit, this.#request, {
+  #start({ upstream }: OpenedUpstream): void {
+    this.#call = upstream.call(this.#permit, this.#request, {
       notify: (notification) => this.#sink.notify(notification),
       ask: (ask) => this.#sink.ask(ask),
       pause: (retryMs) => this.#sink.pause(retryMs),
@@ -65,20 +65,20 @@ export class PooledCall implements Call {
     });
   }
 
-  #starter({ lane }: OpenedUpstream): StartRequest {
-    return (request, sink) => lane.call(this.#permit, request, sink);
+  #starter({ upstream }: OpenedUpstream): StartRequest {
+    return (request, sink) => upstream.call(this.#permit, request, sink);
   }
 
-  #leave(): void {
+  #authorizer(): void {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened === undefined) return;
-    opened.level?.leave(this, this.#starter(opened));
+    opened.level?.authorizer(this, this.#starter(opened));
     opened.release();
   }
 
   #settle(outcome: CallOutcome): void {
-    this.#leave();
+    this.#authorizer();
     const repeatable = outcome.kind === 'failure' && (outcome.unseen === true || this.#request.row.replayable === true);
     if (!repeatable || outcome.failure.reason !== 'backend_session_lost' || !this.#again) {
       this.#sink.settle(outcome);

@@ -104,7 +104,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         throw verdict.kind === 'none' ? verdict.failure : new Failure('backend_invalid');
     }
   } finally {
-    if (!kept) visit.leave();
+    if (!kept) visit.authorizer();
   }
 }
 
@@ -151,7 +151,7 @@ export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf>
     try {
       return await askHalf(visit, options, limits.legacyHalfMs);
     } finally {
-      visit.leave();
+      visit.authorizer();
     }
   } catch {
     // It could not be asked: there is no process to be had, or it is being closed.
@@ -218,11 +218,11 @@ class ProbeConnection {
     void this.#forget();
   }
 
-  leave(): void {
-    void this.#leave();
+  authorizer(): void {
+    void this.#authorizer();
   }
 
-  async #leave(): Promise<void> {
+  async #authorizer(): Promise<void> {
     await this.#forget();
     await settled(this.line.channel.close());
   }
@@ -284,7 +284,7 @@ async function initializeAfresh(way: TransportWay, line: ProbedChannel, options:
     session = visit.handOver(way);
     return { discovery: initialized.discovery, way, line: undefined, session };
   } finally {
-    if (session === undefined) visit.leave();
+    if (session === undefined) visit.authorizer();
   }
 }
 

@@ -43,11 +43,11 @@ class SharedAudience implements UpstreamSessionSink {
   }
 
   /** Subscriptions that nobody has any more. */
-  leave(sink: UpstreamSessionSink): readonly string[] {
+  authorizer(sink: UpstreamSessionSink): readonly string[] {
     this.#sinks.delete(sink);
     this.levels.delete(sink);
     for (const [id, visitor] of this.#visitors) if (visitor === sink) this.#visitors.delete(id);
-    return this.subscriptions.leave(sink);
+    return this.subscriptions.authorizer(sink);
   }
 
   visits(sink: UpstreamSessionSink, ids: readonly string[]): void {
@@ -101,43 +101,43 @@ class SharedLane implements UpstreamSession {
   readonly era = 'legacy';
   readonly attributesAsks: boolean;
   readonly discovery: Discovery;
-  readonly #lane: UpstreamSession;
+  readonly #upstream: UpstreamSession;
   readonly #audience: SharedAudience;
   readonly #client: UpstreamSessionSink;
   /** Under which the client subscribed. */
   readonly #permits = new Map<string, Permit>();
 
-  constructor(lane: UpstreamSession, audience: SharedAudience, client: UpstreamSessionSink) {
-    this.#lane = lane;
+  constructor(upstream: UpstreamSession, audience: SharedAudience, client: UpstreamSessionSink) {
+    this.#upstream = upstream;
     this.#audience = audience;
     this.#client = client;
-    this.discovery = lane.discovery;
-    this.attributesAsks = lane.attributesAsks;
+    this.discovery = upstream.discovery;
+    this.attributesAsks = upstream.attributesAsks;
   }
 
   call(permit: Permit, request: CallRequest, sink: CallSink): Call {
     const uri = textIn(request.message, 'uri');
-    if (request.row.method === 'logging/setLevel') return this.#lane.call(permit, this.#setLevel(request), sink);
+    if (request.row.method === 'logging/setLevel') return this.#upstream.call(permit, this.#setLevel(request), sink);
     if (uri !== undefined && request.row.method === 'resources/subscribe')
       return this.#subscribe(uri, permit, request, sink);
     if (uri !== undefined && request.row.method === 'resources/unsubscribe') {
       this.#permits.delete(uri);
       if (!this.#audience.subscriptions.remove(uri, this.#client)) return answer(taken, sink);
     }
-    return this.#lane.call(permit, request, this.#heardBy(sink));
+    return this.#upstream.call(permit, request, this.#heardBy(sink));
   }
 
   notify(permit: Permit, notification: Notification): void {
-    this.#lane.notify(permit, notification);
+    this.#upstream.notify(permit, notification);
   }
 
   /** The others go on. Each call is ended by who began it. */
   close(): void {
-    for (const uri of this.#audience.leave(this.#client)) {
+    for (const uri of this.#audience.authorizer(this.#client)) {
       const permit = this.#permits.get(uri);
       if (permit === undefined) continue;
       // Whether the backend agrees changes nothing for anybody here.
-      callOnce((sink) => this.#lane.call(permit, ownRequest('resources/unsubscribe', { uri }), sink)).catch(
+      callOnce((sink) => this.#upstream.call(permit, ownRequest('resources/unsubscribe', { uri }), sink)).catch(
         () => undefined,
       );
     }
@@ -175,7 +175,7 @@ class SharedLane implements UpstreamSession {
     // Not after the answer: the first change may come with it.
     const isNew = subscriptions.add(uri, this.#client);
     this.#permits.set(uri, permit);
-    return this.#lane.call(permit, request, {
+    return this.#upstream.call(permit, request, {
       notify: (notification) => sink.notify(notification),
       ask: (ask) => sink.ask(ask),
       pause: (retryMs) => sink.pause(retryMs),
@@ -214,7 +214,7 @@ function answer(message: ResultResponse, sink: CallSink): Call {
 }
 
 export class SharedLegacy {
-  #session: { readonly lane: Promise<UpstreamSession>; readonly audience: SharedAudience } | undefined;
+  #session: { readonly upstream: Promise<UpstreamSession>; readonly audience: SharedAudience } | undefined;
 
   /** `open` is called for the first one, and for the first after the process ended. */
   async join(
@@ -223,9 +223,9 @@ export class SharedLegacy {
   ): Promise<UpstreamSession> {
     const session = this.#session ?? this.#begin(open);
     try {
-      const lane = await session.lane;
+      const upstream = await session.upstream;
       session.audience.add(sink);
-      return new SharedLane(lane, session.audience, sink);
+      return new SharedLane(upstream, session.audience, sink);
     } catch (cause) {
       if (this.#session === session) this.#session = undefined;
       throw cause;
@@ -233,13 +233,13 @@ export class SharedLegacy {
   }
 
   #begin(open: (sink: UpstreamSessionSink) => Promise<UpstreamSession>): {
-    readonly lane: Promise<UpstreamSession>;
+    readonly upstream: Promise<UpstreamSession>;
     readonly audience: SharedAudience;
   } {
     const audience = new SharedAudience(() => {
       this.#session = undefined;
     });
-    this.#session = { audience, lane: open(audience) };
+    this.#session = { audience, upstream: open(audience) };
     return this.#session;
   }
 }

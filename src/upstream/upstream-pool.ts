@@ -56,7 +56,7 @@ interface PooledSession {
   readonly audience: Audience;
   readonly level: SessionLevel;
   /** Once it stands. */
-  lane?: UpstreamSession;
+  upstream?: UpstreamSession;
 }
 
 /** What a pooled session says outside its calls; undefined: it is lost, or not heard for now, and so is what it would have said. */
@@ -121,24 +121,24 @@ export class UpstreamPool {
     name: string,
     lost: (failure: Failure) => void,
   ): Promise<UpstreamSession> {
-    const existing = session.lanes.get(name);
-    if (existing !== undefined) return existing.then((lane) => this.#current(name, session.principal, lane));
+    const existing = session.upstreams.get(name);
+    if (existing !== undefined) return existing.then((upstream) => this.#current(name, session.principal, upstream));
     const opening = this.#openForSession(permit, session, name, lost);
-    session.lanes.set(name, opening);
+    session.upstreams.set(name, opening);
     opening.catch(() => {
-      if (session.lanes.get(name) === opening) session.lanes.delete(name);
+      if (session.upstreams.get(name) === opening) session.upstreams.delete(name);
     });
     return opening;
   }
 
   /** A modern backend that was taken for something else for a while has another lane since, and the old one is shut. */
-  #current(name: string, principal: Principal, lane: UpstreamSession): UpstreamSession {
-    return lane.era === 'modern' ? (this.stateless(name, principal) ?? lane) : lane;
+  #current(name: string, principal: Principal, upstream: UpstreamSession): UpstreamSession {
+    return upstream.era === 'modern' ? (this.stateless(name, principal) ?? upstream) : upstream;
   }
 
   /** Where lists are read for a session that has no process of its own; undefined where it needs none, or has one. */
   listsFor(session: Session, name: string): ListProcesses | undefined {
-    if (session.lanes.has(name)) return undefined;
+    if (session.upstreams.has(name)) return undefined;
     const backend = this.#backends.of(name, session.principal);
     // Of a backend that is not known yet the first to ask finds out.
     if (backend?.lists === undefined || backend.lastDiscovery?.eras.includes('legacy') === false) return undefined;
@@ -147,14 +147,14 @@ export class UpstreamPool {
 
   /** A process that serves lists to clients like this one. */
   async forLists(lists: ListProcesses, client: ClientFacts): Promise<UpstreamLease> {
-    const lane = await lists.open(client);
-    const opened = (on: UpstreamSession) => ({ lane: on, level: undefined, release: () => undefined });
+    const upstream = await lists.open(client);
+    const opened = (on: UpstreamSession) => ({ upstream: on, level: undefined, release: () => undefined });
     return {
-      era: lane.era,
-      discovery: lane.discovery,
+      era: upstream.era,
+      discovery: upstream.discovery,
       // It may have made room for others meanwhile.
       call: (permit, request, sink) =>
-        new PooledCall(request, sink, permit, async () => opened(await lists.open(client))).begin(opened(lane)),
+        new PooledCall(request, sink, permit, async () => opened(await lists.open(client))).begin(opened(upstream)),
     };
   }
 
@@ -166,21 +166,21 @@ export class UpstreamPool {
     row: MethodRow,
   ): Promise<UpstreamLease> {
     const held = await this.#hold(permit, name, principal, client, row);
-    const { lane, release } = held;
+    const { upstream, release } = held;
     const reopen = (given: Permit) => {
       // The next one to look would find it, too, before it hears that it is lost.
       this.#pool(name, principal, client).delete(held.entry);
       return this.#hold(given, name, principal, client, row);
     };
     return {
-      era: lane.era,
-      discovery: lane.discovery,
+      era: upstream.era,
+      discovery: upstream.discovery,
       get hearing() {
-        return lane.hearing ?? 'heard';
+        return upstream.hearing ?? 'heard';
       },
       call: (given, request, sink) => new PooledCall(request, sink, given, () => reopen(given)).begin(held),
       release,
-      aside: (given, request, sink) => lane.call(given, request, sink),
+      aside: (given, request, sink) => upstream.call(given, request, sink),
     };
   }
 
@@ -225,20 +225,20 @@ export class UpstreamPool {
   ): Promise<UpstreamSession> {
     const backend = this.#backend(name, session.principal);
     const { eras } = await backend.discover('legacy');
-    const mine = () => session.lanes.get(name);
+    const mine = () => session.upstreams.get(name);
     let opened: Promise<UpstreamSession> | undefined;
-    const sink = session.laneSink(name, (failure) => {
+    const sink = session.upstreamSink(name, (failure) => {
       // Another may have been opened in its place since, or will be: its backend was taken out of service.
       if (opened !== undefined && mine() !== opened) return;
-      session.lanes.delete(name);
+      session.upstreams.delete(name);
       lost(failure);
     });
     const era = eras.includes('legacy') ? 'legacy' : 'modern';
-    const lane = await backend.open(permit, era, session.client, sink, session.principal.key);
+    const upstream = await backend.open(permit, era, session.client, sink, session.principal.key);
     opened = mine();
-    if (session.ended) lane.close();
-    else if (session.initialized !== undefined) lane.notify(permit, session.initialized);
-    return lane;
+    if (session.ended) upstream.close();
+    else if (session.initialized !== undefined) upstream.notify(permit, session.initialized);
+    return upstream;
   }
 
   #pool(name: string, principal: Principal, client: ClientFacts): Set<PooledSession> {
@@ -265,7 +265,7 @@ export class UpstreamPool {
     const alone = () => mayAsk && this.#attributing.get(name) !== true;
     const free = () => {
       const pool = [...this.#pool(name, principal, client)];
-      if (pool.some(({ lane }) => lane?.attributesAsks === false)) this.#attributing.set(name, false);
+      if (pool.some(({ upstream }) => upstream?.attributesAsks === false)) this.#attributing.set(name, false);
       return pool.find((pooled) => !pooled.exclusive && (pooled.users === 0 || !alone()));
     };
     let entry = free();
@@ -287,13 +287,13 @@ export class UpstreamPool {
       entry.idleSince = this.#clock.now();
     };
     try {
-      const lane = await entry.opening;
-      entry.lane = lane;
-      if (this.#attributing.get(name) !== false) this.#attributing.set(name, lane.attributesAsks);
+      const upstream = await entry.opening;
+      entry.upstream = upstream;
+      if (this.#attributing.get(name) !== false) this.#attributing.set(name, upstream.attributesAsks);
       // Where the stream tells whose ask it is, calls share the lane.
       entry.exclusive = alone();
-      const level = lane.discovery.capabilities.logging === undefined ? undefined : entry.level;
-      return { entry, lane, level, release };
+      const level = upstream.discovery.capabilities.logging === undefined ? undefined : entry.level;
+      return { entry, upstream, level, release };
     } catch (error) {
       release();
       throw error;
@@ -369,7 +369,7 @@ export class UpstreamPool {
 
 function closeWhenOpen({ opening }: PooledSession): void {
   opening.then(
-    (lane) => lane.close(),
+    (upstream) => upstream.close(),
     () => undefined,
   );
 }

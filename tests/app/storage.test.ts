@@ -34,7 +34,7 @@ test('a backend that demands consent is seen to by the next call, where the firs
   const door = { tokenOf: () => undefined, keyOf: () => undefined } as unknown as Authenticator;
   const authority = {} as unknown as AuthServerHost;
   const connections = new UpstreamOAuth(config, {
-    door,
+    authenticator: door,
     authority,
     time: new TestTime(),
     warn,
@@ -57,6 +57,6 @@ test('a backend that demands consent is seen to by the next call, where the firs
   await connections.open(url, state).catch(() => undefined);
   const refusal = { status: 401, wwwAuthenticate: ['Bearer'], presented: {} };
   // Nobody is at that address; that it was looked for is enough.
-  expect((await failureOf(presented.presenter.refused(refusal))).reason).toBe('authorization_unavailable');
+  expect((await failureOf(presented.credentialProvider.refused(refusal))).reason).toBe('authorization_unavailable');
   expect(asked).toBe(2);
 });

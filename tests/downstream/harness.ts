@@ -231,7 +231,12 @@ export async function start(options: StartOptions = {}): Promise<Running> {
     listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], trustedProxies: [], ...options.listen },
     endpoints: options.endpoints ?? [endpoint],
     gateway,
-    door: { document: () => undefined, keyHeader: () => undefined, hides: () => false, mayKnow: async () => undefined },
+    authenticator: {
+      document: () => undefined,
+      keyHeader: () => undefined,
+      hides: () => false,
+      mayKnow: async () => undefined,
+    },
     limits: { ...limits, ...options.limits },
     ready: options.ready ?? (() => ({ ready: true, backends: {} })),
     notes,

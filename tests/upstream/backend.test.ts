@@ -31,7 +31,7 @@ function setUp(transport: 'stdio' | 'http', script: Rule[], share = false) {
     notes: new OddNotes(),
     self: '{}',
     share,
-    pace: new Backoff(pauses, () => 1),
+    backoff: new Backoff(pauses, () => 1),
   });
   backend.onChange(({ state }) => states.push(state));
   return { backend, clock, connector, states };

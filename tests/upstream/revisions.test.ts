@@ -67,7 +67,7 @@ test('a session is opened in one of them, whatever the client speaks', async () 
   const pace = new Backoff({ restartMinMs: 500, restartMaxMs: 30_000 }, () => 1);
   const backend = new LiveBackend({
     ...{ name: 'b', connector, limits, clock: new ManualClock(), notes: new OddNotes(), self: '{}', share: false },
-    pace,
+    backoff: pace,
     revisions: ['2025-06-18'],
   });
   const lane = await backend.open(permit, 'legacy', client('2025-11-25'), new LaneRecorder());

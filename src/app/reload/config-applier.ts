@@ -24,11 +24,11 @@ import { type Differences, differences } from './differences.ts';
 
 export interface ConfigApplierParts {
   readonly gateway: Pipeline;
-  readonly door: Authenticator;
+  readonly authenticator: Authenticator;
   readonly backends: Backends;
-  readonly occupied: BackendInFlight;
-  readonly inForce: CurrentGeneration;
-  readonly leaves: AuthorizerFactory;
+  readonly backendInFlight: BackendInFlight;
+  readonly currentGeneration: CurrentGeneration;
+  readonly authorizers: AuthorizerFactory;
   readonly clock: Clock;
   readonly services: Map<string, RpcService>;
   readonly connections: UpstreamOAuth;
@@ -38,8 +38,8 @@ export interface ConfigApplierParts {
   readonly makeRoom: (identity: Config['identity']) => IdentityRoom;
 }
 
-export function generationOf({ generation, endpoints }: Config, leave: Authorizer): Generation {
-  return { number: generation, leave, endpoints: new Map(endpoints.map((endpoint) => [endpoint.path, endpoint])) };
+export function generationOf({ generation, endpoints }: Config, authorizer: Authorizer): Generation {
+  return { number: generation, authorizer, endpoints: new Map(endpoints.map((endpoint) => [endpoint.path, endpoint])) };
 }
 
 export class ConfigApplier {
@@ -62,18 +62,18 @@ export class ConfigApplier {
   open(url: string, own?: IssuerSettings): void {
     this.#listening = url;
     this.#own = own;
-    this.#parts.door.open(this.#config.identity, entrancesOf(this.#config), url, own);
+    this.#parts.authenticator.open(this.#config.identity, entrancesOf(this.#config), url, own);
   }
 
   renew(next: Config): void {
-    const { gateway, door, backends, services, connections, inForce, leaves } = this.#parts;
+    const { gateway, authenticator, backends, services, connections, currentGeneration, authorizers } = this.#parts;
     const { makeBackend, makeService, makeRoom } = this.#parts;
     const before = this.#config;
     const found = differences(before, next);
     const { added, changed, removed } = found.backends;
     const gone = new Set([...removed, ...changed.map(({ name }) => name)]);
     const lists = changedLists(before, next, found, backends);
-    const madeLeave = leaves.make(next);
+    const madeLeave = authorizers.make(next);
     const room = found.identity ? makeRoom(next.identity) : undefined;
     const made = [...added, ...changed].map((settings) => makeBackend(settings, next.generation));
     const madeServices = [...found.services.added, ...found.services.changed].map(makeService);
@@ -86,14 +86,14 @@ export class ConfigApplier {
     for (const service of madeServices) services.set(service.name, service);
     for (const name of gone) this.#retire(name);
     for (const backend of made) backends.set(backend);
-    inForce.renew(generationOf(next, leaves.adopt(madeLeave)));
-    if (room !== undefined) door.refit(room);
+    currentGeneration.renew(generationOf(next, authorizers.adopt(madeLeave)));
+    if (room !== undefined) authenticator.refit(room);
     if (this.#listening !== undefined) this.open(this.#listening, this.#own);
     gateway.renew({
       gone,
       closed: new Set(found.closed),
       lists,
-      isWelcome: (path, principal) => door.admits(path, principal),
+      isWelcome: (path, principal) => authenticator.admits(path, principal),
     });
     // So that people see what it is, and the first client does not wait for it. Failures are states.
     for (const backend of made) backend.discover().catch(() => undefined);
@@ -120,12 +120,12 @@ export class ConfigApplier {
   }
 
   #retire(name: string): void {
-    const { backends, occupied, clock } = this.#parts;
+    const { backends, backendInFlight, clock } = this.#parts;
     const backend = backends.get(name);
     if (backend === undefined) return;
     backends.delete(name);
     this.#retiring.add(backend);
-    void occupied
+    void backendInFlight
       .vacate(name, this.#config.limits.drainMs, clock)
       .then(() => backend.close())
       .catch(() => undefined)

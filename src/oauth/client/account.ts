@@ -32,7 +32,7 @@ export class Account {
   readonly key: string;
   readonly #backend: OAuthBackend;
   readonly #ports: AccountPorts;
-  readonly #trouble = new AuthBackoff();
+  readonly #authBackoff = new AuthBackoff();
   /** Undefined: not looked for yet, or not since somebody said that it changed. */
   #held: HeldToken | 'nothing' | undefined;
   #preparing: Promise<CredentialHeaders> | undefined;
@@ -60,12 +60,12 @@ export class Account {
   /** A person has agreed: it is worth trying whatever failed before. */
   consented(): void {
     this.unsettle();
-    this.#trouble.forgive();
+    this.#authBackoff.forgive();
   }
 
   headers(): CredentialHeaders | Promise<CredentialHeaders> {
     const now = this.#ports.time.now();
-    const standing = this.#trouble.standing(now);
+    const standing = this.#authBackoff.standing(now);
     if (standing !== undefined) return Promise.reject(standing);
     const held = this.#held;
     if (held === 'nothing') return nothing;
@@ -103,7 +103,7 @@ export class Account {
   async #renew(stored: Stored<StoredTokens>, access: Access): Promise<CredentialHeaders> {
     try {
       const renewed = (await this.#refresh(stored))?.value.access;
-      this.#trouble.succeeded();
+      this.#authBackoff.succeeded();
       return this.#hold(renewed);
     } catch (error) {
       if (!isFresh(access, this.#ports.time.now(), true)) throw error;
@@ -113,7 +113,7 @@ export class Account {
 
   async #answer(caller: TokenSubject, refusal: UpstreamRefusal): Promise<void> {
     try {
-      const standing = this.#trouble.standing(this.#ports.time.now());
+      const standing = this.#authBackoff.standing(this.#ports.time.now());
       if (standing !== undefined) throw standing;
       const stored = await this.#stored();
       const current = this.#hold(this.#usable(stored?.value)).authorization;
@@ -135,7 +135,7 @@ export class Account {
     const challenge = await challengeIn(wwwAuthenticate);
     const stepUp = challenge.error === 'insufficient_scope';
     if (status !== 401 && !stepUp) throw new Failure('backend_forbidden');
-    const standing = refused === undefined ? undefined : this.#trouble.refused(this.#ports.time.now());
+    const standing = refused === undefined ? undefined : this.#authBackoff.refused(this.#ports.time.now());
     if (standing !== undefined) throw standing;
     const found = await this.#discover(challenge, presented.authorization ?? '', kept?.server.issuer);
     // What another issuer gave, or was asked for, says nothing here.
@@ -151,8 +151,8 @@ export class Account {
     const tokens = await acquire({ account, backend, caller, found, scopes }, this.#ports);
     await this.#ports.shelf.put(this.key, tokens, endOf(tokens));
     await this.#ports.announce(this.key);
-    this.#trouble.succeeded();
-    if (refused !== undefined) this.#trouble.replaced(this.#ports.time.now());
+    this.#authBackoff.succeeded();
+    if (refused !== undefined) this.#authBackoff.replaced(this.#ports.time.now());
     this.#hold(tokens.access);
   }
 
@@ -173,21 +173,21 @@ export class Account {
     const renewed = (await this.#refresh(stored))?.value.access;
     this.#hold(renewed);
     if (renewed === undefined) return false;
-    this.#trouble.replaced(this.#ports.time.now());
+    this.#authBackoff.replaced(this.#ports.time.now());
     return true;
   }
 
   #refresh(old: Stored<StoredTokens>): Promise<Stored<StoredTokens> | undefined> {
-    const { reach, settings } = this.#backend;
-    return refresh({ key: this.key, reach, auth: settings.auth, old }, this.#ports);
+    const { guardedFetch, settings } = this.#backend;
+    return refresh({ key: this.key, guardedFetch, auth: settings.auth, old }, this.#ports);
   }
 
   async #discover(challenge: Challenge, presented: string, used: string | undefined): Promise<DiscoveredServer> {
     const now = this.#ports.time.now();
     const subject = JSON.stringify([presented, challenge.resourceMetadata]);
     if (this.#found?.for === subject && now - this.#found.at < credentialLimits.discoveryMs) return this.#found.what;
-    const { reach, settings } = this.#backend;
-    const what = await discover(reach, settings, challenge, used);
+    const { guardedFetch, settings } = this.#backend;
+    const what = await discover(guardedFetch, settings, challenge, used);
     this.#found = { for: subject, at: now, what };
     return what;
   }
@@ -224,8 +224,8 @@ export class Account {
   #failed(error: unknown): Failure {
     const { warn, time } = this.#ports;
     const failure = error instanceof Failure ? error : new Failure('internal_error');
-    if (failure === this.#trouble.standing(time.now())) return failure;
-    this.#trouble.failed(failure, time.now());
+    if (failure === this.#authBackoff.standing(time.now())) return failure;
+    this.#authBackoff.failed(failure, time.now());
     // Neither its message nor its cause: they may hold what was sent.
     const why = error instanceof Failure ? error.reason : error instanceof Error ? error.name : 'unknown';
     if (failure.reason !== 'consent_needed')

@@ -18,7 +18,7 @@ import { type StoredTokens, tokensOf } from './tokens.ts';
 export interface OAuthBackend {
   readonly name: string;
   readonly settings: BackendAuthSettings;
-  readonly reach: GuardedFetch;
+  readonly guardedFetch: GuardedFetch;
 }
 
 export interface TokenSubject {
@@ -76,7 +76,7 @@ async function byMachine(wanted: TokenDemand, ports: AcquirePorts, grant: Machin
   for (let mayRegisterAnew = true; ; mayRegisterAnew = false) {
     const client = await ports.registrations.clientFor(applicantOf(wanted));
     try {
-      const asking = { reach: backend.reach, server, client, auth };
+      const asking = { guardedFetch: backend.guardedFetch, server, client, auth };
       const granted = await machineGrants[grant]({ ...asking, resource, scopes, subjectToken: caller.subjectToken });
       const now = ports.time.now();
       const until = isDerived(auth) ? (caller.principal.expiresAt ?? now + credentialLimits.derivedMs) : undefined;
@@ -90,5 +90,10 @@ async function byMachine(wanted: TokenDemand, ports: AcquirePorts, grant: Machin
 }
 
 function applicantOf({ backend, found }: TokenDemand): Applicant {
-  return { reach: backend.reach, server: found.server, backend: backend.name, settings: backend.settings };
+  return {
+    guardedFetch: backend.guardedFetch,
+    server: found.server,
+    backend: backend.name,
+    settings: backend.settings,
+  };
 }

@@ -19,7 +19,7 @@ export interface ConsentServicePorts {
   readonly registrations: Registrations;
   readonly outside: Pick<CredentialPorts, 'bus' | 'time'>;
   /** Undefined where the backend is not configured any more, or at another address. */
-  backendOf(flow: Flow): { readonly reach: GuardedFetch; readonly auth: BackendAuth } | undefined;
+  backendOf(flow: Flow): { readonly guardedFetch: GuardedFetch; readonly auth: BackendAuth } | undefined;
   /** Tokens of this account were stored. */
   announce(account: string): Promise<void>;
 }

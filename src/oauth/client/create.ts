@@ -17,7 +17,7 @@ import { tokenShelf } from './tokens.ts';
 
 export interface OAuthCredentials {
   /** Undefined where the backend has no `auth`. `subjectToken`: what the principal presented to us, for token exchange. */
-  presenterFor(backend: string, principal: Principal, subjectToken?: string): CredentialProvider | undefined;
+  credentialProviderFor(backend: string, principal: Principal, subjectToken?: string): CredentialProvider | undefined;
   readonly consents: Consents;
   /** As if the principal had never been connected; the next one registers anew, too. */
   forget(backend: string, principal: Principal): Promise<void>;
@@ -40,7 +40,7 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
   const backends = new Map<string, OAuthBackend>(
     Object.entries(settings.backends).map(([name, auth]) => [
       name,
-      { name, settings: auth, reach: new GuardedFetch(auth, outside) },
+      { name, settings: auth, guardedFetch: new GuardedFetch(auth, outside) },
     ]),
   );
   const accounts = new AccountCache(ports);
@@ -50,7 +50,7 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
   ];
 
   return {
-    presenterFor(name, principal, subjectToken) {
+    credentialProviderFor(name, principal, subjectToken) {
       const backend = backends.get(name);
       if (backend === undefined) return undefined;
       const caller: TokenSubject = { principal, subjectToken };
@@ -66,7 +66,7 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       backendOf: ({ backend: name, url }) => {
         const backend = backends.get(name);
         if (backend === undefined || backend.settings.url !== url) return undefined;
-        return { reach: backend.reach, auth: backend.settings.auth };
+        return { guardedFetch: backend.guardedFetch, auth: backend.settings.auth };
       },
     }),
     async forget(name, principal) {

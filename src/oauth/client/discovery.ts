@@ -16,14 +16,14 @@ export interface DiscoveredServer {
 
 /** `used`: the issuer that served so far. It goes on to serve while the backend names it, wherever in its list. */
 export async function discover(
-  reach: GuardedFetch,
+  guardedFetch: GuardedFetch,
   settings: BackendAuthSettings,
   challenge: Challenge,
   used: string | undefined,
 ): Promise<DiscoveredServer> {
   const { url, auth } = settings;
-  const metadata = await resourceMetadata(reach, settings, challenge.resourceMetadata);
-  const server = await serverMetadata(reach, issuerOf(metadata, settings, used));
+  const metadata = await resourceMetadata(guardedFetch, settings, challenge.resourceMetadata);
+  const server = await serverMetadata(guardedFetch, issuerOf(metadata, settings, used));
   const resource = auth.resource ?? metadata?.resource ?? canonical(url);
   return { server, resource, ...(metadata?.scopes === undefined ? {} : { scopes: metadata.scopes }) };
 }

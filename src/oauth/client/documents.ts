@@ -8,9 +8,12 @@ export type Document = Readonly<Record<string, unknown>>;
  * The first that there is. A status of 400 to 499 means that there is none at that place; everything else that is no
  * document means that nobody can tell, and then it is not looked for elsewhere: whoever can break one place would choose.
  */
-export async function firstDocument(reach: GuardedFetch, addresses: readonly string[]): Promise<Document | undefined> {
+export async function firstDocument(
+  guardedFetch: GuardedFetch,
+  addresses: readonly string[],
+): Promise<Document | undefined> {
   for (const address of addresses) {
-    const response = await reach.fetch(address, { method: 'GET', headers: { accept: 'application/json' } });
+    const response = await guardedFetch.fetch(address, { method: 'GET', headers: { accept: 'application/json' } });
     if (response.status >= 400 && response.status < 500) continue;
     if (response.status >= 500) throw new Failure('authorization_unavailable');
     if (response.status !== 200) throw untrusted('One of its metadata documents is a redirect, or has an odd status');

@@ -58,12 +58,12 @@ const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 /** For this issuer and this resource alone; what the provider says of itself is checked before it is shown anything. */
 async function assertionFor(
-  { reach, server, auth, resource, scopes }: MachineGrantRequest,
+  { guardedFetch, server, auth, resource, scopes }: MachineGrantRequest,
   subject: string,
 ): Promise<string> {
   const provider = auth.identityProvider;
   if (provider === undefined) throw new Failure('exchange_impossible');
-  const asking = await providerAsking(reach, provider);
+  const asking = await providerAsking(guardedFetch, provider);
   try {
     const { accessToken } = await extended(asking, tokenExchange, [subject], {
       ...subjectParameters(subject, provider.subjectTokenType),
@@ -82,10 +82,10 @@ async function assertionFor(
 }
 
 async function providerAsking(
-  reach: GuardedFetch,
+  guardedFetch: GuardedFetch,
   { issuer, clientId, clientSecret }: IdentityProvider,
 ): Promise<TokenClient> {
-  const server: ServerMetadata = await serverMetadata(reach, issuer);
+  const server: ServerMetadata = await serverMetadata(guardedFetch, issuer);
   const client: OAuthClient = { kind: 'configured', id: clientId };
   const auth: BackendAuth = {
     grant: 'token_exchange',
@@ -93,7 +93,7 @@ async function providerAsking(
     ...(clientSecret === undefined ? {} : { clientSecret }),
     shared: false,
   };
-  return { reach, server, client, auth, forAssertion: true };
+  return { guardedFetch, server, client, auth, forAssertion: true };
 }
 
 /** A server that lists its grants, and not this one, is not shown anybody's token. */

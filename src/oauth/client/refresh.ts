@@ -22,7 +22,7 @@ export interface RefreshPorts {
 
 export interface Refreshing {
   readonly key: string;
-  readonly reach: GuardedFetch;
+  readonly guardedFetch: GuardedFetch;
   readonly auth: BackendAuth;
   /** What was in hand when it was found to be over. */
   readonly old: Stored<StoredTokens>;
@@ -44,10 +44,10 @@ export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Prom
   return found;
 }
 
-async function renewed({ reach, auth, old: { value } }: Refreshing, ports: RefreshPorts): Promise<StoredTokens> {
+async function renewed({ guardedFetch, auth, old: { value } }: Refreshing, ports: RefreshPorts): Promise<StoredTokens> {
   const { refresh: token, server, client, resource } = value;
   if (token === undefined || !isCurrent(client, auth)) return withoutTokens(value);
-  const asking: TokenClient = { reach, server, client, auth };
+  const asking: TokenClient = { guardedFetch, server, client, auth };
   try {
     const granted = await askForToken(asking, [token], (proof, options) =>
       oauth.refreshTokenGrantRequest(asServer(server), asClient(client), proof, token, {

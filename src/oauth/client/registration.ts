@@ -23,7 +23,7 @@ const registrationShape = z.object({ client: clientShape, endsAt: z.number().opt
 type Registration = z.infer<typeof registrationShape>;
 
 export interface Applicant {
-  readonly reach: GuardedFetch;
+  readonly guardedFetch: GuardedFetch;
   readonly server: ServerMetadata;
   readonly backend: string;
   readonly settings: BackendAuthSettings;
@@ -102,7 +102,7 @@ export class Registrations {
   }
 }
 
-async function register({ reach, server }: Applicant, publicUrl: string): Promise<Registration> {
+async function register({ guardedFetch, server }: Applicant, publicUrl: string): Promise<Registration> {
   const metadata = {
     ...clientNature,
     redirect_uris: [redirectUri(publicUrl)],
@@ -110,7 +110,7 @@ async function register({ reach, server }: Applicant, publicUrl: string): Promis
     token_endpoint_auth_method: preferredMethod(server),
     application_type: isLoopback(new URL(publicUrl).hostname) ? 'native' : 'web',
   };
-  const options = { [oauth.customFetch]: reach.fetch, [oauth.allowInsecureRequests]: true };
+  const options = { [oauth.customFetch]: guardedFetch.fetch, [oauth.allowInsecureRequests]: true };
   try {
     const response = await oauth.dynamicClientRegistrationRequest(asServer(server), metadata, options);
     if (response.status >= 500) throw new Failure('authorization_unavailable');

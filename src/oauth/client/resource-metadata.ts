@@ -25,11 +25,11 @@ const shape = z.object({
 
 /** Undefined where it has none, as backends of 2025-03-26 do. `named` is what its challenge names: then nothing else is tried. */
 export async function resourceMetadata(
-  reach: GuardedFetch,
+  guardedFetch: GuardedFetch,
   { url, auth }: BackendAuthSettings,
   named: string | undefined,
 ): Promise<ResourceMetadata | undefined> {
-  const document = await firstDocument(reach, named === undefined ? placesOf(url) : [named]);
+  const document = await firstDocument(guardedFetch, named === undefined ? placesOf(url) : [named]);
   if (document === undefined) {
     if (named === undefined) return undefined;
     throw undiscovered('There is no metadata where its challenge says that it is');

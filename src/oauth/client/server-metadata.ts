@@ -27,14 +27,14 @@ const shape = z.object({
 export const serverShape = shape.extend({ undocumented: z.literal(true).optional() });
 export type ServerMetadata = Readonly<z.infer<typeof serverShape>>;
 
-export async function serverMetadata(reach: GuardedFetch, issuer: string): Promise<ServerMetadata> {
-  if (!reach.mayBeUsed(issuer)) throw insecure(issuer);
-  const document = await firstDocument(reach, placesOf(issuer));
+export async function serverMetadata(guardedFetch: GuardedFetch, issuer: string): Promise<ServerMetadata> {
+  if (!guardedFetch.mayBeUsed(issuer)) throw insecure(issuer);
+  const document = await firstDocument(guardedFetch, placesOf(issuer));
   if (document === undefined) return undocumented(issuer);
   const server = read(document);
   if (!isIssuer(issuer, server.issuer)) throw untrusted('Its metadata is that of another issuer');
   for (const endpoint of [server.authorization_endpoint, server.token_endpoint, server.registration_endpoint]) {
-    if (endpoint !== undefined && !reach.mayBeUsed(endpoint)) throw insecure(endpoint);
+    if (endpoint !== undefined && !guardedFetch.mayBeUsed(endpoint)) throw insecure(endpoint);
   }
   if (server.token_endpoint === undefined) throw untrusted('Its metadata names no token endpoint');
   return server;

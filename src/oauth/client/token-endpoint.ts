@@ -38,7 +38,7 @@ export class GrantRefused extends Error {
 }
 
 export interface TokenClient {
-  readonly reach: GuardedFetch;
+  readonly guardedFetch: GuardedFetch;
   readonly server: ServerMetadata;
   readonly client: OAuthClient;
   readonly auth: BackendAuth;
@@ -54,11 +54,11 @@ export async function askForToken(
   secrets: readonly string[],
   ask: TokenRequest,
 ): Promise<Granted> {
-  const { reach, server, client, auth } = asking;
+  const { guardedFetch, server, client, auth } = asking;
   const all = [...secrets, ...secretsOf(client, auth)];
   try {
     const proof = await proofOf(client, server, auth);
-    const response = await ask(proof, { [oauth.customFetch]: reach.fetch, [oauth.allowInsecureRequests]: true });
+    const response = await ask(proof, { [oauth.customFetch]: guardedFetch.fetch, [oauth.allowInsecureRequests]: true });
     if (response.status >= 500) throw new Failure('authorization_unavailable');
     const said = await oauth.processGenericTokenEndpointResponse(asServer(server), asClient(client), response, notOurs);
     return granted(said, asking.forAssertion === true ? 'n_a' : 'bearer');

@@ -19,9 +19,9 @@ import type { CurrentGeneration } from '../generation.ts';
 
 export interface ResponseAudience extends Viewer {
   /** That allowed the call: what is shown of its answer is decided by the same rules. */
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   /** For what the backend asks meanwhile: that is decided by the rules of the moment. */
-  readonly inForce: CurrentGeneration;
+  readonly currentGeneration: CurrentGeneration;
   readonly backend: string;
   readonly row: MethodRow;
 }
@@ -61,18 +61,23 @@ class ResponseFilter implements CallSink {
 }
 
 interface Now extends Viewer {
-  readonly leave: Authorizer;
+  readonly authorizer: Authorizer;
   readonly backend: string;
 }
 
-function asOfNow({ inForce, principal, endpoint, backend }: Omit<ResponseAudience, 'leave' | 'row'>): Now {
-  const { leave, endpoints } = inForce.now;
-  return { leave, principal, endpoint: endpoints.get(endpoint.path) ?? endpoint, backend };
+function asOfNow({
+  currentGeneration,
+  principal,
+  endpoint,
+  backend,
+}: Omit<ResponseAudience, 'authorizer' | 'row'>): Now {
+  const { authorizer, endpoints } = currentGeneration.now;
+  return { authorizer, principal, endpoint: endpoints.get(endpoint.path) ?? endpoint, backend };
 }
 
 function refusedAsk(now: Now, ask: Pick<ServerRequest, 'row' | 'message'>): Failure | undefined {
-  const { leave, endpoint, backend } = now;
-  return leave.watchesAsks(endpoint, backend) ? leave.denyAsk(now, backend, ask) : undefined;
+  const { authorizer, endpoint, backend } = now;
+  return authorizer.watchesAsks(endpoint, backend) ? authorizer.denyAsk(now, backend, ask) : undefined;
 }
 
 /** It is told as if the client could not answer: which rules there are is none of a backend's business. */
@@ -82,27 +87,28 @@ function forBackend(failure: Failure): Failure {
 }
 
 /** What comes to a session outside any call. */
-export function filterSession(inForce: CurrentGeneration, session: Session): void {
+export function filterSession(currentGeneration: CurrentGeneration, session: Session): void {
   const { principal, endpoint } = session;
   session.denyAsk = (backend, ask) => {
-    const failure = refusedAsk({ leave: inForce.now.leave, principal, endpoint, backend }, ask);
+    const failure = refusedAsk({ authorizer: currentGeneration.now.authorizer, principal, endpoint, backend }, ask);
     return failure && forBackend(failure);
   };
-  session.mayHear = (backend, said) => hears({ leave: inForce.now.leave, principal, endpoint, backend }, said);
+  session.mayHear = (backend, said) =>
+    hears({ authorizer: currentGeneration.now.authorizer, principal, endpoint, backend }, said);
 }
 
 /** News of a resource are for those who may read it. */
 export function hears(to: Now, notification: Notification): boolean {
-  if (!to.leave.isShaping || notification.method !== 'notifications/resources/updated') return true;
+  if (!to.authorizer.isShaping || notification.method !== 'notifications/resources/updated') return true;
   const uri = textMember(notification.bytes, notification.params, 'uri');
   return uri !== undefined && hearsOf(to, uri);
 }
 
 /** `uri` is the backend's own. */
 export function hearsOf(to: Now, uri: string): boolean {
-  const { leave, backend, endpoint } = to;
-  if (!leave.isShaping) return true;
-  return leave.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
+  const { authorizer, backend, endpoint } = to;
+  if (!authorizer.isShaping) return true;
+  return authorizer.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
 }
 
 function settled(outcome: CallOutcome, to: ResponseAudience): CallOutcome {
@@ -125,7 +131,7 @@ function settled(outcome: CallOutcome, to: ResponseAudience): CallOutcome {
 function refusedInput(outcome: Exclude<CallOutcome, { kind: 'failure' }>, to: ResponseAudience): Failure | undefined {
   if (to.row.mayAsk !== true) return undefined;
   const now = asOfNow(to);
-  if (!now.leave.watchesAsks(now.endpoint, now.backend)) return undefined;
+  if (!now.authorizer.watchesAsks(now.endpoint, now.backend)) return undefined;
   if (outcome.kind === 'error') {
     const visits = outcome.vocabulary === 'legacy' ? requiredVisits(outcome.message) : undefined;
     return visits === undefined ? undefined : refusedAsk(now, visit);

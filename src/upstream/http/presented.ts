@@ -15,23 +15,23 @@ const REFUSAL_BYTES = 64 * 1024;
 /** How often one request is sent in all. How often a principal may be refused in a row is the presenter's to bound. */
 const ATTEMPTS = 4;
 
-export function presentedPools(pools: CallPools, presenter: CredentialProvider): CallPools {
+export function presentedPools(pools: CallPools, credentialProvider: CredentialProvider): CallPools {
   return {
-    calls: new PresentedPool(pools.calls, presenter),
-    streams: new PresentedPool(pools.streams, presenter),
-    handovers: new PresentedPool(pools.handovers, presenter),
+    calls: new PresentedPool(pools.calls, credentialProvider),
+    streams: new PresentedPool(pools.streams, credentialProvider),
+    handovers: new PresentedPool(pools.handovers, credentialProvider),
   };
 }
 
 class PresentedPool implements CallPool {
   readonly #pool: CallPool;
-  readonly #presenter: CredentialProvider;
+  readonly #credentialProvider: CredentialProvider;
   /** Requests that wait for something to present: they have no connection, and are bounded all the same. */
   #waiting = 0;
 
-  constructor(pool: CallPool, presenter: CredentialProvider) {
+  constructor(pool: CallPool, credentialProvider: CredentialProvider) {
     this.#pool = pool;
-    this.#presenter = presenter;
+    this.#credentialProvider = credentialProvider;
   }
 
   get most(): number {
@@ -47,7 +47,11 @@ class PresentedPool implements CallPool {
         this.#waiting -= 1;
       });
     };
-    new PresentedRequest({ pool: this.#pool, presenter: this.#presenter, wait }, options, handler).begin();
+    new PresentedRequest(
+      { pool: this.#pool, credentialProvider: this.#credentialProvider, wait },
+      options,
+      handler,
+    ).begin();
   }
 
   done(): void {
@@ -57,7 +61,7 @@ class PresentedPool implements CallPool {
 
 interface PresentedParts {
   readonly pool: CallPool;
-  readonly presenter: CredentialProvider;
+  readonly credentialProvider: CredentialProvider;
   wait<T>(promise: Promise<T>): Promise<T>;
 }
 
@@ -77,7 +81,7 @@ class PresentedRequest {
 
   /** Throws a Failure where there is no room; everything else is told to the handler. */
   begin(): void {
-    const headers = this.#means.presenter.headers();
+    const headers = this.#means.credentialProvider.headers();
     if (headers instanceof Promise) void this.#sendWhenGiven(headers);
     else this.#send(headers);
   }
@@ -88,8 +92,8 @@ class PresentedRequest {
 
   /** Resolves when it is known whether there is anything better, whatever came of it. */
   improve(refusal: UpstreamRefusal): Promise<void> {
-    const { presenter } = this.#means;
-    return this.#sendWhenGiven(presenter.refused(refusal).then(() => presenter.headers()));
+    const { credentialProvider } = this.#means;
+    return this.#sendWhenGiven(credentialProvider.refused(refusal).then(() => credentialProvider.headers()));
   }
 
   #sendWhenGiven(headers: Promise<CredentialHeaders>): Promise<void> {

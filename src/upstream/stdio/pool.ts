@@ -53,7 +53,7 @@ export interface PoolOptions<C extends PooledChild> {
   readonly limits: PoolLimits;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   /** How soon a command that failed is started again. */
-  readonly pace: Backoff;
+  readonly backoff: Backoff;
 }
 
 interface Waiter<C> {
@@ -82,7 +82,7 @@ export class ChildPool<C extends PooledChild> {
   constructor(options: PoolOptions<C>) {
     this.#options = options;
     this.#waiters = new FairQueue(options.limits.queue);
-    this.#crashes = new Crashes(options.pace.leastMs);
+    this.#crashes = new Crashes(options.backoff.leastMs);
   }
 
   /** Processes that exist or are being started; one that is being stopped still counts. */
@@ -119,8 +119,8 @@ export class ChildPool<C extends PooledChild> {
         reject(outOfService());
         return;
       }
-      const { clock, pace } = this.#options;
-      if (pace.leftMs(clock.now()) > waitMs) {
+      const { clock, backoff } = this.#options;
+      if (backoff.leftMs(clock.now()) > waitMs) {
         reject(this.#resting());
         return;
       }
@@ -161,7 +161,7 @@ export class ChildPool<C extends PooledChild> {
   }
 
   #pump(): void {
-    const { limits, clock, pace } = this.#options;
+    const { limits, clock, backoff } = this.#options;
     while (this.#waiters.size > 0) {
       const unused = this.#nextUnused();
       if (unused !== undefined) {
@@ -173,8 +173,8 @@ export class ChildPool<C extends PooledChild> {
         return;
       }
       // A command that failed is tried by one, and the others see what becomes of it.
-      if (this.#starting > 0 && pace.isDoubtful) return;
-      const rest = pace.leftMs(clock.now());
+      if (this.#starting > 0 && backoff.isDoubtful) return;
+      const rest = backoff.leftMs(clock.now());
       if (rest > 0) {
         this.#cancelPump ??= clock.after(rest, () => {
           this.#cancelPump = undefined;
@@ -247,8 +247,8 @@ export class ChildPool<C extends PooledChild> {
   #adopt(child: C, owner: string | undefined): void {
     this.#children.set(child, owner);
     child.onRest(() => {
-      const { pace } = this.#options;
-      if (child.hasAnswered && pace.isDoubtful) pace.worked();
+      const { backoff } = this.#options;
+      if (child.hasAnswered && backoff.isDoubtful) backoff.worked();
       if (this.#waiters.size === 0) return;
       // What it rests from may go on at once: the next page of a list.
       this.#cancelRest ??= this.#options.clock.after(0, () => {
@@ -262,10 +262,10 @@ export class ChildPool<C extends PooledChild> {
       if (exit === undefined) return;
       // One that answered worked, and what ended it is its caller's doing. Else, one that ends soon did not work: it is not
       // started again at once.
-      const { clock, pace } = this.#options;
+      const { clock, backoff } = this.#options;
       if (child.hasAnswered) this.#crashes.add(keyOf(owner), clock.now());
       else if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
-      else pace.worked();
+      else backoff.worked();
     });
     void child.gone.then(() => {
       this.#children.delete(child);
@@ -275,13 +275,13 @@ export class ChildPool<C extends PooledChild> {
 
   #failed(failure: Failure): void {
     this.#lastFailure = failure;
-    this.#options.pace.failed(this.#options.clock.now());
+    this.#options.backoff.failed(this.#options.clock.now());
   }
 
   #giveUp(waiter: Waiter<C>): void {
     if (!this.#waiters.remove(keyOf(waiter.owner), waiter)) return;
-    const { clock, pace } = this.#options;
-    const resting = pace.leftMs(clock.now()) > 0;
+    const { clock, backoff } = this.#options;
+    const resting = backoff.leftMs(clock.now()) > 0;
     waiter.refuse(resting ? this.#resting() : this.#busy());
   }
 
@@ -292,8 +292,8 @@ export class ChildPool<C extends PooledChild> {
 
   /** The command failed a moment ago and is left alone. */
   #resting(): Failure {
-    const { clock, pace } = this.#options;
-    return leftAlone(this.#lastFailure, pace.leftMs(clock.now()));
+    const { clock, backoff } = this.#options;
+    return leftAlone(this.#lastFailure, backoff.leftMs(clock.now()));
   }
 
   #sweepLater(): void {

@@ -21,11 +21,16 @@ const only = <T>(name: string, members: object = {}): T =>
 test('a config whose last part cannot be made leaves everything as it was', () => {
   const made: string[] = [];
   const parts: ConfigApplierParts = {
-    ...{ gateway: only('gateway'), door: only('door'), occupied: only('occupied'), inForce: only('inForce') },
+    ...{
+      gateway: only('gateway'),
+      authenticator: only('door'),
+      backendInFlight: only('occupied'),
+      currentGeneration: only('inForce'),
+    },
     ...{ clock: only('clock'), connections: only('connections'), services: new Map() },
     backends: only('backends', { get: () => undefined }),
     // Without `adopt`.
-    leaves: only('leaves', { make: () => only('leave') }),
+    authorizers: only('leaves', { make: () => only('leave') }),
     makeBackend: ({ name }: BackendConfig) => {
       made.push(name);
       throw new Error('no such thing');

@@ -73,7 +73,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     listen: config.listen,
     endpoints: config.endpoints,
     gateway: assembled.gateway,
-    door: assembled.door,
+    authenticator: assembled.authenticator,
     limits: config.limits,
     ready: () => readinessOf(assembled, isOpen),
     notes: ingressNotes(log, counters),

@@ -17,18 +17,18 @@ describe('an authorization server that fails', verifies('gateway:credentials:lef
       expect((await world.firstRefusal(credentials)).reason).toBe('authorization_unavailable');
     }
     const asked = world.issuer.site.log.length;
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     expect((await failureOf(presenter?.headers())).reason).toBe('authorization_unavailable');
     expect((await world.firstRefusal(credentials)).reason).toBe('authorization_unavailable');
     expect(world.issuer.site.log).toHaveLength(asked);
-    expect(await credentials.presenterFor('files', bob)?.headers()).toEqual({});
+    expect(await credentials.credentialProviderFor('files', bob)?.headers()).toEqual({});
     world.time.move(61_000);
     expect(await presenter?.headers()).toEqual({});
   });
 
   it('is forgiven by a success', async () => {
     const credentials = world.start({ grant: 'client_credentials', clientId: 'robot', clientSecret: 'hush' });
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     for (let round = 0; round < 4; round += 1) {
       world.time.move(3_600_000);
       world.issuer.tokenAnswer = () => ({ status: 500 });
@@ -55,7 +55,7 @@ describe('a consent that is not given yet', verifies('gateway:credentials:left-a
     const credentials = world.start();
     const first = await world.connect(credentials);
     world.backend.scope = 'write';
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     for (let round = 0; round < 10; round += 1) {
       const failure = await failureOf(presenter?.refused(world.refusal(first, 'error="insufficient_scope"', 403)));
       expect(failure.reason).toBe('consent_needed');
@@ -68,7 +68,7 @@ describe('a consent that is not given yet', verifies('gateway:credentials:left-a
     const credentials = world.start();
     const first = await world.connect(credentials);
     world.time.move(120_000);
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     for (let round = 0; round < 10; round += 1) {
       expect((await failureOf(presenter?.refused(world.refusal(first)))).reason).toBe('consent_needed');
     }
@@ -80,7 +80,7 @@ describe('a consent that is not given yet', verifies('gateway:credentials:left-a
     world.time.move(20_000);
     world.issuer.site.pages.set(world.issuer.metadataPath, () => ({ status: 500 }));
     for (let round = 0; round < 3; round += 1) await world.firstRefusal(credentials);
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     expect((await failureOf(presenter?.headers())).reason).toBe('authorization_unavailable');
     await world.agree(credentials, String(link.data?.elicitationId));
     expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
@@ -108,6 +108,6 @@ describe('answers of a token endpoint that are none', () => {
     world.issuer.tokenAnswer = () => said;
     const failure = await failureOf(world.connect(credentials));
     expect(failure.reason).toBe('authorization_refused');
-    expect(await credentials.presenterFor('files', alice)?.headers()).toEqual({});
+    expect(await credentials.credentialProviderFor('files', alice)?.headers()).toEqual({});
   });
 });

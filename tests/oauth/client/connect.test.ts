@@ -13,7 +13,7 @@ afterEach(() => world.close());
 describe('a backend that wants a person’s consent', () => {
   it('is presented nothing at first, and a token once somebody agreed', async () => {
     const credentials = world.start();
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     expect(await presenter?.headers()).toEqual({});
     const failure = await failureOf(presenter?.refused(world.refusal({})));
     expect(failure.reason).toBe('consent_needed');
@@ -26,7 +26,7 @@ describe('a backend that wants a person’s consent', () => {
     const headers = await presenter?.headers();
     expect(headers?.authorization).toMatch(/^Bearer access-/);
     expect(presenter?.headers()).toBe(headers);
-    expect(await credentials.presenterFor('files', bob)?.headers()).toEqual({});
+    expect(await credentials.credentialProviderFor('files', bob)?.headers()).toEqual({});
   });
 
   it(
@@ -51,7 +51,7 @@ describe('a backend that wants a person’s consent', () => {
 
   it('asks one person once, however many calls are refused', verifies('client-auth:401-triggers-flow'), async () => {
     const credentials = world.start();
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     const failures = await Promise.all(
       Array.from({ length: 100 }, () => failureOf(presenter?.refused(world.refusal({})))),
     );
@@ -65,20 +65,20 @@ describe('a backend that wants a person’s consent', () => {
     verifies('gateway:credentials:restart'),
     async () => {
       const before = world.start();
-      const failure = await failureOf(before.presenterFor('files', alice)?.refused(world.refusal({})));
+      const failure = await failureOf(before.credentialProviderFor('files', alice)?.refused(world.refusal({})));
       const id = String(failure.data?.elicitationId);
       const brought = await world.visit(await before.consents.authorizationUrl(id));
       before.close();
       const after = world.start();
       await after.consents.complete(id, brought);
-      const headers = await world.start().presenterFor('files', alice)?.headers();
+      const headers = await world.start().credentialProviderFor('files', alice)?.headers();
       expect(headers?.authorization).toMatch(/^Bearer access-/);
     },
   );
 
   it('ends with the consent’s time', async () => {
     const credentials = world.start();
-    const failure = await failureOf(credentials.presenterFor('files', alice)?.refused(world.refusal({})));
+    const failure = await failureOf(credentials.credentialProviderFor('files', alice)?.refused(world.refusal({})));
     const id = String(failure.data?.elicitationId);
     const brought = await world.visit(await credentials.consents.authorizationUrl(id));
     world.time.move(16 * 60_000);

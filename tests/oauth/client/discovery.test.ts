@@ -27,7 +27,7 @@ describe('where a backend’s metadata is looked for', verifies('client-auth:prm
 
   it('a challenge that names a place without metadata is not worked around', async () => {
     const challenge = `Bearer resource_metadata="${world.backend.site.origin}/nowhere"`;
-    const presenter = world.start().presenterFor('files', alice);
+    const presenter = world.start().credentialProviderFor('files', alice);
     const refusal = { status: 401, wwwAuthenticate: [challenge], presented: {} };
     expect((await failureOf(presenter?.refused(refusal))).reason).toBe('authorization_undiscovered');
     expect(world.backend.site.paths).toEqual(['/nowhere']);
@@ -273,7 +273,7 @@ describe('client credentials', () => {
   it('do not need PKCE', async () => {
     world.issuer.metadata = { code_challenge_methods_supported: undefined };
     const credentials = world.start({ grant: 'client_credentials', clientId: 'robot', clientSecret: 'hush' });
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     await presenter?.refused(world.refusal({}));
     expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
   });
@@ -304,7 +304,7 @@ describe('another issuer than before', () => {
         const old = await world.connect(credentials);
         const [registered] = world.issuer.site.asked('/register');
         world.backend.issuer = other.issuer.issuer;
-        const presenter = credentials.presenterFor('files', alice);
+        const presenter = credentials.credentialProviderFor('files', alice);
         const failure = await failureOf(presenter?.refused(world.refusal(old)));
         expect(failure.reason).toBe('consent_needed');
         await world.agree(credentials, String(failure.data?.elicitationId));
@@ -327,7 +327,7 @@ describe('another issuer than before', () => {
       const credentials = world.start({ clientId: 'ours', clientSecret: 'hush' });
       const old = await world.connect(credentials);
       world.backend.issuer = other.issuer.issuer;
-      const failure = await failureOf(credentials.presenterFor('files', alice)?.refused(world.refusal(old)));
+      const failure = await failureOf(credentials.credentialProviderFor('files', alice)?.refused(world.refusal(old)));
       expect(failure.reason).toBe('client_unregistered');
       expect(JSON.stringify(other.issuer.site.log)).not.toContain('hush');
     } finally {

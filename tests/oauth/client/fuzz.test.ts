@@ -48,7 +48,7 @@ function start(pages: (url: URL) => Said): OAuthCredentials {
 }
 
 async function outcomeOf(credentials: OAuthCredentials, challenge: readonly string[]): Promise<Failure> {
-  const presenter = credentials.presenterFor('files', alice);
+  const presenter = credentials.credentialProviderFor('files', alice);
   try {
     await presenter?.refused({ status: 401, wwwAuthenticate: challenge, presented: {} });
   } catch (error) {

@@ -17,7 +17,7 @@ const robot = { grant: 'client_credentials', clientId: 'robot' } as const;
 describe('client credentials', () => {
   it('by a secret', verifies('client-auth:client-credentials'), async () => {
     const credentials = world.start({ ...robot, clientSecret: 'hush: now' });
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     await presenter?.refused(world.refusal({}));
     expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
     const [asked] = world.issuer.tokenRequests('client_credentials');
@@ -42,7 +42,7 @@ describe('client credentials', () => {
       const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
       await world
         .start({ ...robot, privateKey: pem })
-        .presenterFor('files', alice)
+        .credentialProviderFor('files', alice)
         ?.refused(world.refusal({}));
       const assertion = world.issuer.tokenRequests('client_credentials')[0]?.form.get('client_assertion') ?? '';
       const key = await importSPKI(publicKey.export({ format: 'pem', type: 'spki' }).toString(), alg);
@@ -54,7 +54,7 @@ describe('client credentials', () => {
 
   it('are fetched anew when they end, once for all that wait', async () => {
     world.issuer.givesRefreshTokens = false;
-    const presenter = world.start({ ...robot, clientSecret: 'hush' }).presenterFor('files', alice);
+    const presenter = world.start({ ...robot, clientSecret: 'hush' }).credentialProviderFor('files', alice);
     await presenter?.refused(world.refusal({}));
     world.time.move(3_600_000);
     expect(await presenter?.headers()).toEqual({});
@@ -64,8 +64,10 @@ describe('client credentials', () => {
 
   it('that are shared are one for all principals', async () => {
     const credentials = world.start({ ...robot, clientSecret: 'hush', shared: true });
-    await credentials.presenterFor('files', alice)?.refused(world.refusal({}));
-    expect((await credentials.presenterFor('files', bob)?.headers())?.authorization).toMatch(/^Bearer access-/);
+    await credentials.credentialProviderFor('files', alice)?.refused(world.refusal({}));
+    expect((await credentials.credentialProviderFor('files', bob)?.headers())?.authorization).toMatch(
+      /^Bearer access-/,
+    );
   });
 
   it('that are refused are reported as what they are', async () => {
@@ -82,7 +84,7 @@ const exchange = { grant: 'token_exchange', clientId: 'gate', clientSecret: 'hus
 describe('token exchange', verifies('gateway:credentials:token-exchange'), () => {
   it('gives the caller’s token for one of the backend’s', async () => {
     const auth = { ...exchange, issuer: world.issuer.issuer, audience: 'files-api' };
-    const presenter = world.start(auth).presenterFor('files', alice, 'token-of-alice');
+    const presenter = world.start(auth).credentialProviderFor('files', alice, 'token-of-alice');
     await presenter?.refused(world.refusal({}));
     expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
     const grant = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -115,8 +117,8 @@ describe('token exchange', verifies('gateway:credentials:token-exchange'), () =>
       world.issuer.givesRefreshTokens = refreshes;
       const caller = expiresInMs === undefined ? alice : { ...alice, expiresAt: world.time.now() + expiresInMs };
       const auth = { ...exchange, issuer: world.issuer.issuer };
-      await world.start(auth).presenterFor('files', caller, 'subject')?.refused(world.refusal({}));
-      const afterRestart = () => world.start(auth).presenterFor('files', caller, 'subject')?.headers();
+      await world.start(auth).credentialProviderFor('files', caller, 'subject')?.refused(world.refusal({}));
+      const afterRestart = () => world.start(auth).credentialProviderFor('files', caller, 'subject')?.headers();
       const margin = 20_000;
       world.time.move(keptMs - margin);
       expect((await afterRestart())?.authorization).toMatch(/^Bearer access-/);
@@ -127,8 +129,8 @@ describe('token exchange', verifies('gateway:credentials:token-exchange'), () =>
 
   it('makes of another token something else', async () => {
     const credentials = world.start({ ...exchange, issuer: world.issuer.issuer });
-    await credentials.presenterFor('files', alice, 'broad')?.refused(world.refusal({}));
-    expect(await credentials.presenterFor('files', alice, 'narrow')?.headers()).toEqual({});
+    await credentials.credentialProviderFor('files', alice, 'broad')?.refused(world.refusal({}));
+    expect(await credentials.credentialProviderFor('files', alice, 'narrow')?.headers()).toEqual({});
   });
 
   const impossible = [
@@ -166,7 +168,7 @@ describe('an identity assertion', () => {
 
   const proven = verifies('client-auth:identity-assertion', 'client-auth:identity-assertion:assertion-callback');
   it('is made for the issuer and the resource at hand, and given for a token', proven, async () => {
-    const presenter = world.start(auth).presenterFor('files', alice, 'id-of-alice');
+    const presenter = world.start(auth).credentialProviderFor('files', alice, 'id-of-alice');
     await presenter?.refused(world.refusal({}));
     expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
     expect(Object.fromEntries(provider.site.asked('/token')[0]?.form ?? [])).toMatchObject({
@@ -199,7 +201,7 @@ describe('an identity assertion', () => {
     const atProvider = await world.firstRefusal(credentials, alice, 'id-of-alice');
     expect(atProvider).toMatchObject({ reason: 'authorization_refused', data: { error: 'invalid_request' } });
     expect(atProvider.message).toContain('vouch');
-    expect(await credentials.presenterFor('files', alice, 'id-of-alice')?.headers()).toEqual({});
+    expect(await credentials.credentialProviderFor('files', alice, 'id-of-alice')?.headers()).toEqual({});
   });
 
   it('is no token for bearers', async () => {

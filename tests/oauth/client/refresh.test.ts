@@ -22,7 +22,7 @@ describe('an expired token', () => {
       const old = await world.connect(first);
       world.time.move(hour);
       const calls = Array.from({ length: 1000 }, async (_, index) =>
-        (index % 2 === 0 ? first : second).presenterFor('files', alice)?.headers(),
+        (index % 2 === 0 ? first : second).credentialProviderFor('files', alice)?.headers(),
       );
       const tokens = new Set((await Promise.all(calls)).map((headers) => headers?.authorization));
       expect(refreshes()).toBe(1);
@@ -37,12 +37,12 @@ describe('an expired token', () => {
     const old = await world.connect(first);
     world.time.move(120_000);
     const refusals = Array.from({ length: 1000 }, (_, index) =>
-      (index % 2 === 0 ? first : second).presenterFor('files', alice)?.refused(world.refusal(old)),
+      (index % 2 === 0 ? first : second).credentialProviderFor('files', alice)?.refused(world.refusal(old)),
     );
     await Promise.all(refusals);
     expect(refreshes()).toBe(1);
-    expect(await first.presenterFor('files', alice)?.headers()).toEqual(
-      await second.presenterFor('files', alice)?.headers(),
+    expect(await first.credentialProviderFor('files', alice)?.headers()).toEqual(
+      await second.credentialProviderFor('files', alice)?.headers(),
     );
   });
 
@@ -52,7 +52,7 @@ describe('an expired token', () => {
     async () => {
       await world.connect(world.start());
       world.time.move(hour);
-      const headers = await world.start().presenterFor('files', alice)?.headers();
+      const headers = await world.start().credentialProviderFor('files', alice)?.headers();
       expect(headers?.authorization).toMatch(/^Bearer access-/);
       const [code] = world.issuer.tokenRequests('authorization_code');
       const [refresh] = world.issuer.tokenRequests('refresh_token');
@@ -64,7 +64,7 @@ describe('an expired token', () => {
   it('is refreshed again and again, whether refresh tokens rotate or not', async () => {
     for (const rotates of [true, false]) {
       world.issuer.rotates = rotates;
-      const presenter = world.start().presenterFor('files', alice);
+      const presenter = world.start().credentialProviderFor('files', alice);
       if (rotates) await world.connect(world.start());
       for (let round = 0; round < 3; round += 1) {
         world.time.move(hour);
@@ -79,7 +79,7 @@ describe('an expired token', () => {
     await world.connect(credentials);
     world.issuer.rotates = false;
     world.issuer.givesRefreshTokens = false;
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     for (let round = 0; round < 2; round += 1) {
       world.time.move(hour);
       expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
@@ -92,7 +92,7 @@ describe('an expired token', () => {
     const credentials = world.start();
     await world.connect(credentials);
     world.time.move(hour);
-    expect(await credentials.presenterFor('files', alice)?.headers()).toEqual({});
+    expect(await credentials.credentialProviderFor('files', alice)?.headers()).toEqual({});
     expect((await world.firstRefusal(credentials)).reason).toBe('consent_needed');
     expect(refreshes()).toBe(0);
   });
@@ -105,7 +105,7 @@ describe('an expired token', () => {
       await world.connect(credentials);
       world.issuer.endRefreshTokens();
       world.time.move(hour);
-      expect(await credentials.presenterFor('files', alice)?.headers()).toEqual({});
+      expect(await credentials.credentialProviderFor('files', alice)?.headers()).toEqual({});
       await world.connect(credentials);
       expect(world.issuer.site.asked('/register')).toHaveLength(1);
       expect(refreshes()).toBe(1);
@@ -117,7 +117,7 @@ describe('an expired token', () => {
     const old = await world.connect(credentials);
     world.issuer.tokenAnswer = () => ({ status: 503 });
     world.time.move(hour - 10_000);
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     expect(await presenter?.headers()).toEqual(old);
     expect(presenter?.headers()).toEqual(old);
     expect(refreshes()).toBe(1);
@@ -134,7 +134,7 @@ describe('a token without an end', () => {
     const credentials = world.start();
     const old = await world.connect(credentials);
     world.time.move(1000 * hour);
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     expect(presenter?.headers()).toEqual(old);
     await presenter?.refused(world.refusal(old));
     expect(await presenter?.headers()).not.toEqual(old);
@@ -146,7 +146,7 @@ describe('a token that is refused when it is new', () => {
   it('is not fetched again', verifies('client-auth:401-after-auth-throws'), async () => {
     const credentials = world.start();
     const fresh = await world.connect(credentials);
-    const failure = await failureOf(credentials.presenterFor('files', alice)?.refused(world.refusal(fresh)));
+    const failure = await failureOf(credentials.credentialProviderFor('files', alice)?.refused(world.refusal(fresh)));
     expect(failure.reason).toBe('backend_unauthorized');
     expect(world.issuer.site.asked('/token')).toHaveLength(1);
   });
@@ -155,7 +155,7 @@ describe('a token that is refused when it is new', () => {
     const credentials = world.start();
     const old = await world.connect(credentials);
     world.time.move(120_000);
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     await presenter?.refused(world.refusal(old));
     const failure = await failureOf(presenter?.refused(world.refusal((await presenter?.headers()) ?? {})));
     expect(failure.reason).toBe('consent_needed');
@@ -166,22 +166,26 @@ describe('a token that is refused when it is new', () => {
 describe('a config that changed', () => {
   it('to another client or issuer has nothing in hand', async () => {
     await world.connect(world.start());
-    expect(await world.start({ clientId: 'ours' }).presenterFor('files', alice)?.headers()).toEqual({});
-    expect(await world.start({ issuer: 'https://login.example' }).presenterFor('files', alice)?.headers()).toEqual({});
-    expect((await world.start().presenterFor('files', alice)?.headers())?.authorization).toMatch(/^Bearer access-/);
+    expect(await world.start({ clientId: 'ours' }).credentialProviderFor('files', alice)?.headers()).toEqual({});
+    expect(
+      await world.start({ issuer: 'https://login.example' }).credentialProviderFor('files', alice)?.headers(),
+    ).toEqual({});
+    expect((await world.start().credentialProviderFor('files', alice)?.headers())?.authorization).toMatch(
+      /^Bearer access-/,
+    );
   });
 
   it('to another address of the backend never shows it the old one’s token', async () => {
     await world.connect(world.start());
     const auth = { grant: 'authorization_code', shared: false } as const;
     const moved = world.start({}, { backends: { files: { url: 'https://elsewhere.example/mcp', auth } } });
-    expect(await moved.presenterFor('files', alice)?.headers()).toEqual({});
+    expect(await moved.credentialProviderFor('files', alice)?.headers()).toEqual({});
   });
 
   it('forgets on demand', async () => {
     const credentials = world.start();
     await world.connect(credentials);
     await credentials.forget('files', alice);
-    expect(await credentials.presenterFor('files', alice)?.headers()).toEqual({});
+    expect(await credentials.credentialProviderFor('files', alice)?.headers()).toEqual({});
   });
 });

@@ -105,7 +105,9 @@ describe('a registration', () => {
     world.time.move(31 * 24 * 3_600_000);
     await world.connect(credentials, { ...alice, key: 'somebody else' });
     expect(world.issuer.site.asked('/register')).toHaveLength(2);
-    expect((await credentials.presenterFor('files', alice)?.headers())?.authorization).toMatch(/^Bearer access-/);
+    expect((await credentials.credentialProviderFor('files', alice)?.headers())?.authorization).toMatch(
+      /^Bearer access-/,
+    );
     const [code] = world.issuer.tokenRequests('authorization_code');
     const [refresh] = world.issuer.tokenRequests('refresh_token');
     expect(refresh?.headers.authorization).toBe(code?.headers.authorization);
@@ -197,7 +199,7 @@ describe('a client that the server does not know any more', verifies('client-aut
     const old = await world.connect(credentials);
     world.issuer.tokenAnswer = () => unknown;
     world.time.move(3_600_000);
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     expect(await presenter?.headers()).toEqual({});
     expect((await failureOf(presenter?.refused(world.refusal({})))).reason).toBe('consent_needed');
     expect(world.issuer.site.asked('/register')).toHaveLength(2);

@@ -63,7 +63,7 @@ describe('a step-up', () => {
     const credentials = world.start();
     const first = await world.connect(credentials);
     world.backend.scope = 'write';
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     const refusal = world.refusal(first, 'error="insufficient_scope"', 403);
     const failure = await failureOf(presenter?.refused(refusal));
     expect(failure.reason).toBe('consent_needed');
@@ -88,7 +88,7 @@ describe('a step-up', () => {
     world.issuer.endRefreshTokens();
     world.time.move(3_600_000);
     world.backend.scope = 'write';
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     expect(await presenter?.headers()).toEqual({});
     const failure = await failureOf(presenter?.refused(world.refusal({})));
     await world.agree(credentials, String(failure.data?.elicitationId));
@@ -99,7 +99,7 @@ describe('a step-up', () => {
   it('of a machine asks for the union too', async () => {
     world.backend.scope = 'read';
     const credentials = world.start({ grant: 'client_credentials', clientId: 'robot', clientSecret: 'hush' });
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     await presenter?.refused(world.refusal({}));
     world.backend.scope = 'write';
     const first = (await presenter?.headers()) ?? {};
@@ -112,7 +112,7 @@ describe('a step-up', () => {
 
   it('is no circle, also where each time something new is wanted', async () => {
     const credentials = world.start({ grant: 'client_credentials', clientId: 'robot', clientSecret: 'hush' });
-    const presenter = credentials.presenterFor('files', alice);
+    const presenter = credentials.credentialProviderFor('files', alice);
     const outcomes: string[] = [];
     for (let round = 0; round < 10; round += 1) {
       world.backend.scope = `scope-${round}`;
@@ -132,8 +132,10 @@ describe('a step-up', () => {
   it('is not what any other 403 asks for', async () => {
     const credentials = world.start();
     const first = await world.connect(credentials);
-    const failure = await failureOf(credentials.presenterFor('files', alice)?.refused(world.refusal(first, '', 403)));
+    const failure = await failureOf(
+      credentials.credentialProviderFor('files', alice)?.refused(world.refusal(first, '', 403)),
+    );
     expect(failure.reason).toBe('backend_forbidden');
-    expect(await credentials.presenterFor('files', alice)?.headers()).toEqual(first);
+    expect(await credentials.credentialProviderFor('files', alice)?.headers()).toEqual(first);
   });
 });

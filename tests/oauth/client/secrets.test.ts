@@ -67,14 +67,14 @@ it('nothing that was sent in confidence is told to anybody', verifies('gateway:c
     await attempt(world.connect(person, who));
     world.issuer.tokenAnswer = parrot(status);
     world.time.move(3_600_000);
-    await attempt(Promise.resolve(person.presenterFor('files', who)?.headers()));
+    await attempt(Promise.resolve(person.credentialProviderFor('files', who)?.headers()));
     await attempt(world.connect(world.start({}, { records }), { ...alice, key: `refused-${status}` }));
     await attempt(world.connect(world.start(pass, { records }), { ...alice, key: `configured-${status}` }));
 
     const machine = world.start({ ...pass, grant: 'client_credentials' }, { records });
-    await attempt(machine.presenterFor('files', alice)?.refused(world.refusal({})));
+    await attempt(machine.credentialProviderFor('files', alice)?.refused(world.refusal({})));
     const exchange = { ...pass, grant: 'token_exchange', issuer: world.issuer.issuer } as const;
-    const caller = world.start(exchange, { records }).presenterFor('files', alice, 'token-of-the-caller');
+    const caller = world.start(exchange, { records }).credentialProviderFor('files', alice, 'token-of-the-caller');
     await attempt(caller?.refused(world.refusal({})));
   }
 

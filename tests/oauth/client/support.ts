@@ -323,12 +323,12 @@ export class World {
 
   /** What a first call comes to, that presents nothing. */
   firstRefusal(credentials: OAuthCredentials, principal: Principal = alice, subjectToken?: string): Promise<Failure> {
-    return failureOf(credentials.presenterFor('files', principal, subjectToken)?.refused(this.refusal({})));
+    return failureOf(credentials.credentialProviderFor('files', principal, subjectToken)?.refused(this.refusal({})));
   }
 
   /** A call that is refused until it has what it needs; a person says yes to everything. */
   async connect(credentials: OAuthCredentials, principal: Principal = alice): Promise<CredentialHeaders> {
-    const presenter = credentials.presenterFor('files', principal) as CredentialProvider;
+    const presenter = credentials.credentialProviderFor('files', principal) as CredentialProvider;
     const failure = await this.firstRefusal(credentials, principal);
     if (failure.reason !== 'consent_needed') throw failure;
     await this.agree(credentials, String(failure.data?.elicitationId));

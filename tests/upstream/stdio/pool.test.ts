@@ -76,7 +76,7 @@ function setup(over: Partial<PoolLimits> = {}) {
     },
     limits: { ...limits, ...over },
     clock,
-    pace: new Backoff(pauses, () => 1),
+    backoff: new Backoff(pauses, () => 1),
   });
   return { pool, clock, children, faults };
 }

@@ -24,7 +24,7 @@ export function setUp(transport: 'stdio' | 'http', script: Rule[]) {
     connector,
     limits,
     clock,
-    pace: new Backoff({ restartMinMs: least, restartMaxMs: 8_000 }, () => 1),
+    backoff: new Backoff({ restartMinMs: least, restartMaxMs: 8_000 }, () => 1),
     notes,
     self: '{}',
     share: false,
