@@ -1,7 +1,6 @@
 /** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
 import { randomBytes } from 'node:crypto';
 import { PendingCalls } from '../bridge/pending-calls.ts';
-import type { Warn } from '../bridge/responder.ts';
 import { createCursors } from '../catalog/cursors.ts';
 import { ListCache } from '../catalog/list-cache.ts';
 import { Lists, type ListsOptions } from '../catalog/lists.ts';
@@ -27,6 +26,7 @@ import { watchDescriptors } from '../observe/descriptors.ts';
 import { createFault } from '../observe/fault.ts';
 import type { Log } from '../observe/log.ts';
 import { backendNotes } from '../observe/notes.ts';
+import type { Warn } from '../observe/ports.ts';
 import { RefusalLog } from '../observe/refusals.ts';
 import { BackendInFlight } from '../pipeline/backend-in-flight.ts';
 import { CredentialExpiry } from '../pipeline/credential-expiry.ts';

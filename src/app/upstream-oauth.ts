@@ -5,7 +5,6 @@ import type { Pages } from '../downstream/pages.ts';
 import { Failure } from '../errors/failure.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
-import type { Time, Warn } from '../identity/ports.ts';
 import { localPrincipal, type Principal } from '../identity/principal.ts';
 import { clientDocument } from '../oauth/client/client-document.ts';
 import { createCredentials, type OAuthCredentials } from '../oauth/client/create.ts';
@@ -16,6 +15,7 @@ import { openIdSignIn } from '../oauth/client/pages/openid.ts';
 import type { OwnSignIn } from '../oauth/client/pages/ports.ts';
 import type { TrustedFetch } from '../oauth/client/ports.ts';
 import { type BackendAuth, clientDocumentPath } from '../oauth/client/settings.ts';
+import type { WallClock, Warn } from '../observe/ports.ts';
 import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
 import { MemoryBus } from '../store/memory.ts';
 import { RecordLease } from '../store/record-lease.ts';
@@ -27,7 +27,7 @@ import type { OpenState, Storage } from './storage.ts';
 export interface UpstreamOAuthPorts {
   readonly authenticator: Authenticator;
   readonly authority: AuthServerHost;
-  readonly time: Time;
+  readonly time: WallClock;
   readonly warn: Warn;
   /** Somebody has agreed: what was refused to them may be given now. */
   consented(backend: string, principalKey: string): void;

@@ -6,6 +6,7 @@ import { Failure } from '../errors/failure.ts';
 import type { CallOutcome, CallRequest, CallSink, ServerRequest, ServerRequestReply } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
+import type { Warn } from '../observe/ports.ts';
 import type { Named } from '../session/open-server-requests.ts';
 import type { Session } from '../session/session.ts';
 import { concat, forwarded, notificationBytes, type Raw } from '../wire/compose.ts';
@@ -16,7 +17,7 @@ import { member, slice, stringAt } from '../wire/values.ts';
 import { degrade, type ObjectPlace, placeOf, withObjectSchemas } from './degrade.ts';
 import { errorCode, errorFor, legacyResult, resultType } from './era-translation.ts';
 import { type InputRequest, readInputRequired } from './input-required.ts';
-import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './responder.ts';
+import { attempt, type DriveLimits, type Fault, type StartCall, screened } from './responder.ts';
 import { isOlder, olderError } from './revision-compat.ts';
 
 const HEADER_MISMATCH = -32020;

@@ -10,6 +10,7 @@ import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { Warn } from '../observe/ports.ts';
 import { missingFor } from '../wire/capabilities.ts';
 import { forwarded, spliceMessage } from '../wire/compose.ts';
 import { isWanted } from '../wire/log-level.ts';
@@ -22,7 +23,7 @@ import { member, textAt, valueAt } from '../wire/values.ts';
 import { completed, errorCode, errorFor, modernResult, resultType } from './era-translation.ts';
 import { type InputQuestion, inputRequired, inputResponses, questionOf } from './input-required.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
-import { attempt, type DriveLimits, type Fault, type StartCall, screened, type Warn } from './responder.ts';
+import { attempt, type DriveLimits, type Fault, type StartCall, screened } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
 
 /** Whom a drive serves, and by whom. */

@@ -1,8 +1,10 @@
 /** What the two client sides share: a drive serves one exchange from its first call to its settlement. */
+
 import type { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
+import type { Warn } from '../observe/ports.ts';
 import type { MethodRow } from '../wire/methods.ts';
 
 /** Starts one call on the lane that was chosen for the exchange, under the permit that was given for it. */
@@ -17,9 +19,6 @@ export interface DriveLimits {
 
 /** Turns an unexpected exception into a failure that may be told, and keeps its text for the log. */
 export type Fault = (error: unknown) => Failure;
-
-/** For the people who run the gateway. */
-export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /** The outcome as any client may see it: a tool whose header annotations are invalid is not offered, and somebody is told. */
 export function screened(outcome: CallOutcome, row: MethodRow, warn: Warn): CallOutcome {

@@ -3,7 +3,6 @@
  * is down or slow costs its own entries and no others.
  */
 
-import type { Warn } from '../bridge/responder.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -11,6 +10,7 @@ import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { Warn } from '../observe/ports.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import type { Backends } from '../upstream/backends.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';

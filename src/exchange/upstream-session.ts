@@ -8,7 +8,7 @@ import type { Permit } from '../policy/permit.ts';
 import type { Notification } from '../wire/message.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import type { ListKind } from '../wire/subscription-filter.ts';
-import type { Route } from '../wire/via.ts';
+import type { GatewayRoute } from '../wire/via.ts';
 import type { Call, CallRequest, CallSink, ClientFacts, ServerRequest } from './call.ts';
 
 /** What a backend says of itself, from `server/discover` or from `initialize`. Members that we do not know survive in the objects. */
@@ -89,7 +89,7 @@ export interface Backend {
   /** What was found out last, also while it is down or in doubt. Undefined until it was reached once. */
   readonly lastDiscovery: Discovery | undefined;
   /** The gateways that it says are behind it (wire/via.ts); none where it leads back to this one and is not used. */
-  readonly behind?: readonly Route[];
+  readonly behind?: readonly GatewayRoute[];
   /** Everybody's lane to a modern backend, for as long as what was found out is fresh and nothing speaks against it. */
   readonly modern: UpstreamSession | undefined;
   /** Where each legacy session has a process of its own, and lists can be read without one. */

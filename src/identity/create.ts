@@ -1,15 +1,17 @@
 /** The whole room, from the config and the outside. */
+
+import type { WallClock, Warn } from '../observe/ports.ts';
 import { buildGuard, type EndpointAuth } from './auth-metadata.ts';
 import { Identity } from './identify.ts';
 import { Keys } from './keys.ts';
-import type { Fetch, KeyFilePort, Time, Warn } from './ports.ts';
+import type { Fetch, KeyFilePort } from './ports.ts';
 import { localPrincipal, type Principal } from './principal.ts';
 import { Hierarchy } from './scopes.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 import { TokenVerifiers } from './tokens.ts';
 
 export interface IdentityOutside {
-  readonly time: Time;
+  readonly time: WallClock;
   readonly fetch: Fetch;
   readonly keyFileAt: (path: string) => KeyFilePort;
   readonly warn: Warn;

@@ -1,10 +1,12 @@
 /** Documents of issuers: bounded in time and size, never over a line that others can read, never somewhere else. */
+
+import type { WallClock } from '../observe/ports.ts';
 import { identityLimits } from './limits.ts';
-import type { Fetch, FetchInit, Time } from './ports.ts';
+import type { Fetch, FetchInit } from './ports.ts';
 
 export interface IssuerPorts {
   readonly fetch: Fetch;
-  readonly time: Time;
+  readonly time: WallClock;
 }
 
 /** Its text is for the log, and holds nothing that the peer said. */

@@ -1,8 +1,8 @@
 /** Tokens that only their issuer can read: it is asked about them (RFC 7662). */
 import { Failure } from '../errors/failure.ts';
+import type { Warn } from '../observe/ports.ts';
 import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
 import { identityLimits } from './limits.ts';
-import type { Warn } from './ports.ts';
 import type { IntrospectionSettings, IssuerSettings } from './settings.ts';
 import { expiryOf, type Verified, verifiedOf } from './verified.ts';
 

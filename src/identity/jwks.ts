@@ -1,9 +1,9 @@
 /** An issuer's keys: fetched when they are needed, kept for a time, fetched again when a token names one that is new. */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import type { Warn } from '../observe/ports.ts';
 import { discoverJwksUri } from './discovery.ts';
 import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
 import { identityLimits } from './limits.ts';
-import type { Warn } from './ports.ts';
 import type { IssuerSettings } from './settings.ts';
 
 /** One edition of the keys. */

@@ -1,10 +1,10 @@
 /** Tokens that can be read: JWTs, checked by their issuer's keys (RFC 9068). */
 import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { Failure } from '../errors/failure.ts';
+import type { Warn } from '../observe/ports.ts';
 import type { IssuerPorts } from './documents.ts';
 import { IssuerKeys, type KeySet } from './jwks.ts';
 import { identityLimits } from './limits.ts';
-import type { Warn } from './ports.ts';
 import type { IssuerSettings } from './settings.ts';
 import { expiryOf, type Verified, verifiedOf } from './verified.ts';
 

@@ -1,9 +1,10 @@
 /** Named keys, and the file that they are in. The file is read again whenever it changes; a broken one changes nothing. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
+import type { WallClock, Warn } from '../observe/ports.ts';
 import { hashSecret, type KeyFile, KeyFileError, parseKey, readKeyFile } from './key-file.ts';
 import { identityLimits } from './limits.ts';
-import type { KeyFilePort, Time, Warn } from './ports.ts';
+import type { KeyFilePort } from './ports.ts';
 import { keyPrincipal, type Principal } from './principal.ts';
 
 interface KnownKey {
@@ -20,7 +21,7 @@ interface Book {
 
 export interface KeysOptions {
   readonly file: KeyFilePort;
-  readonly time: Time;
+  readonly time: WallClock;
   readonly warn: Warn;
   readonly pollMs?: number;
 }
@@ -32,7 +33,7 @@ const empty: Book = { salt: '', byId: new Map(), right: new Map() };
 
 export class Keys {
   readonly #file: KeyFilePort;
-  readonly #time: Time;
+  readonly #time: WallClock;
   readonly #warn: Warn;
   readonly #pollMs: number;
   #book = empty;

@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Failure } from '../errors/failure.ts';
+import type { Warn } from '../observe/ports.ts';
 import type { IssuerPorts } from './documents.ts';
 import { IntrospectionVerifier } from './introspection.ts';
 import { JwtVerifier } from './jwt.ts';
 import { identityLimits } from './limits.ts';
-import type { Warn } from './ports.ts';
 import type { Principal } from './principal.ts';
 import type { IssuerSettings } from './settings.ts';
 import { TokenCache } from './token-cache.ts';

@@ -42,7 +42,7 @@ export interface Cleared {
 }
 
 /** One that may go on to a backend. */
-interface Bound extends Cleared {
+interface LegacyBound extends Cleared {
   readonly target: ResolvedTarget;
 }
 
@@ -122,7 +122,7 @@ export class LegacyCalls {
     }
   }
 
-  async #serveOne(session: Session, exchange: Exchange, cleared: Bound): Promise<void> {
+  async #serveOne(session: Session, exchange: Exchange, cleared: LegacyBound): Promise<void> {
     const { row } = exchange;
     const { target, authorization } = cleared;
     const { backend, message } = target;
@@ -158,7 +158,7 @@ export class LegacyCalls {
   }
 
   /** The backend wants a person's consent before it can be spoken to at all: that is asked for, and then it is tried again. */
-  #lacksLane(session: Session, exchange: Exchange, cleared: Bound, error: unknown): undefined {
+  #lacksLane(session: Session, exchange: Exchange, cleared: LegacyBound, error: unknown): undefined {
     const failure = this.#shared.fault(error);
     const { row } = exchange;
     const { target, authorization } = cleared;
@@ -174,7 +174,7 @@ export class LegacyCalls {
   }
 
   /** On a lane that is found when the call is made. */
-  #later(session: Session, row: MethodRow, bound: Bound): StartCall {
+  #later(session: Session, row: MethodRow, bound: LegacyBound): StartCall {
     return (next, sink) =>
       LateCall.after(
         this.#wayFor(session, bound, row),
@@ -185,7 +185,7 @@ export class LegacyCalls {
       );
   }
 
-  async #wayFor(session: Session, cleared: Bound, row: MethodRow) {
+  async #wayFor(session: Session, cleared: LegacyBound, row: MethodRow) {
     const { target, authorization } = cleared;
     const upstream = await this.#upstreams.upstreamFor(session, target.backend, authorization.permit, row);
     try {
@@ -197,7 +197,7 @@ export class LegacyCalls {
     }
   }
 
-  #paramHeaders({ principal, target }: Bound, upstream: UpstreamLease, row: MethodRow) {
+  #paramHeaders({ principal, target }: LegacyBound, upstream: UpstreamLease, row: MethodRow) {
     if (upstream.era !== 'modern' || row.method !== 'tools/call') return undefined;
     const { toolHeaders } = this.#shared;
     const { backend, message } = target;
@@ -205,7 +205,7 @@ export class LegacyCalls {
       toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#shared, upstream), again);
   }
 
-  #starter(session: Session, upstream: UpstreamLease, row: MethodRow, cleared: Bound): StartCall {
+  #starter(session: Session, upstream: UpstreamLease, row: MethodRow, cleared: LegacyBound): StartCall {
     const { principal, endpoint, authorization, target } = cleared;
     const { permit, authorizer } = authorization;
     const to = {

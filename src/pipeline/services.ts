@@ -1,7 +1,7 @@
 /** What the spine is built from. Made in assemble.ts. */
 
 import type { PendingCalls } from '../bridge/pending-calls.ts';
-import type { Fault, Warn } from '../bridge/responder.ts';
+import type { Fault } from '../bridge/responder.ts';
 import type { ListCache } from '../catalog/list-cache.ts';
 import type { Lists } from '../catalog/lists.ts';
 import type { NameResolver } from '../catalog/name-resolver.ts';
@@ -10,6 +10,7 @@ import type { Clock } from '../exchange/clock.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
 import type { RpcService } from '../jsonrpc/ports.ts';
+import type { Warn } from '../observe/ports.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';

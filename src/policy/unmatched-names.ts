@@ -4,10 +4,10 @@
  * out of a template: neither is looked for.
  */
 
-import type { Warn } from '../bridge/responder.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
 import type { ListView } from '../catalog/view.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
+import type { Warn } from '../observe/ports.ts';
 import { NameSet } from './names.ts';
 import { type NamedList as List, missingName, outrightNames } from './review.ts';
 import type { PolicySettings, Rule } from './rules.ts';

@@ -5,12 +5,12 @@
 import { checkUri, type SubscriptionLimits, tooManyBytes, tooManySubscriptions } from '../subscriptions/limits.ts';
 
 /** Where a resource is, and what it is called there. */
-interface Origin {
+interface SubscribedOrigin {
   readonly backend: string;
   readonly name: string;
 }
 
-interface Entry extends Origin {
+interface SubscribedEntry extends SubscribedOrigin {
   readonly bytes: number;
   /** The backend has answered with a result. */
   isAgreed: boolean;
@@ -18,7 +18,7 @@ interface Entry extends Origin {
 
 export class SessionSubscriptions {
   readonly #limits: SubscriptionLimits;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, SubscribedEntry>();
   #bytes = 0;
 
   constructor(limits: SubscriptionLimits) {
@@ -29,14 +29,14 @@ export class SessionSubscriptions {
    * Reserves room before the backend is asked: a change may come with its answer. Returns what to call when the request is
    * over: a subscription that the backend refused is not kept. Throws where there is no room.
    */
-  reserve(address: string, { backend, name }: Origin): (isAgreed: boolean) => void {
+  reserve(address: string, { backend, name }: SubscribedOrigin): (isAgreed: boolean) => void {
     const known = this.#entries.get(address);
     if (known !== undefined) return () => undefined;
     const { subscriptionsPerClient, subscriptionBytesPerClient } = this.#limits;
     const bytes = checkUri(address);
     if (this.#entries.size >= subscriptionsPerClient) throw tooManySubscriptions(this.#limits);
     if (this.#bytes + bytes > subscriptionBytesPerClient) throw tooManyBytes(this.#limits);
-    const entry: Entry = { backend, name, bytes, isAgreed: false };
+    const entry: SubscribedEntry = { backend, name, bytes, isAgreed: false };
     this.#entries.set(address, entry);
     this.#bytes += bytes;
     return (isAgreed) => {

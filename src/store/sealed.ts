@@ -7,7 +7,7 @@ import { isText, recordLimits } from './limits.ts';
 import type { Records, Seal } from './ports.ts';
 
 /** For people who run the gateway. */
-export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
+export type StoreWarn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /** Nonce, tag and base64 take their share of what a record may have. */
 export const sealedValueBytes = Math.floor((recordLimits.valueBytes * 3) / 4) - 28;
@@ -16,17 +16,17 @@ export const sealedValueBytes = Math.floor((recordLimits.valueBytes * 3) / 4) - 
 const ROUNDS = 100;
 
 /** What does not open counts as absent, and is told of once a collection: with a wrong key nothing opens. */
-export function sealedRecords(records: Records, seal: Seal, warn: Warn): Records {
+export function sealedRecords(records: Records, seal: Seal, warn: StoreWarn): Records {
   return new SealedRecords(records, seal, warn);
 }
 
 class SealedRecords implements Records {
   readonly #records: Records;
   readonly #seal: Seal;
-  readonly #warn: Warn;
+  readonly #warn: StoreWarn;
   readonly #warned = new Set<string>();
 
-  constructor(records: Records, seal: Seal, warn: Warn) {
+  constructor(records: Records, seal: Seal, warn: StoreWarn) {
     this.#records = records;
     this.#seal = seal;
     this.#warn = warn;

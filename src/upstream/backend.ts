@@ -14,7 +14,7 @@ import type {
 import type { Permit } from '../policy/permit.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
-import type { Route } from '../wire/via.ts';
+import type { GatewayRoute } from '../wire/via.ts';
 import { asFailure } from './as-failure.ts';
 import type { Backoff } from './backoff.ts';
 import type { Behind } from './behind.ts';
@@ -151,7 +151,7 @@ export class LiveBackend implements Backend {
     return this.#state;
   }
 
-  get behind(): readonly Route[] {
+  get behind(): readonly GatewayRoute[] {
     return this.#options.behind?.told ?? [];
   }
 

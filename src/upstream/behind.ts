@@ -4,7 +4,7 @@
  * is found after at most as many looks as it has gateways.
  */
 import { Failure, failures } from '../errors/failure.ts';
-import { leadsBack, type Route, readRoutes } from '../wire/via.ts';
+import { type GatewayRoute, leadsBack, readRoutes } from '../wire/via.ts';
 import type { TimerClock } from './deadlines.ts';
 
 export interface BehindOptions {
@@ -28,7 +28,7 @@ export interface Asking {
 export class Behind {
   readonly #options: BehindOptions;
   #asking: Asking | undefined;
-  #told: readonly Route[] = [];
+  #told: readonly GatewayRoute[] = [];
   #wasTold = false;
   #cancelTimer: (() => void) | undefined;
 
@@ -37,7 +37,7 @@ export class Behind {
   }
 
   /** For those who have this gateway as a backend. */
-  get told(): readonly Route[] {
+  get told(): readonly GatewayRoute[] {
     return this.#leadsBack ? [] : this.#told;
   }
 

@@ -5,7 +5,7 @@
 import { Failure } from '../errors/failure.ts';
 import type { Backend, BackendState, Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Route } from '../wire/via.ts';
+import type { GatewayRoute } from '../wire/via.ts';
 import type { TimerClock } from './deadlines.ts';
 import { outOfService } from './health.ts';
 import type { BackendNotes } from './notes.ts';
@@ -67,7 +67,7 @@ export class PersonalBackend implements Backend {
     return this.#last;
   }
 
-  get behind(): readonly Route[] {
+  get behind(): readonly GatewayRoute[] {
     return this.#latest?.behind ?? [];
   }
 

@@ -14,7 +14,7 @@
 export const VIA = 'bascule-via';
 
 /** The ids from the gateway that answered to one behind it, that one included. */
-export type Route = readonly string[];
+export type GatewayRoute = readonly string[];
 
 /** More gateways than anybody has in a row, in a header of 2 KiB. Loops over those that are left out are not found. */
 const MOST_IDS = 64;
@@ -34,8 +34,8 @@ export function writeVia(ids: readonly string[]): string {
 }
 
 /** Of a response. What has another shape, or a place that did not come before, is left out with all that follows. */
-export function readRoutes(value: string): readonly Route[] {
-  const routes: Route[] = [];
+export function readRoutes(value: string): readonly GatewayRoute[] {
+  const routes: GatewayRoute[] = [];
   for (const entry of entries(value)) {
     const [, id, place] = PLACED.exec(entry) ?? [];
     const before = place === undefined ? [] : routes[Number(place)];
@@ -46,7 +46,7 @@ export function readRoutes(value: string): readonly Route[] {
 }
 
 /** What gateway `own` answers. `behind`: what its backends answered. */
-export function writeRoutes(own: string, behind: readonly Route[]): string {
+export function writeRoutes(own: string, behind: readonly GatewayRoute[]): string {
   const places = new Map([[own, 0]]);
   const written = [own];
   for (const { route } of behind.map(ranked).sort(byPreference)) {
@@ -60,11 +60,11 @@ export function writeRoutes(own: string, behind: readonly Route[]): string {
 }
 
 interface Ranked {
-  readonly route: Route;
+  readonly route: GatewayRoute;
   readonly smallest: string;
 }
 
-function ranked(route: Route): Ranked {
+function ranked(route: GatewayRoute): Ranked {
   return { route, smallest: route.reduce((least, id) => (id < least ? id : least)) };
 }
 
@@ -78,7 +78,7 @@ function byPreference(one: Ranked, other: Ranked): number {
  * Whether gateway `own` must not use the backend that answered so. `outer`: the gateways that started it. They are not told what is
  * behind it, so it is the one to leave a loop with them.
  */
-export function leadsBack(routes: readonly Route[], own: string, outer: readonly string[]): boolean {
+export function leadsBack(routes: readonly GatewayRoute[], own: string, outer: readonly string[]): boolean {
   return routes.some((route) => {
     const last = route.at(-1) ?? '';
     return outer.includes(last) || (last === own && route.every((id) => own <= id));

@@ -3,11 +3,12 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'j
 import { buildGuard, type GuardedAuth } from '../../src/identity/auth-metadata.ts';
 import type { Carrier } from '../../src/identity/credentials.ts';
 import type { IssuerPorts } from '../../src/identity/documents.ts';
-import type { Fetch, FetchInit, Time } from '../../src/identity/ports.ts';
+import type { Fetch, FetchInit } from '../../src/identity/ports.ts';
 import { Hierarchy } from '../../src/identity/scopes.ts';
 import { algorithms, type GuardedSettings, type IssuerSettings } from '../../src/identity/settings.ts';
+import type { WallClock } from '../../src/observe/ports.ts';
 
-export class TestTime implements Time {
+export class TestTime implements WallClock {
   #now = Date.UTC(2026, 6, 28);
   readonly #waits = new Set<{ readonly at: number; readonly action: () => void }>();
 

@@ -1,7 +1,7 @@
 /** The header that carries the ids of gateways, and what follows from it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { leadsBack, type Route, readRoutes, readVia, writeRoutes, writeVia } from '../../src/wire/via.ts';
+import { type GatewayRoute, leadsBack, readRoutes, readVia, writeRoutes, writeVia } from '../../src/wire/via.ts';
 
 const idOf = (place: number) => String(place).padStart(32, 'x');
 const [a, b, c, d] = [0, 1, 2, 3].map(idOf) as [string, string, string, string];
@@ -26,7 +26,7 @@ describe('the ids of a request', () => {
 });
 
 describe('the routes of a response', () => {
-  const cases: readonly { name: string; header: string; routes: readonly Route[] }[] = [
+  const cases: readonly { name: string; header: string; routes: readonly GatewayRoute[] }[] = [
     { name: 'a gateway alone', header: a, routes: [[a]] },
     { name: 'a chain', header: `${a}, ${b}.0, ${c}.1`, routes: [[a], [a, b], [a, b, c]] },
     { name: 'a tree', header: `${a},${b}.0,${c}.0,${d}.2`, routes: [[a], [a, b], [a, c], [a, c, d]] },
@@ -52,7 +52,7 @@ type Edge = readonly [from: number, to: number];
 
 /** Gateways that ask each other: what each edge was told last, and which edges are not used. */
 class Network {
-  readonly #told = new Map<Edge, readonly Route[]>();
+  readonly #told = new Map<Edge, readonly GatewayRoute[]>();
   readonly #edges: readonly Edge[];
 
   constructor(edges: readonly Edge[]) {

@@ -1,5 +1,6 @@
 /** What is in hand for one backend on behalf of one principal. The store has the truth; this is what was last seen of it. */
 import { Failure } from '../../errors/failure.ts';
+import type { Warn } from '../../observe/ports.ts';
 import { type AcquirePorts, acquire, type OAuthBackend, type TokenSubject } from './acquire.ts';
 import { AuthBackoff } from './auth-backoff.ts';
 import { type Challenge, challengeIn } from './challenge.ts';
@@ -7,7 +8,6 @@ import { isCurrent } from './client.ts';
 import type { CredentialHeaders, UpstreamRefusal } from './credential-provider.ts';
 import { type DiscoveredServer, discover } from './discovery.ts';
 import { credentialLimits } from './limits.ts';
-import type { Warn } from './ports.ts';
 import { type RefreshPorts, refresh } from './refresh.ts';
 import { covers, scopesToAsk } from './scopes.ts';
 import { type Access, endOf, headersOf, isFresh, type StoredTokens } from './tokens.ts';

@@ -1,13 +1,13 @@
 /** From an authorization server that was found to tokens, or to a person who has to be asked for them. */
 import { Failure } from '../../errors/failure.ts';
 import type { Principal } from '../../identity/principal.ts';
+import type { WallClock } from '../../observe/ports.ts';
 import { redirectUri } from './client-document.ts';
 import type { ConsentRequest, ConsentStore } from './consent-store.ts';
 import type { DiscoveredServer } from './discovery.ts';
 import { type MachineGrant, machineGrants } from './grants.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
-import type { Time } from './ports.ts';
 import type { Applicant, Registrations } from './registration.ts';
 import { checkCodeGrant } from './server-metadata.ts';
 import { type BackendAuthSettings, connectPath, isDerived } from './settings.ts';
@@ -31,7 +31,7 @@ export interface AcquirePorts {
   readonly registrations: Registrations;
   readonly book: ConsentStore;
   readonly turns: SingleFlight;
-  readonly time: Time;
+  readonly time: WallClock;
 }
 
 export interface TokenDemand {

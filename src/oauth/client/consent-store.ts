@@ -7,12 +7,12 @@ import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4we
 import * as z from 'zod';
 import { Failure, failures, type Reason } from '../../errors/failure.ts';
 import type { Principal } from '../../identity/principal.ts';
+import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import { clientShape, type OAuthClient } from './client.ts';
 import type { Consent } from './consents.ts';
 import type { DiscoveredServer } from './discovery.ts';
 import { credentialLimits } from './limits.ts';
-import type { Time } from './ports.ts';
 import { covers, offlineAccess, withOfflineAccess } from './scopes.ts';
 import { serverShape } from './server-metadata.ts';
 import { TypedRecords } from './typed-records.ts';
@@ -69,9 +69,9 @@ export class ConsentStore {
   readonly #flows: TypedRecords<Flow>;
   readonly #latest: TypedRecords<string>;
   readonly #outcomes: TypedRecords<z.infer<typeof outcomeShape>>;
-  readonly #time: Time;
+  readonly #time: WallClock;
 
-  constructor(records: Records, time: Time) {
+  constructor(records: Records, time: WallClock) {
     this.#flows = new TypedRecords(records, 'oauth-consents', flowShape);
     this.#latest = new TypedRecords(records, 'oauth-consents-latest', z.string());
     this.#outcomes = new TypedRecords(records, 'oauth-consents-ended', outcomeShape);

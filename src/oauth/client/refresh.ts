@@ -3,9 +3,9 @@
  * that use it the second one ends the whole grant (RFC 9700, 4.14.2).
  */
 import * as oauth from 'oauth4webapi';
+import type { WallClock } from '../../observe/ports.ts';
 import { isCurrent } from './client.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import type { Time } from './ports.ts';
 import type { Registrations } from './registration.ts';
 import type { BackendAuth } from './settings.ts';
 import type { SingleFlight } from './single-flight.ts';
@@ -16,7 +16,7 @@ import type { Stored } from './typed-records.ts';
 export interface RefreshPorts {
   readonly shelf: TokenShelf;
   readonly turns: SingleFlight;
-  readonly time: Time;
+  readonly time: WallClock;
   readonly registrations: Registrations;
 }
 

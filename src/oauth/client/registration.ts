@@ -5,13 +5,13 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { Failure } from '../../errors/failure.ts';
+import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import { authMethods, clientShape, configuredClient, type OAuthClient } from './client.ts';
 import { clientDocument, clientNature, redirectUri } from './client-document.ts';
 import { preferredMethod } from './client-proof.ts';
 import { type GuardedFetch, isLoopback } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
-import type { Time } from './ports.ts';
 import type { ServerMetadata } from './server-metadata.ts';
 import type { BackendAuthSettings } from './settings.ts';
 import type { SingleFlight } from './single-flight.ts';
@@ -33,10 +33,10 @@ export class Registrations {
   readonly #registered: TypedRecords<Registration>;
   readonly #issuers: TypedRecords<string>;
   readonly #turns: SingleFlight;
-  readonly #time: Time;
+  readonly #time: WallClock;
   readonly #publicUrl: string;
 
-  constructor(records: Records, turns: SingleFlight, time: Time, publicUrl: string) {
+  constructor(records: Records, turns: SingleFlight, time: WallClock, publicUrl: string) {
     this.#registered = new TypedRecords(records, 'oauth-clients', registrationShape);
     this.#issuers = new TypedRecords(records, 'oauth-client-issuers', z.string());
     this.#turns = turns;

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { Adapter, Payload } from 'oidc-provider';
+import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import type { Holder, Holdings } from './holdings.ts';
-import type { WallClock } from './ports.ts';
 
 /** Found by the grant that they belong to, so that they can be revoked with it. */
 const grantable: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);

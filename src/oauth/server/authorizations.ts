@@ -1,12 +1,12 @@
 /** Who may still begin to ask for a token: anybody, but what is kept of the question until a person answers is bounded. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientAddresses } from '../../downstream/callers.ts';
+import type { WallClock } from '../../observe/ports.ts';
 import { ByAddress } from './by-address.ts';
 import type { Holdings } from './holdings.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, show } from './pages/answers.ts';
 import { troublePage } from './pages/others.ts';
-import type { WallClock } from './ports.ts';
 
 /** Questions end one by one, each an hour after it was asked at the latest: there may be room soon. */
 const FULL_MS = 60 * 1000;

@@ -1,17 +1,8 @@
 /** The outside, as far as this room needs it; handed in. */
 
+import type { WallClock, Warn } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import type { OutwardFetch } from '../fetch/fetch.ts';
-
-export interface WallClock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Calls back once after `ms`; returns how to prevent that. */
-  after(ms: number, action: () => void): () => void;
-}
-
-/** For people who run the gateway. Never a secret, never what a client sent. */
-export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
 export interface UserFilePort {
   /** Changes whenever the file does; undefined where there is none. */

@@ -1,13 +1,13 @@
 /** Who may still register: anybody, but not any number of times, and not more than there is room for. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientAddresses } from '../../downstream/callers.ts';
+import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import { clientCollection, keyOf, withoutPlace } from './adapter.ts';
 import { ByAddress } from './by-address.ts';
 import type { Holdings } from './holdings.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, tell } from './pages/answers.ts';
-import type { WallClock } from './ports.ts';
 
 /** All are in use; whether one of them has ended is worth a look after so long. */
 const FULL_MS = 60 * 60 * 1000;

@@ -1,6 +1,8 @@
 /** The local users while the gateway runs: read from their file, and read again when it changes. */
+
+import type { WallClock, Warn } from '../../observe/ports.ts';
 import { authServerLimits } from './limits.ts';
-import type { UserFilePort, WallClock, Warn } from './ports.ts';
+import type { UserFilePort } from './ports.ts';
 import { readUserFile, type User, UserFileError } from './user-file.ts';
 
 export interface UsersOptions {

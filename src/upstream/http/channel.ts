@@ -15,7 +15,7 @@ import type {
   StandaloneListener,
 } from '../channel.ts';
 import type { FloodBudget } from '../flood-meter.ts';
-import { type HttpChannelLimits, type Told, wayClosed } from './context.ts';
+import { type HearVia, type HttpChannelLimits, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import { Handovers } from './one-way-post.ts';
 import type { CallPool, CallPools } from './pool.ts';
@@ -41,7 +41,7 @@ export interface HttpChannelOptions {
   random(): number;
   readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
-  readonly told?: Told;
+  readonly told?: HearVia;
 }
 
 export class HttpChannel implements Channel {

@@ -15,7 +15,7 @@ export interface HttpChannelLimits {
 }
 
 /** Takes the header of wire/via.ts, where an answer has it: those to `server/discover` and `initialize` alone. */
-export type Told = (via: string) => void;
+export type HearVia = (via: string) => void;
 
 export interface HttpContext {
   readonly path: string;
@@ -26,7 +26,7 @@ export interface HttpContext {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
   /** Hears which gateways the backend says are behind it. */
-  readonly told?: Told | undefined;
+  readonly told?: HearVia | undefined;
   random(): number;
 }
 

@@ -8,7 +8,7 @@ import type { Message } from '../../wire/message.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
 import type { FloodBudget } from '../flood-meter.ts';
-import { type Told, wayClosed } from './context.ts';
+import { type HearVia, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import { type HandoverOptions, Handovers } from './one-way-post.ts';
 import type { CallPools } from './pool.ts';
@@ -36,7 +36,7 @@ export interface SseChannelOptions {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
-  readonly told?: Told;
+  readonly told?: HearVia;
 }
 
 /** As long as the request line may be that common servers read. */

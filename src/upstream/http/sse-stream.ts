@@ -9,7 +9,7 @@ import type { Message } from '../../wire/message.ts';
 import type { SseEvent } from '../../wire/sse.ts';
 import { VIA } from '../../wire/via.ts';
 import type { Reception } from '../channel.ts';
-import { closedByUs, type Told } from './context.ts';
+import { closedByUs, type HearVia } from './context.ts';
 import { messageIn } from './cursor.ts';
 import { EventFlow, type FlowContext } from './flow.ts';
 import { mediaType, type RequestHeaders, singleHeader } from './headers.ts';
@@ -27,7 +27,7 @@ export interface SessionListener {
 export interface SessionContext extends FlowContext {
   readonly path: string;
   readonly headers: RequestHeaders;
-  readonly told?: Told | undefined;
+  readonly told?: HearVia | undefined;
 }
 
 /** `unnamed`: the stream is open, and has not said yet where messages go to. */

@@ -6,9 +6,10 @@ import { Failure } from '../../../src/errors/failure.ts';
 import { keyPrincipal, type Principal } from '../../../src/identity/principal.ts';
 import { createCredentials, type OAuthCredentials } from '../../../src/oauth/client/create.ts';
 import type { CredentialHeaders, CredentialProvider } from '../../../src/oauth/client/credential-provider.ts';
-import type { CredentialPorts, Time, TrustedFetch } from '../../../src/oauth/client/ports.ts';
+import type { CredentialPorts, TrustedFetch } from '../../../src/oauth/client/ports.ts';
 import type { BackendAuth, CredentialSettings } from '../../../src/oauth/client/settings.ts';
 import { OutwardError } from '../../../src/oauth/fetch/errors.ts';
+import type { WallClock } from '../../../src/observe/ports.ts';
 import { MemoryBus, MemoryLease } from '../../../src/store/memory.ts';
 import { MemoryRecords } from '../../../src/store/memory-records.ts';
 import type { Bus, Lease, Records } from '../../../src/store/ports.ts';
@@ -93,7 +94,7 @@ export class Site {
 }
 
 /** Real time, plus what the test adds. */
-export class TestTime implements Time {
+export class TestTime implements WallClock {
   #ahead = 0;
   readonly now = (): number => Date.now() + this.#ahead;
 

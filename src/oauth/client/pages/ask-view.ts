@@ -6,7 +6,7 @@ import type { ConsentPrincipal } from '../consents.ts';
 import { pageLimits } from './limits.ts';
 import type { PendingConsent } from './ports.ts';
 
-export interface ConsentView {
+export interface ConnectView {
   readonly consent: PendingConsent;
   readonly proof: Html;
   /** Whether who looks at the page has shown already that they are the principal. */
@@ -14,7 +14,7 @@ export interface ConsentView {
   readonly formsLeadTo?: readonly string[];
 }
 
-export function askView({ consent, proof, proven = false, formsLeadTo = [] }: ConsentView): Page {
+export function askView({ consent, proof, proven = false, formsLeadTo = [] }: ConnectView): Page {
   const { backend, url, issuer, scopes, principal, shared } = consent;
   const elsewhere = pagesElsewhere(consent);
   const body = html`
