@@ -1,6 +1,5 @@
 /** A call that is begun once the way to its backend stands. */
 
-import type { StartCall } from '../bridge/responder.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallSink } from './call.ts';
 
@@ -45,14 +44,4 @@ export class LateCall implements Call {
     const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });
     this.#sink.settle({ kind: 'failure', failure });
   }
-}
-
-/** A lane that was held for one call is given back with it: whoever calls again takes another. */
-export function onceThen(first: StartCall, later: StartCall): StartCall {
-  let isFirst = true;
-  return (request, sink) => {
-    const start = isFirst ? first : later;
-    isFirst = false;
-    return start(request, sink);
-  };
 }

@@ -18,7 +18,8 @@ import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { filterOf, listKinds, readFilter } from '../wire/subscription-filter.ts';
 import { member } from '../wire/values.ts';
-import type { Wanted } from './authorize.ts';
+import { asAuthorizationRequest } from './authorize.ts';
+import type { RequestContext } from './context.ts';
 
 export interface ListenAuthorization extends Authorization {
   readonly permit: Permit;
@@ -33,12 +34,12 @@ interface ListenServices {
 /** Rejects with a Failure where nothing of it is allowed. */
 export async function authorizeListen(
   knowing: ListenServices,
-  wanted: Wanted,
+  context: RequestContext,
   reader: () => Reader,
 ): Promise<ListenAuthorization> {
-  const grants = new ListenAuthorizations(wanted);
+  const grants = new ListenAuthorizations(context);
   try {
-    return await decideParts(knowing, wanted, reader, grants);
+    return await decideParts(knowing, context, reader, grants);
   } catch (error) {
     grants.abandon(error);
     throw error;
@@ -47,14 +48,14 @@ export async function authorizeListen(
 
 /** What was allowed of one request, part by part; all of it is over at once, and is one record. */
 class ListenAuthorizations {
-  readonly #wanted: Wanted;
+  readonly #context: RequestContext;
   readonly #parts: AuditParts | undefined;
   readonly #grants: Authorization[] = [];
   denial: Denied | undefined;
 
-  constructor(wanted: Wanted) {
-    this.#wanted = wanted;
-    this.#parts = wanted.authorizer.recordParts();
+  constructor(context: RequestContext) {
+    this.#context = context;
+    this.#parts = context.authorizer.recordParts();
   }
 
   get first(): Authorization | undefined {
@@ -63,7 +64,9 @@ class ListenAuthorizations {
 
   ask(row: MethodRow, backend: string, thing?: Thing): boolean {
     try {
-      this.#grants.push(this.#wanted.authorizer.ask({ ...this.#wanted, row, backend, thing }, this.#parts));
+      this.#grants.push(
+        this.#context.authorizer.ask(asAuthorizationRequest(this.#context, row, backend, thing), this.#parts),
+      );
       return true;
     } catch (error) {
       if (!(error instanceof Denied)) throw error;
@@ -82,26 +85,26 @@ class ListenAuthorizations {
 
   #end(decision: 'allow' | 'deny', ending: Ending): void {
     for (const authorization of this.#grants.splice(0)) authorization.over?.(ending);
-    this.#parts?.end(this.#wanted, decision, ending);
+    this.#parts?.end(asAuthorizationRequest(this.#context, this.#context.row, ''), decision, ending);
   }
 }
 
 async function decideParts(
   { nameResolver }: ListenServices,
-  wanted: Wanted,
+  context: RequestContext,
   reader: () => Reader,
   grants: ListenAuthorizations,
 ): Promise<ListenAuthorization> {
-  const { authorizer, endpoint, message } = wanted;
+  const { authorizer, endpoint, request: message, row } = context;
   const filter = readFilter(message);
   if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
   const merged = isMerged(endpoint);
   const backend = merged ? '' : (endpoint.backends[0] ?? '');
   const isUri = async (uri: string): Promise<boolean> => {
-    if (!merged) return grants.ask(wanted.row, backend, { kind: 'resource', name: uri });
-    const origin = await located(nameResolver, wanted, uri, reader());
+    if (!merged) return grants.ask(row, backend, { kind: 'resource', name: uri });
+    const origin = await located(nameResolver, context, uri, reader());
     if (origin === undefined) return false;
-    return grants.ask(wanted.row, origin.backend, await nameResolver.thing(endpoint, 'resource', origin, reader()));
+    return grants.ask(row, origin.backend, await nameResolver.thing(endpoint, 'resource', origin, reader()));
   };
   const left: Record<string, unknown> = { ...filterOf(filter) };
   for (const { flag, lists } of listKinds) {
@@ -110,7 +113,7 @@ async function decideParts(
   const uris: string[] = [];
   for (const uri of filter.resourceSubscriptions) if (await isUri(uri)) uris.push(uri);
   // It asks for nothing, or for nothing that anybody has: that it may ask at all is decided and recorded like everything.
-  if (grants.first === undefined && grants.denial === undefined) grants.ask(wanted.row, backend);
+  if (grants.first === undefined && grants.denial === undefined) grants.ask(row, backend);
   const { denial, first } = grants;
   if (denial !== undefined && (first === undefined || isForAll(denial))) throw denial;
   if (first === undefined) throw new Failure('internal_error', { cause: new Error('neither allowed nor denied') });
@@ -128,7 +131,7 @@ function isForAll({ reason }: Denied): boolean {
   return reason === 'rate_limited' || reason === 'audit_unavailable';
 }
 
-async function located(nameResolver: NameResolver, { endpoint }: Wanted, uri: string, reader: Reader) {
+async function located(nameResolver: NameResolver, { endpoint }: RequestContext, uri: string, reader: Reader) {
   try {
     return await nameResolver.locate(endpoint, uri, reader);
   } catch (error) {

@@ -1,36 +1,20 @@
 /**
- * Leave for one request, once it is known which backend it is for. Rules speak of things by the names that the endpoint lists
- * them by: whatever the client typed, it is that name which is decided on.
+ * The authorize stage: decides about one request, once it is known which backend it is for. Rules speak of things by the names
+ * that the endpoint lists, so the decision is about that name, whatever spelling the client used.
  */
-
-import type { StartCall } from '../bridge/responder.ts';
 import type { Reader } from '../catalog/list-reader.ts';
 import type { Lists } from '../catalog/lists.ts';
 import { isMerged, type NameResolver, type ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import { LateCall } from '../exchange/late-call.ts';
-import type { Principal } from '../identity/principal.ts';
 import { type Authorization, type AuthorizationRequest, namedThing } from '../policy/authorization-request.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';
-import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { isObject, valueAt } from '../wire/values.ts';
+import type { RequestContext } from './context.ts';
 import type { CurrentGeneration } from './generation.ts';
-
-export interface Wanted {
-  readonly principal: Principal;
-  readonly endpoint: Endpoint;
-  /** Of the same generation as the endpoint. */
-  readonly authorizer: Authorizer;
-  readonly row: MethodRow;
-  /** As the client sent it. */
-  readonly message: Request;
-  readonly revision: string;
-}
 
 interface AuthorizeServices {
   readonly currentGeneration: CurrentGeneration;
@@ -38,58 +22,77 @@ interface AuthorizeServices {
   readonly nameResolver: NameResolver;
 }
 
-/** Throws, or rejects with, a Failure where it is a no. A promise only where lists have to be read first. */
+/** The rules and the endpoint of one generation. */
+interface InGeneration {
+  readonly authorizer: Authorizer;
+  readonly endpoint: Endpoint;
+}
+
+/** Throws, or rejects with, a Failure where it is denied. A promise only where lists have to be read first. */
 export function authorize(
-  knowing: AuthorizeServices,
-  wanted: Wanted,
+  services: AuthorizeServices,
+  context: RequestContext,
   target: Pick<ResolvedTarget, 'backend' | 'name'>,
   reader: () => Reader,
 ): Authorization | Promise<Authorization> {
-  const { nameResolver } = knowing;
-  const { authorizer, endpoint, row, message } = wanted;
-  if (authorizer.isFree(endpoint)) return authorizer.free(wanted, target.backend);
-  const named = namedThing(row, message);
+  return authorizeIn(context, services, context, target, reader);
+}
+
+function authorizeIn(
+  generation: InGeneration,
+  services: AuthorizeServices,
+  context: RequestContext,
+  target: Pick<ResolvedTarget, 'backend' | 'name'>,
+  reader: () => Reader,
+): Authorization | Promise<Authorization> {
+  const { authorizer, endpoint } = generation;
+  const { row, request, principal } = context;
+  const { backend } = target;
+  if (authorizer.isFree(endpoint)) return authorizer.free({ principal, row, endpoint }, backend);
+  const named = namedThing(row, request);
   const own = target.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named && { ...named, name: own }
-      : nameResolver.thing(endpoint, named.kind, { backend: target.backend, name: own }, reader());
-  const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
-    if (found === undefined || !authorizer.readsAnnotations(target.backend, row))
-      return granted(wishOf(wanted, target.backend, found));
-    return annotationsOf(knowing, target.backend, own, reader()).then((annotations) =>
-      granted({ ...wishOf(wanted, target.backend, found), annotations: () => annotations }),
-    );
-  };
+      : services.nameResolver.thing(endpoint, named.kind, { backend, name: own }, reader());
   const again = (): Authorization | Promise<Authorization> =>
-    authorize(knowing, asOfNow(knowing, wanted, target.backend), target, reader);
-  const granted = (whole: AuthorizationRequest): Authorization => {
-    const { permit, over } = authorizer.ask(whole);
+    authorizeIn(inCurrent(services, generation, backend), services, context, target, reader);
+  const decide = (asked: AuthorizationRequest): Authorization => {
+    const { permit, over } = authorizer.ask(asked);
     return { permit, authorizer, over, again };
+  };
+  const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
+    const asked = { ...asAuthorizationRequest(context, row, backend, found), endpoint };
+    if (found === undefined || !authorizer.readsAnnotations(backend, row)) return decide(asked);
+    return annotationsOf(services, backend, own, reader()).then((annotations) =>
+      decide({ ...asked, annotations: () => annotations }),
+    );
   };
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
 }
 
-function wishOf(
-  { principal, endpoint, row, message, revision }: Wanted,
+/** What the request wants, as policy is asked it. */
+export function asAuthorizationRequest(
+  { principal, endpoint, client, request }: RequestContext,
+  row: MethodRow,
   backend: string,
-  thing: Thing | undefined,
+  thing?: Thing,
 ): AuthorizationRequest {
-  return { principal, endpoint, row, backend, revision, message, thing };
+  return { principal, endpoint, row, backend, revision: client.revision, message: request, thing };
 }
 
-/** The same wish under what is in force by then. */
-function asOfNow({ currentGeneration }: AuthorizeServices, wanted: Wanted, backend: string): Wanted {
+/** Rules and endpoint of the current generation, for a later round of the same call. */
+function inCurrent({ currentGeneration }: AuthorizeServices, before: InGeneration, backend: string): InGeneration {
   const { authorizer, endpoints } = currentGeneration.now;
-  if (authorizer === wanted.authorizer) return wanted;
-  const endpoint = endpoints.get(wanted.endpoint.path);
+  if (authorizer === before.authorizer) return before;
+  const endpoint = endpoints.get(before.endpoint.path);
   if (endpoint?.backends.includes(backend) !== true) throw new Failure('backend_unavailable');
-  return { ...wanted, authorizer, endpoint };
+  return { authorizer, endpoint };
 }
 
 /**
- * Throws only what HTTP itself has to say, which must be said before the answer is begun. Whatever else goes wrong is told in
- * the exchange, like everything that goes wrong there.
+ * Throws only what an HTTP status has to say, which must be said before the response begins. Every other failure is reported
+ * through the exchange.
  */
 export function attemptEarly<T>(ask: () => T | Promise<T>): T | Promise<T> {
   try {
@@ -106,14 +109,14 @@ export function isToldByStatus(error: unknown): boolean {
   return error instanceof Denied && (error.http?.status ?? error.row.status) !== 200;
 }
 
-/** What was allowed is not done after all. */
-export function abandonAuthorization(granting: Authorization | Promise<Authorization> | undefined): void {
+/** The request was allowed, and is not executed after all. */
+export function abandonAuthorization(authorizing: Authorization | Promise<Authorization> | undefined): void {
   const over = (authorization: Authorization) => authorization.over?.({ outcome: 'cancelled' });
-  if (granting instanceof Promise) granting.then(over, () => undefined);
-  else if (granting !== undefined) over(granting);
+  if (authorizing instanceof Promise) authorizing.then(over, () => undefined);
+  else if (authorizing !== undefined) over(authorizing);
 }
 
-/** What the backend says of the tool in the list that it gave last; a backend that gives none says nothing. */
+/** The tool's annotations in the list that the backend gave last; undefined where there are none. */
 async function annotationsOf(
   { lists }: AuthorizeServices,
   backend: string,
@@ -125,34 +128,7 @@ async function annotationsOf(
   return isObject(value) ? value.annotations : undefined;
 }
 
-/** At once where that is possible: most things are known already. */
+/** Goes on at once where the value is there: most values are known already. */
 export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
-}
-
-/** The rounds of a call that the gateway drives itself: each later one is decided, and recorded, on its own. */
-export function eachRoundAnew(
-  exchange: Exchange,
-  first: Authorization,
-  starter: (authorization: Authorization) => StartCall,
-): StartCall {
-  let authorization = first;
-  return (next, sink) => {
-    const isLater = next.round !== undefined || next.again === true;
-    if (!isLater || authorization.again === undefined) return starter(authorization)(next, sink);
-    authorization.over?.({ outcome: 'asked' });
-    exchange.watch(undefined);
-    const begin = (granted: Authorization) => {
-      authorization = granted;
-      exchange.watch(granted.over);
-      return starter(granted)(next, sink);
-    };
-    const nothing = ({ over }: Authorization) => over?.({ outcome: 'cancelled' });
-    // A value becomes a promise: what it is decided by is of this moment all the same.
-    return LateCall.after(askAgain(authorization.again), sink, begin, nothing);
-  };
-}
-
-async function askAgain(again: NonNullable<Authorization['again']>): Promise<Authorization> {
-  return again();
 }

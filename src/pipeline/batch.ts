@@ -4,25 +4,35 @@ import { Denied } from '../policy/refusals.ts';
 import type { Message, Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { abandonAuthorization } from './authorize.ts';
-import type { Cleared } from './legacy-calls.ts';
+import type { SessionContext } from './legacy-calls.ts';
 
 type OneWay = Exclude<Message, Request>;
 
 export interface Deciding {
   /** Throws where it is denied. */
   oneWay(message: OneWay): MethodRow | undefined;
-  request(message: Request): Cleared | Promise<Cleared>;
+  request(message: Request): SessionContext;
+  clear(context: SessionContext, message: Request): SessionContext | Promise<SessionContext>;
+}
+
+interface BatchedRequest {
+  readonly context: SessionContext;
+  readonly message: Request;
+  readonly cleared: Promise<SessionContext>;
 }
 
 export class BatchMembers {
   readonly oneWay: readonly { readonly message: OneWay; readonly row: MethodRow | undefined }[] = [];
-  readonly requests: readonly { readonly message: Request; readonly cleared: Promise<Cleared> }[];
+  readonly requests: readonly BatchedRequest[];
   readonly #denials: Denied[] = [];
 
   constructor(messages: readonly Message[], deciding: Deciding) {
     const oneWay: { message: OneWay; row: MethodRow | undefined }[] = [];
     this.requests = messages.flatMap((message) => {
-      if (message.kind === 'request') return [{ message, cleared: this.#clear(message, deciding) }];
+      if (message.kind === 'request') {
+        const context = deciding.request(message);
+        return [{ context, message, cleared: this.#clear(context, message, deciding) }];
+      }
       try {
         oneWay.push({ message, row: deciding.oneWay(message) });
       } catch (error) {
@@ -43,8 +53,8 @@ export class BatchMembers {
   }
 
   /** What else is wrong with a member is that member's own affair, and told in its answer. */
-  #clear(message: Request, deciding: Deciding): Promise<Cleared> {
-    const clearing = (async () => deciding.request(message))();
+  #clear(context: SessionContext, message: Request, deciding: Deciding): Promise<SessionContext> {
+    const clearing = (async () => deciding.clear(context, message))();
     clearing.catch((error: unknown) => {
       if (error instanceof Denied) this.#denials.push(error);
     });
@@ -53,7 +63,7 @@ export class BatchMembers {
 }
 
 /** What was allowed is not done after all. */
-export function giveBack(clearing: Cleared | Promise<Cleared>): void {
+export function giveBack(clearing: SessionContext | Promise<SessionContext>): void {
   if (clearing instanceof Promise) {
     clearing.then(
       ({ authorization }) => abandonAuthorization(authorization),

@@ -4,17 +4,17 @@ import type { ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import { operationOf } from '../exchange/asked.ts';
 import type { Batch, Message } from '../wire/message.ts';
+import type { RequestContext } from './context.ts';
 import type { SharedServices } from './services.ts';
-import type { Turn } from './turn.ts';
 
 /** Throws a Failure that names all that is lacking. On HTTP+SSE it was asked when the message came in. */
 export function demandScopes(
   { authenticator }: SharedServices,
-  turn: Turn,
+  context: RequestContext,
   messages: readonly (Message | Batch)[],
 ): void {
-  const { endpoint, principal, credentials, line } = turn;
-  if (line?.via === 'sse' || authenticator.isOpen(endpoint.path)) return;
+  const { endpoint, principal, credentials, connection } = context;
+  if (connection?.via === 'sse' || authenticator.isOpen(endpoint.path)) return;
   for (const message of messages) {
     const failure = authenticator.check(endpoint.path, principal, credentials, operationOf(message) ?? {});
     if (failure instanceof Failure) throw failure;
@@ -22,8 +22,11 @@ export function demandScopes(
 }
 
 /** A tool may have been called by another of its names than the one that the config speaks of. */
-export function demandToolScopes({ authenticator }: SharedServices, turn: Turn, { names }: ResolvedTarget): void {
-  const { endpoint, principal, credentials } = turn;
+export function demandToolScopes(
+  { authenticator }: SharedServices,
+  { endpoint, principal, credentials }: RequestContext,
+  { names }: ResolvedTarget,
+): void {
   if (names === undefined || authenticator.isOpen(endpoint.path)) return;
   for (const tool of names) {
     const failure = authenticator.check(endpoint.path, principal, credentials, { method: 'tools/call', tool });

@@ -1,17 +1,12 @@
-/** What a legacy session wants of its backends: where each request leads, whether it may, and the call. */
-
+/** The resolve, authorize and call stages for a request of a legacy session. */
 import { LegacyResponder } from '../bridge/legacy-responder.ts';
-import type { StartCall } from '../bridge/responder.ts';
 import type { Reader } from '../catalog/list-reader.ts';
 import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
 import { offers } from '../catalog/offers.ts';
 import { readerForSession } from '../catalog/readers.ts';
 import { Failure } from '../errors/failure.ts';
-import type { Endpoint } from '../exchange/arrival.ts';
-import type { CallRequest, CallSink } from '../exchange/call.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { CallSink } from '../exchange/call.ts';
 import { LateCall } from '../exchange/late-call.ts';
-import type { Principal } from '../identity/principal.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
 import { nowhere } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
@@ -20,31 +15,19 @@ import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { admitLegacy, unknownMethod } from './admit.ts';
-import { after, authorize, eachRoundAnew } from './authorize.ts';
+import { after, asAuthorizationRequest, authorize } from './authorize.ts';
 import { demandToolScopes } from './check-scopes.ts';
-import { toldWithPage, withConsent } from './interceptors/consent.ts';
-import { filterResponse } from './interceptors/response-filter.ts';
+import type { RequestContext } from './context.ts';
+import { intercepted, type UpstreamCall } from './interceptors/compose.ts';
+import { toldWithPage } from './interceptors/consent.ts';
 import { emulateLegacy } from './legacy-emulation.ts';
-import { inClientNames, listCall } from './merged.ts';
+import { listCall } from './merged.ts';
 import type { SharedServices } from './services.ts';
 import type { SessionUpstreams } from './session-upstreams.ts';
 import { listTools, toolsAt } from './tool-lists.ts';
-import type { Turn } from './turn.ts';
 
-/** A request that may go on. */
-export interface Cleared {
-  readonly principal: Principal;
-  /** As it was when the request came in. */
-  readonly endpoint: Endpoint;
-  readonly authorization: Authorization;
-  /** Absent where the gateway answers for all backends together. */
-  readonly target: ResolvedTarget | undefined;
-}
-
-/** One that may go on to a backend. */
-interface LegacyBound extends Cleared {
-  readonly target: ResolvedTarget;
-}
+/** A request of a legacy session. */
+export type SessionContext = RequestContext & { readonly session: Session };
 
 export class LegacyCalls {
   readonly #shared: SharedServices;
@@ -56,196 +39,177 @@ export class LegacyCalls {
   }
 
   /**
-   * Finds out where a request leads, and whether it may go there. Throws, or rejects with, a Failure where it may not; a promise
-   * only where lists have to be read first.
+   * Finds the target of a request, and authorizes it. Throws, or rejects with, a Failure where it is denied; a promise only
+   * where lists have to be read first.
    */
-  clear(turn: Turn, session: Session, message: Request): Cleared | Promise<Cleared> {
-    const { principal, endpoint, authorizer } = turn;
-    const { client } = session;
-    const row = admitLegacy(message, client.revision);
-    // Nobody would hear what it is subscribed to.
+  clear(context: SessionContext, request: Request): SessionContext | Promise<SessionContext> {
+    const { endpoint, authorizer, session } = context;
+    const row = admitLegacy(request, session.client.revision);
+    context.request = request;
+    context.row = row;
+    context.client = session.client;
+    // Nobody would hear of the resource.
     if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
-    const wanted = { principal, endpoint, authorizer, row, message, revision: client.revision };
-    const [only = ''] = endpoint.backends;
-    const whole = (target: ResolvedTarget | undefined) => (authorization: Authorization) => ({
-      principal,
-      endpoint,
-      authorization,
-      target,
-    });
+    const authorized = (authorization: Authorization): SessionContext => {
+      context.authorization = authorization;
+      return context;
+    };
     if (!isMerged(endpoint)) {
-      const target = { backend: only, message };
+      const [backend = ''] = endpoint.backends;
+      const target = { backend, message: request };
+      if (row.method !== 'ping') context.target = target;
       return after(
-        authorize(this.#shared, wanted, target, () => this.#reader(session, principal)),
-        whole(row.method === 'ping' ? undefined : target),
+        authorize(this.#shared, context, target, () => this.#reader(context)),
+        authorized,
       );
     }
-    if (row.method !== 'ping' && !this.#shared.nameResolver.isOffered(endpoint, row))
-      throw unknownMethod(message, 'legacy');
+    const { nameResolver } = this.#shared;
+    if (row.method !== 'ping' && !nameResolver.isOffered(endpoint, row)) throw unknownMethod(request, 'legacy');
     if (row.ours === true || row.list !== undefined || row.method === setLevel.method)
-      return whole(undefined)(authorizer.ask({ ...wanted, backend: '' }));
-    const reader = this.#reader(session, principal);
-    return after(this.#shared.nameResolver.find(endpoint, row, message, reader), (target) => {
-      demandToolScopes(this.#shared, turn, target);
+      return authorized(authorizer.ask(asAuthorizationRequest(context, row, '')));
+    const reader = this.#reader(context);
+    return after(nameResolver.find(endpoint, row, request, reader), (target) => {
+      demandToolScopes(this.#shared, context, target);
+      context.target = target;
       return after(
-        authorize(this.#shared, wanted, target, () => reader),
-        whole(target),
+        authorize(this.#shared, context, target, () => reader),
+        authorized,
       );
     });
   }
 
-  #reader(session: Session, principal: Principal): Reader {
+  #reader({ session, principal }: SessionContext): Reader {
     const hold: Reader['hold'] = (permit, backend, row) => this.#upstreams.upstreamFor(session, backend, permit, row);
     return readerForSession(session, this.#shared.upstreams, hold, principal);
   }
 
-  async serve(session: Session, exchange: Exchange, clearing: Cleared | Promise<Cleared>): Promise<void> {
-    const { request: message, row } = exchange;
-    const cleared = clearing instanceof Promise ? await clearing : clearing;
-    const { principal, endpoint, authorization, target } = cleared;
-    exchange.watch(authorization.over);
+  /** The exchange is open; `clearing` says when the request may go on. */
+  async serve(context: SessionContext, clearing: SessionContext | Promise<SessionContext>): Promise<void> {
+    const { exchange, session } = context;
+    if (clearing instanceof Promise) await clearing;
+    exchange.watch(context.authorization.over);
     if (exchange.settled) return;
-    if (target !== undefined) return this.#serveOne(session, exchange, { principal, endpoint, authorization, target });
+    const { request, row, target, authorization, endpoint } = context;
+    context.call = {
+      row,
+      message: target?.message ?? request,
+      client: session.client,
+      progress: exchange.token !== undefined,
+      logLevel: session.logLevel,
+    };
+    if (target !== undefined) return this.#serveOne(context, target);
     if (row.method === 'ping') exchange.respondResult('{}');
     else if (row.method === setLevel.method) this.#upstreams.setLevels(session, exchange);
     else {
-      const reader = this.#reader(session, principal);
-      const start = listCall(this.#shared, { endpoint, authorizer: authorization.authorizer }, reader, () =>
-        unknownMethod(message, 'legacy'),
-      );
-      new LegacyResponder(
-        { ...this.#shared, session },
-        exchange,
-        callRequest(session, exchange, message),
-        start,
-      ).begin();
+      const inGeneration = { endpoint, authorizer: authorization.authorizer };
+      const unknown = () => unknownMethod(request, 'legacy');
+      const start = listCall(this.#shared, inGeneration, this.#reader(context), unknown);
+      new LegacyResponder({ ...this.#shared, session }, exchange, context.call, start).begin();
     }
   }
 
-  async #serveOne(session: Session, exchange: Exchange, cleared: LegacyBound): Promise<void> {
-    const { row } = exchange;
-    const { target, authorization } = cleared;
+  async #serveOne(context: SessionContext, target: ResolvedTarget): Promise<void> {
+    const { row, exchange, session, authorization } = context;
     const { backend, message } = target;
     const { permit } = authorization;
     this.#upstreams.remember(session, exchange, target);
     this.#shared.backendInFlight.enter(backend, exchange);
     const upstream = await this.#upstreams
       .upstreamFor(session, backend, permit, row)
-      .catch((error: unknown) => this.#lacksLane(session, exchange, cleared, error));
+      .catch((error: unknown) => this.#withoutUpstream(context, error));
     if (upstream === undefined) return;
     if (!offers(upstream.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
     if (exchange.settled || emulateLegacy(this.#shared, session, exchange, { backend, upstream, permit, message })) {
       upstream.release?.();
       return;
     }
-    const paramHeaders = this.#paramHeaders(cleared, upstream, row);
-    const context = { ...this.#shared, session, ...(paramHeaders && { paramHeaders }) };
+    const paramHeaders = this.#paramHeaders(context, upstream);
+    const first = this.#callOn(context, upstream);
+    const later = this.#callLater(context);
     let isGivenBack = false;
-    const start = withConsent(
-      eachRoundAnew(exchange, authorization, (given) => {
-        const bound = { ...cleared, authorization: given };
-        const first = this.#starter(session, upstream, row, bound);
-        return (next, sink) => {
-          // A lane that was held for one call is given back with it.
-          const isLate = isGivenBack && upstream.release !== undefined;
-          isGivenBack = true;
-          return isLate ? this.#later(session, row, bound)(next, sink) : first(next, sink);
-        };
-      }),
-      this.#shared,
-    );
-    new LegacyResponder(context, exchange, callRequest(session, exchange, message), start).begin();
+    const call: UpstreamCall = (given, next, sink) => {
+      // An upstream session that was leased for one call is given back with it.
+      const isLate = isGivenBack && upstream.release !== undefined;
+      isGivenBack = true;
+      return (isLate ? later : first)(given, next, sink);
+    };
+    this.#respond(context, call, paramHeaders);
   }
 
-  /** The backend wants a person's consent before it can be spoken to at all: that is asked for, and then it is tried again. */
-  #lacksLane(session: Session, exchange: Exchange, cleared: LegacyBound, error: unknown): undefined {
+  /** The backend demands a person's consent before it can be reached at all: that is asked for, and then the call is made. */
+  #withoutUpstream(context: SessionContext, error: unknown): undefined {
     const failure = this.#shared.fault(error);
-    const { row } = exchange;
-    const { target, authorization } = cleared;
     if (this.#shared.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
-    const starter = (given: Authorization) => this.#later(session, row, { ...cleared, authorization: given });
-    const anew = withConsent(eachRoundAnew(exchange, authorization, starter), this.#shared);
-    new LegacyResponder(
-      { ...this.#shared, session },
-      exchange,
-      callRequest(session, exchange, target.message),
-      anew,
-    ).begin();
+    this.#respond(context, this.#callLater(context), undefined);
   }
 
-  /** On a lane that is found when the call is made. */
-  #later(session: Session, row: MethodRow, bound: LegacyBound): StartCall {
-    return (next, sink) =>
+  #respond(context: SessionContext, call: UpstreamCall, paramHeaders: ParamHeaders | undefined): void {
+    const { session, exchange } = context;
+    const start = intercepted(this.#shared, context, call, this.#translation(context));
+    const services = { ...this.#shared, session, ...(paramHeaders && { paramHeaders }) };
+    new LegacyResponder(services, exchange, context.call, start).begin();
+  }
+
+  /** Behind a merged endpoint notifications of a backend are translated into the client's names. */
+  #translation({ session, endpoint, resolved: { backend } }: SessionContext) {
+    const links = isMerged(endpoint) ? this.#upstreams.linksOf(session) : undefined;
+    return links && ((notification: Notification) => links.translate(backend, notification));
+  }
+
+  /** On an upstream session that is found when the call is made. */
+  #callLater(context: SessionContext): UpstreamCall {
+    return (permit, next, sink) =>
       LateCall.after(
-        this.#wayFor(session, bound, row),
+        this.#findUpstream(context),
         sink,
         ({ upstream, paramHeaders }) =>
-          this.#starter(session, upstream, row, bound)({ ...next, ...(paramHeaders && { paramHeaders }) }, sink),
+          this.#callOn(context, upstream)(permit, { ...next, ...(paramHeaders && { paramHeaders }) }, sink),
         ({ upstream }) => upstream.release?.(),
       );
   }
 
-  async #wayFor(session: Session, cleared: LegacyBound, row: MethodRow) {
-    const { target, authorization } = cleared;
-    const upstream = await this.#upstreams.upstreamFor(session, target.backend, authorization.permit, row);
+  async #findUpstream(context: SessionContext) {
+    const { session, row, authorization, resolved } = context;
+    const upstream = await this.#upstreams.upstreamFor(session, resolved.backend, authorization.permit, row);
     try {
-      if (!offers(upstream.discovery, row)) throw unknownMethod(target.message, 'legacy');
-      return { upstream, paramHeaders: await this.#paramHeaders(cleared, upstream, row)?.(false) };
+      if (!offers(upstream.discovery, row)) throw unknownMethod(resolved.message, 'legacy');
+      return { upstream, paramHeaders: await this.#paramHeaders(context, upstream)?.(false) };
     } catch (error) {
       upstream.release?.();
       throw error;
     }
   }
 
-  #paramHeaders({ principal, target }: LegacyBound, upstream: UpstreamLease, row: MethodRow) {
+  #paramHeaders({ principal, resolved, row }: SessionContext, upstream: UpstreamLease): ParamHeaders | undefined {
     if (upstream.era !== 'modern' || row.method !== 'tools/call') return undefined;
     const { toolHeaders } = this.#shared;
-    const { backend, message } = target;
-    return (again: boolean) =>
+    const { backend, message } = resolved;
+    return (again) =>
       toolHeaders.valuesFor(toolsAt(backend, principal), message, listTools(this.#shared, upstream), again);
   }
 
-  #starter(session: Session, upstream: UpstreamLease, row: MethodRow, cleared: LegacyBound): StartCall {
-    const { principal, endpoint, authorization, target } = cleared;
-    const { permit, authorizer } = authorization;
-    const to = {
-      authorizer,
-      currentGeneration: this.#shared.currentGeneration,
-      principal,
-      endpoint,
-      backend: target.backend,
-      row,
-    };
-    if (!isMerged(endpoint)) return (next, sink) => upstream.call(permit, next, filterResponse(sink, to));
-    const links = this.#upstreams.linksOf(session);
-    const said = links && ((notification: Notification) => links.translate(target.backend, notification));
+  #callOn(context: SessionContext, upstream: UpstreamLease): UpstreamCall {
+    const { session, endpoint, resolved } = context;
+    if (!isMerged(endpoint)) return (permit, next, sink) => upstream.call(permit, next, sink);
     const opened = (on: UpstreamLease) => ({ upstream: on, level: undefined, release: () => on.release?.() });
-    return (next, sink) => {
-      const hears = withoutSessionLoss(inClientNames(filterResponse(sink, to), target, said));
-      // One session upstream among several: that it is lost is no reason to end the client's, and it is opened anew.
+    return (permit, next, sink) => {
+      // One upstream session among several: that it is lost is no reason to end the client's session, and it is opened again.
       const reopen = async () => {
-        // The session hears after the call that the lane is lost, and would give out the same one until then.
+        // The session hears after the call that the upstream session is lost, and would give out the same one until then.
         await undefined;
-        return opened(await this.#upstreams.upstreamFor(session, target.backend, permit, next.row));
+        return opened(await this.#upstreams.upstreamFor(session, resolved.backend, permit, next.row));
       };
-      return new PooledCall(next, hears, permit, reopen).begin(opened(upstream));
+      return new PooledCall(next, withoutSessionLoss(sink), permit, reopen).begin(opened(upstream));
     };
   }
 }
 
+/** The `Mcp-Param-*` headers of a call. `again`: those given before were refused. */
+type ParamHeaders = (again: boolean) => Promise<Record<string, string>>;
+
 const setLevel = methodRow('logging/setLevel') as MethodRow;
 
-function callRequest(session: Session, exchange: Exchange, message: Request): CallRequest {
-  return {
-    row: exchange.row,
-    message,
-    client: session.client,
-    progress: exchange.token !== undefined,
-    logLevel: session.logLevel,
-  };
-}
-
-/** To the client it is one backend that failed, and not its session. */
+/** To the client one backend has failed, and not its session. */
 function withoutSessionLoss(sink: CallSink): CallSink {
   return {
     notify: (notification) => sink.notify(notification),

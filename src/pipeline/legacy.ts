@@ -1,4 +1,4 @@
-/** A legacy client's message through the rooms: everything but `initialize` belongs to a session. */
+/** The stages for a message of a legacy client. Everything but `initialize` belongs to a session. */
 
 import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
@@ -22,13 +22,14 @@ import { attemptEarly, isToldByStatus } from './authorize.ts';
 import { BatchMembers, giveBack, refusal } from './batch.ts';
 import { demandScopes } from './check-scopes.ts';
 import type { ConfigChange } from './config-change.ts';
+import type { ConnectionState, SessionOpening } from './connection-state.ts';
+import type { RequestContext } from './context.ts';
 import { outlived } from './credential-expiry.ts';
 import { initializeResult, readInitialize, readStranger } from './handshake.ts';
 import { filterSession } from './interceptors/response-filter.ts';
-import { type Cleared, LegacyCalls } from './legacy-calls.ts';
+import { LegacyCalls, type SessionContext } from './legacy-calls.ts';
 import type { SharedServices } from './services.ts';
 import { SessionUpstreams } from './session-upstreams.ts';
-import type { ConnectionState, SessionOpening, Turn } from './turn.ts';
 
 /** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
 const STREAM_TAG_CHARACTERS = 8;
@@ -44,29 +45,30 @@ export class LegacyFront {
     this.#calls = new LegacyCalls(shared, this.#upstreams);
   }
 
-  receive(turn: Turn): void | Promise<void> {
-    const { message, reply, header } = turn;
-    demandScopes(this.#shared, turn, [message]);
-    if (message.kind === 'batch') return this.#batch(turn, message);
-    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(turn, message);
-    if (message.kind === 'request' && message.method === 'ping' && turn.line !== undefined) {
-      this.#decide(turn, rowOf('ping'), undefined).over?.({ outcome: 'result' });
+  receive(arrived: RequestContext): void | Promise<void> {
+    const { message, reply, header } = arrived;
+    demandScopes(this.#shared, arrived, [message]);
+    if (message.kind === 'batch') return this.#batch(arrived, message);
+    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(arrived, message);
+    if (message.kind === 'request' && message.method === 'ping' && arrived.connection !== undefined) {
+      this.#decide(arrived, rowOf('ping'), undefined, message).over?.({ outcome: 'result' });
       reply.respond(resultBytes(message.id.raw, '{}'));
       return;
     }
-    if (turn.line?.opening !== undefined) return this.#afterOpening(turn, turn.line.opening);
-    const session = this.#isOneOff(turn) ? this.#stranger(turn) : this.session(turn);
+    if (arrived.connection?.opening !== undefined) return this.#afterOpening(arrived, arrived.connection.opening);
+    const session = this.#isOneOff(arrived) ? this.#stranger(arrived) : this.session(arrived);
+    const context = inSession(arrived, session);
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
-      const row = this.#decideOneWay(turn, message, session);
-      this.#oneWay(session, turn, message, row);
+      const row = this.#decideOneWay(context, message);
+      this.#oneWay(context, message, row);
       reply.accepted();
       return;
     }
     this.#admit(session, [message]);
-    const cleared = attemptEarly(() => this.#calls.clear(turn, session, message));
+    const cleared = attemptEarly(() => this.#calls.clear(context, message));
     const [outlet] = reply.open({ ...streamOf(session), era: 'legacy', requests: 1, batch: false, longLived: false });
-    if (outlet !== undefined) this.#request(session, message, outlet, cleared);
+    if (outlet !== undefined) this.#request(context, message, outlet, cleared);
     else giveBack(cleared);
   }
 
@@ -82,50 +84,53 @@ export class LegacyFront {
   }
 
   /** The session that a message names, or that its line has. */
-  session(turn: Pick<Turn, 'endpoint' | 'principal' | 'header' | 'line'>): Session {
-    if (turn.line !== undefined) {
-      if (turn.line.session === undefined) throw new Failure('session_required', { message: 'Not initialized' });
-      return turn.line.session;
+  session(context: Pick<RequestContext, 'endpoint' | 'principal' | 'header' | 'connection'>): Session {
+    if (context.connection !== undefined) {
+      if (context.connection.session === undefined)
+        throw new Failure('session_required', { message: 'Not initialized' });
+      return context.connection.session;
     }
-    const id = turn.header?.('mcp-session-id');
+    const id = context.header?.('mcp-session-id');
     if (id === undefined) throw new Failure('session_required');
-    const session = this.#shared.sessions.find(id, turn.principal, turn.endpoint);
+    const session = this.#shared.sessions.find(id, context.principal, context.endpoint);
     if (session === undefined) throw new Failure('session_not_found');
     return session;
   }
 
   /** A client on a line need not wait for the answer to `initialize`: what it says meanwhile is heard afterwards, in order. */
-  async #afterOpening(turn: Turn, opening: SessionOpening): Promise<void> {
+  async #afterOpening(context: RequestContext, opening: SessionOpening): Promise<void> {
     if (opening.waiting >= this.#shared.limits.inFlightPerSession) throw new Failure('too_many_requests');
     opening.waiting += 1;
     await opening.answered;
-    return this.receive(turn);
+    return this.receive(context);
   }
 
   /** There are clients that never send the id back; an endpoint may serve them all the same. */
-  #isOneOff({ endpoint, header, line }: Turn): boolean {
+  #isOneOff({ endpoint, header, connection: line }: RequestContext): boolean {
     return endpoint.sessions === 'optional' && line === undefined && header?.('mcp-session-id') === undefined;
   }
 
   /** A session that lasts for one message. It declares nothing, so nobody asks it anything. */
-  #stranger({ endpoint, principal, header }: Turn): Session {
+  #stranger({ endpoint, principal, header }: RequestContext): Session {
     const client = readStranger(header?.('mcp-protocol-version'), endpoint.profile);
     const facts = { id: this.#shared.newId(), principal, endpoint, client };
     return new Session(facts, nowhere, this.#shared.limits, this.#shared.clock);
   }
 
-  async #initialize(turn: Turn, request: Request): Promise<void> {
-    const { endpoint, principal, reply, line } = turn;
+  async #initialize(context: RequestContext, request: Request): Promise<void> {
+    const { endpoint, principal, reply, connection: line } = context;
     // A second one is refused and harmless; a session id that nobody knows is answered as such.
     if (
-      line !== undefined ? (line.opening ?? line.session) !== undefined : turn.header?.('mcp-session-id') !== undefined
+      line !== undefined
+        ? (line.opening ?? line.session) !== undefined
+        : context.header?.('mcp-session-id') !== undefined
     ) {
-      if (line === undefined) this.session(turn);
+      if (line === undefined) this.session(context);
       throw new Failure('session_exists');
     }
-    const via = readVia(turn.header?.(VIA));
+    const via = readVia(context.header?.(VIA));
     const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
-    const { permit, over } = this.#decide(turn, rowOf('initialize'), client.revision);
+    const { permit, over } = this.#decide(context, rowOf('initialize'), client.revision, request);
 
     const { currentGeneration, sessions, limits, clock } = this.#shared;
     const id = this.#shared.newId();
@@ -177,31 +182,33 @@ export class LegacyFront {
   }
 
   /** 2025-03-26 alone: every member is decided before any of them is done, and one denial denies all. */
-  #batch(turn: Turn, batch: Batch): void | Promise<void> {
-    const { endpoint, header } = turn;
+  #batch(arrived: RequestContext, batch: Batch): void | Promise<void> {
+    const { endpoint, header } = arrived;
     if (endpoint.profile.batches === 'deny') throw new Failure('unsupported_mcp_batch');
-    const session = this.session(turn);
+    const session = this.session(arrived);
+    const context = inSession(arrived, session);
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     const denied = denyBatch(endpoint.profile, session.client.revision);
     if (denied !== undefined) throw denied;
     const { jsonDepth, batchMembers } = this.#shared.limits;
     const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? jsonDepth, members: batchMembers });
-    demandScopes(this.#shared, turn, messages);
+    demandScopes(this.#shared, arrived, messages);
     const requests = messages.filter((message) => message.kind === 'request');
     this.#admit(session, requests);
     const members = new BatchMembers(messages, {
-      oneWay: (message) => this.#decideOneWay(turn, message, session),
-      request: (message) => this.#calls.clear(turn, session, message),
+      oneWay: (message) => this.#decideOneWay(context, message),
+      request: (message) => inSession(context.member(message), session),
+      clear: (member, message) => this.#calls.clear(member, message),
     });
-    if (turn.authorizer.isOpen) return this.#doBatch(turn, session, members);
-    return members.decided().then((denial) => this.#doBatch(turn, session, members, denial));
+    if (context.authorizer.isOpen) return this.#doBatch(context, members);
+    return members.decided().then((denial) => this.#doBatch(context, members, denial));
   }
 
-  #doBatch(turn: Turn, session: Session, members: BatchMembers, denial?: Failure): void {
-    const { reply } = turn;
+  #doBatch(context: SessionContext, members: BatchMembers, denial?: Failure): void {
+    const { reply, session } = context;
     const { requests } = members;
     if (denial !== undefined && (requests.length === 0 || isToldByStatus(denial))) throw denial;
-    if (denial === undefined) for (const { message, row } of members.oneWay) this.#oneWay(session, turn, message, row);
+    if (denial === undefined) for (const { message, row } of members.oneWay) this.#oneWay(context, message, row);
     if (requests.length === 0) {
       reply.accepted();
       return;
@@ -214,10 +221,10 @@ export class LegacyFront {
       longLived: false,
     });
     for (const [index, outlet] of outlets.entries()) {
-      const request = requests[index];
-      if (request === undefined) continue;
-      const cleared = denial === undefined ? request.cleared : refusal(denial);
-      this.#request(session, request.message, outlet, cleared);
+      const member = requests[index];
+      if (member === undefined) continue;
+      const cleared = denial === undefined ? member.cleared : refusal(denial);
+      this.#request(member.context, member.message, outlet, cleared);
     }
   }
 
@@ -227,7 +234,13 @@ export class LegacyFront {
     }
   }
 
-  #request(session: Session, message: Request, outlet: Outlet, cleared: Cleared | Promise<Cleared>): void {
+  #request(
+    context: SessionContext,
+    message: Request,
+    outlet: Outlet,
+    cleared: SessionContext | Promise<SessionContext>,
+  ): void {
+    const { session } = context;
     const row = methodRow(message.method) ?? rowOf('ping');
     const exchange = new Exchange(message, row, outlet, (settled) => {
       session.inflight.remove(settled);
@@ -236,38 +249,40 @@ export class LegacyFront {
     });
     session.inflight.add(exchange);
     this.#shared.work.begin();
-    this.#calls.serve(session, exchange, cleared).catch((error: unknown) => exchange.fail(this.#shared.fault(error)));
+    context.exchange = exchange;
+    this.#calls.serve(context, cleared).catch((error: unknown) => exchange.fail(this.#shared.fault(error)));
   }
 
   /** For what is for all backends of the endpoint together. */
   #decide(
-    { principal, endpoint, authorizer, message }: Turn,
+    { principal, endpoint, authorizer }: RequestContext,
     row: MethodRow,
     revision: Revision | undefined,
+    message: Message,
   ): Authorization {
     const [only = ''] = endpoint.backends;
     const backend = isMerged(endpoint) ? '' : only;
-    const said = message.kind === 'batch' ? undefined : message;
-    return authorizer.ask({ principal, endpoint, row, backend, revision, message: said });
+    return authorizer.ask({ principal, endpoint, row, backend, revision, message });
   }
 
   /**
    * The row of a notification that means something, and may come. A response has no method that a rule could speak of: it goes
    * to the question that waits for it, and nowhere else.
    */
-  #decideOneWay(turn: Turn, message: Exclude<Message, Request>, { client }: Session): MethodRow | undefined {
+  #decideOneWay(context: SessionContext, message: Exclude<Message, Request>): MethodRow | undefined {
     const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
     if (row === undefined || row.kind !== 'notification' || row.from === 'server') return undefined;
-    this.#decide({ ...turn, message }, row, client.revision).over?.({ outcome: 'result' });
+    this.#decide(context, row, context.session.client.revision, message).over?.({ outcome: 'result' });
     return row;
   }
 
-  #oneWay(session: Session, turn: Turn, message: Exclude<Message, Request>, row: MethodRow | undefined): void {
-    if (message.kind === 'notification') this.#notification(session, turn.principal, message, row);
+  #oneWay(context: SessionContext, message: Exclude<Message, Request>, row: MethodRow | undefined): void {
+    const { session, principal, endpoint, authorizer } = context;
+    if (message.kind === 'notification') this.#notification(session, principal, message, row);
     // An answer that nobody waits for is dropped. It never reaches a backend by itself.
     else if (!session.answer(message)) {
       this.#shared.count('exchange.unasked_response');
-      turn.authorizer.dropped({ principal: turn.principal, endpoint: turn.endpoint, message });
+      authorizer.dropped({ principal, endpoint, message });
     }
   }
 
@@ -303,6 +318,11 @@ function open(line: ConnectionState): () => void {
     line.opening = undefined;
     done();
   };
+}
+
+function inSession(context: RequestContext, session: Session): SessionContext {
+  context.session = session;
+  return context as SessionContext;
 }
 
 function rowOf(method: string) {

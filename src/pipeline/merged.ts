@@ -3,17 +3,15 @@
 import type { StartCall } from '../bridge/responder.ts';
 import { mergeDiscoveries } from '../catalog/discovery.ts';
 import type { Reader } from '../catalog/list-reader.ts';
-import type { ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { CallSink } from '../exchange/call.ts';
 import type { Backend, Discovery } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import { shownTo } from '../policy/shown-lists.ts';
 import { about } from '../wire/about.ts';
-import type { Notification, Request, ResultResponse } from '../wire/message.ts';
+import type { Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { SharedServices } from './services.ts';
 
@@ -85,25 +83,4 @@ function cursorOf({ bytes, params }: Request): string | undefined {
   const cursor = stringAt(bytes, span);
   if (cursor === undefined) throw new Failure('invalid_cursor');
   return cursor;
-}
-
-/** Hears a backend in the names of its client. `said` gives what to pass on of a notification, if anything. */
-export function inClientNames(
-  sink: CallSink,
-  { renamed: rename }: ResolvedTarget,
-  said?: (notification: Notification) => Notification | undefined,
-): CallSink {
-  if (rename === undefined && said === undefined) return sink;
-  return {
-    notify: (notification) => {
-      const passed = said === undefined ? notification : said(notification);
-      if (passed !== undefined) sink.notify(passed);
-    },
-    ask: (ask) => sink.ask(ask),
-    pause: (retryMs) => sink.pause(retryMs),
-    settle: (outcome) => {
-      if (outcome.kind !== 'result' || rename === undefined) sink.settle(outcome);
-      else sink.settle({ ...outcome, message: rename(outcome.message) });
-    },
-  };
 }

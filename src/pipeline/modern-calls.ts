@@ -1,16 +1,9 @@
-/** A modern client's request, once it is known for which backend it is: the lane, the headers, the call. */
-
+/** The call stage for a modern client: finds the upstream session, compares the headers, and makes the call. */
 import { ModernResponder } from '../bridge/modern-responder.ts';
-import type { StartCall } from '../bridge/responder.ts';
-import type { ResolvedTarget } from '../catalog/name-resolver.ts';
 import { offers } from '../catalog/offers.ts';
 import type { Failure } from '../errors/failure.ts';
-import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
 import type { CallRequest } from '../exchange/call.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import { LateCall, onceThen } from '../exchange/late-call.ts';
-import type { Principal } from '../identity/principal.ts';
-import type { Authorization } from '../policy/authorization-request.ts';
+import { LateCall } from '../exchange/late-call.ts';
 import { SessionSubscription } from '../subscriptions/session-subscription.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import { spliceMessage } from '../wire/compose.ts';
@@ -18,30 +11,12 @@ import type { Notification, Request } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
-import { toldWithPage, withConsent } from './interceptors/consent.ts';
-import { filterResponse, hears } from './interceptors/response-filter.ts';
-import { inClientNames } from './merged.ts';
+import type { RequestContext } from './context.ts';
+import { intercepted, type UpstreamCall } from './interceptors/compose.ts';
+import { toldWithPage } from './interceptors/consent.ts';
+import { hears } from './interceptors/response-filter.ts';
 import type { SharedServices } from './services.ts';
 import { listTools, toolsAt } from './tool-lists.ts';
-
-/** A request that was admitted. */
-export interface Admitted {
-  readonly principal: Principal;
-  readonly endpoint: Endpoint;
-  readonly exchange: Exchange;
-  /** As the client sent it. */
-  readonly request: CallRequest;
-  /** Absent where the transport has no headers. */
-  readonly header: HeaderReader | undefined;
-}
-
-/** One that has leave to reach its backend, in that backend's names. */
-interface Bound extends Admitted {
-  readonly target: ResolvedTarget;
-  readonly authorization: Authorization;
-  /** Rounds that the same request has had, where this is a retry that makes its call anew. */
-  readonly rounds: number;
-}
 
 export class ModernCalls {
   readonly #shared: SharedServices;
@@ -50,63 +25,50 @@ export class ModernCalls {
     this.#shared = shared;
   }
 
-  begin(admitted: Admitted, target: ResolvedTarget, authorization: Authorization): void {
-    const { message } = target;
-    const request = message === admitted.request.message ? admitted.request : { ...admitted.request, message };
-    const { principal, endpoint, exchange, header } = admitted;
-    // Written out: spreading costs every call more than all else here.
-    const bound: Bound = { principal, endpoint, exchange, request, header, target, authorization, rounds: 0 };
-    if (request.row.longLived !== true) this.#shared.backendInFlight.enter(target.backend, exchange);
-    const upstream = this.#shared.upstreams.stateless(target.backend, principal);
-    if (upstream !== undefined && !this.#mayBeWaiting(bound)) this.#responder(bound, upstream);
-    else this.#findLane(bound).catch((error: unknown) => this.#lacksLane(bound, error));
+  /** The request is resolved and authorized, and its exchange is open. */
+  begin(context: RequestContext): void {
+    const { principal, exchange, row } = context;
+    const { backend, message } = context.resolved;
+    if (message !== context.call.message) context.call = { ...context.call, message };
+    if (row.longLived !== true) this.#shared.backendInFlight.enter(backend, exchange);
+    const upstream = this.#shared.upstreams.stateless(backend, principal);
+    if (upstream !== undefined && !this.#mayBePending(context)) this.#callOn(context, upstream);
+    else this.#findUpstream(context).catch((error: unknown) => this.#withoutUpstream(context, error));
   }
 
-  /** Where people are asked for consent, calls to modern backends wait for their clients, too. */
-  #mayBeWaiting({ request }: Bound): boolean {
-    return this.#shared.consenting !== undefined && member(request.message.params, 'requestState') !== undefined;
+  /** Where people are asked for consent, calls to modern backends may be pending, too. */
+  #mayBePending({ call }: RequestContext): boolean {
+    return this.#shared.consenting !== undefined && member(call.message.params, 'requestState') !== undefined;
   }
 
-  #lacksLane(bound: Bound, error: unknown): void {
-    const { exchange, principal, endpoint, target, request } = bound;
+  /** A backend may demand a person's consent before it can be reached at all. */
+  #withoutUpstream(context: RequestContext, error: unknown): void {
     const { consenting, fault } = this.#shared;
     const failure = fault(error);
-    if (consenting === undefined || failure.reason !== 'consent_needed' || request.row.longLived) {
-      exchange.fail(toldWithPage(failure));
-      return;
-    }
-    const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo: undefined };
-    new ModernResponder(this.#shared, parties, exchange, request).begin(withConsent(this.#later(bound), this.#shared));
+    if (consenting === undefined || failure.reason !== 'consent_needed' || context.row.longLived)
+      context.exchange.fail(toldWithPage(failure));
+    else this.#respond(context, undefined, this.#callLater(context));
   }
 
-  /** On a lane that is found when the call is made. */
-  #later(bound: Bound): StartCall {
-    return (next, sink) =>
+  /** On an upstream session that is found when the call is made. */
+  #callLater(context: RequestContext): UpstreamCall {
+    return (permit, next, sink) =>
       LateCall.after(
-        this.#laneOf(bound),
+        this.#upstreamOf(context),
         sink,
-        (upstream) => {
-          const own = this.#withOwnState(bound, upstream);
-          const { message } = own.request;
-          return this.#starter(own, upstream)(own === bound ? next : { ...next, message }, sink);
-        },
+        (upstream) => upstream.call(permit, this.#withOwnState(context, next, upstream), sink),
         (upstream) => upstream.release?.(),
       );
   }
 
-  /** With everything that has to hold before a call; rejects with a Failure where it does not. */
-  async #laneOf(bound: Bound): Promise<UpstreamLease> {
-    const { target, principal, authorization, request } = bound;
-    const upstream = await this.#shared.upstreams.forModern(
-      authorization.permit,
-      target.backend,
-      principal,
-      request.client,
-      request.row,
-    );
+  /** Rejects with a Failure where the call cannot be made there. */
+  async #upstreamOf(context: RequestContext): Promise<UpstreamLease> {
+    const { resolved, principal, authorization, client, row, call } = context;
+    const { upstreams } = this.#shared;
+    const upstream = await upstreams.forModern(authorization.permit, resolved.backend, principal, client, row);
     try {
-      if (!offers(upstream.discovery, request.row)) throw unknownMethod(request.message, 'modern');
-      const mismatch = await this.#paramMismatch(bound, upstream);
+      if (!offers(upstream.discovery, row)) throw unknownMethod(call.message, 'modern');
+      const mismatch = await this.#paramMismatch(context, upstream);
       if (mismatch !== undefined) throw mismatch;
     } catch (error) {
       upstream.release?.();
@@ -115,112 +77,116 @@ export class ModernCalls {
     return upstream;
   }
 
-  async #findLane(bound: Bound): Promise<void> {
-    const { target, endpoint, exchange, principal, authorization, request } = bound;
+  async #findUpstream(context: RequestContext): Promise<void> {
+    const { endpoint, exchange, principal, authorization, call, client, row } = context;
     const { permit } = authorization;
-    const { backend } = target;
-    const { pendingCalls, consenting, currentGeneration } = this.#shared;
-    const state = member(request.message.params, 'requestState');
-    const text = (state && stringAt(request.message.bytes, state)) ?? '';
+    const { backend } = context.resolved;
+    const { pendingCalls, consenting, currentGeneration, upstreams } = this.#shared;
+    const state = member(call.message.params, 'requestState');
+    const text = (state && stringAt(call.message.bytes, state)) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const waiting = consenting !== undefined && state !== undefined && pendingCalls.isOurs(text, claim);
-    // What waits for consent must be found before the backend is: it lets nobody look at it until then.
-    const eras = waiting ? [] : (await this.#shared.upstreams.discover(backend, principal)).eras;
-    let rounds = 0;
-    if (waiting || (state !== undefined && !eras.includes('modern'))) {
+    const isPending = consenting !== undefined && state !== undefined && pendingCalls.isOurs(text, claim);
+    // A call that waits for consent is looked up before the backend is discovered: the backend refuses to be until then.
+    const eras = isPending ? [] : (await upstreams.discover(backend, principal)).eras;
+    if (isPending || (state !== undefined && !eras.includes('modern'))) {
       const taken = await pendingCalls.take(text, claim);
       if (taken instanceof ModernResponder) {
-        taken.resume(exchange, request);
+        taken.resume(exchange, call);
         return;
       }
-      rounds = taken.rounds;
+      context.rounds = taken.rounds;
     }
-    if (request.row.longLived && !eras.includes('modern')) {
-      const watched = await this.#shared.upstreams.watch(permit, backend, principal, request.client);
+    if (row.longLived && !eras.includes('modern')) {
+      const watched = await upstreams.watch(permit, backend, principal, client);
       const place = currentGeneration.place(endpoint);
       const mayHear = (said: Notification) =>
         hears({ authorizer: currentGeneration.now.authorizer, principal, endpoint: place, backend }, said);
-      await new SessionSubscription(exchange, watched, request.message, mayHear).begin();
+      await new SessionSubscription(exchange, watched, call.message, mayHear).begin();
       return;
     }
-    const held = await this.#shared.upstreams.forModern(permit, backend, principal, request.client, request.row);
-    this.#responder({ ...bound, rounds }, held);
+    this.#callOn(context, await upstreams.forModern(permit, backend, principal, client, row));
   }
 
-  #responder(given: Bound, upstream: UpstreamLease): void {
-    const bound = this.#withOwnState(given, upstream);
-    const { exchange, request } = bound;
-    if (!offers(upstream.discovery, request.row)) exchange.fail(unknownMethod(request.message, 'modern'));
+  #callOn(context: RequestContext, upstream: UpstreamLease): void {
+    const { exchange, row } = context;
+    context.call = this.#withOwnState(context, context.call, upstream);
+    if (!offers(upstream.discovery, row)) exchange.fail(unknownMethod(context.call.message, 'modern'));
     if (exchange.settled) {
       upstream.release?.();
       return;
     }
-    const mismatch = this.#paramMismatch(bound, upstream);
-    if (mismatch === undefined) this.#call(bound, upstream);
+    const mismatch = this.#paramMismatch(context, upstream);
+    if (mismatch === undefined) this.#respondFrom(context, upstream);
     else {
-      this.#callUnless(mismatch, bound, upstream).catch((error: unknown) => {
+      this.#callUnless(mismatch, context, upstream).catch((error: unknown) => {
         upstream.release?.();
         exchange.fail(this.#shared.fault(error));
       });
     }
   }
 
-  /** A state that was sealed for this principal, as the backend gave it. A local one is the only one. */
-  #withOwnState(bound: Bound, upstream: UpstreamLease): Bound {
-    const { principal, endpoint, exchange, request } = bound;
-    if (principal.kind === 'local' || upstream.era !== 'modern') return bound;
-    const { message } = request;
-    const span = member(message.params, 'requestState');
-    if (span === undefined) return bound;
-    const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const state = this.#shared.pendingCalls.unseal(stringAt(message.bytes, span) ?? '', claim);
-    const own = skimMessage(spliceMessage(message, [{ span, with: state }])) as Request;
-    return { ...bound, request: { ...request, message: own } };
-  }
-
   async #callUnless(
     mismatch: Failure | Promise<Failure | undefined>,
-    bound: Bound,
+    context: RequestContext,
     upstream: UpstreamLease,
   ): Promise<void> {
     const failure = await mismatch;
-    if (failure !== undefined) bound.exchange.fail(failure);
-    if (bound.exchange.settled) upstream.release?.();
-    else this.#call(bound, upstream);
+    if (failure !== undefined) context.exchange.fail(failure);
+    if (context.exchange.settled) upstream.release?.();
+    else this.#respondFrom(context, upstream);
   }
 
-  #call(bound: Bound, upstream: UpstreamLease): void {
-    const { exchange, request, principal, endpoint, rounds, target } = bound;
-    const { serverInfo } = upstream.discovery;
-    const parties = { principal, endpoint: endpoint.path, backend: target.backend, serverInfo };
-    const first = this.#starter(bound, upstream);
+  #respondFrom(context: RequestContext, upstream: UpstreamLease): void {
+    const first: UpstreamCall = (permit, next, sink) => upstream.call(permit, next, sink);
     const isAsked = this.#shared.consenting !== undefined;
-    const start = isAsked ? withConsent(onceThen(first, this.#later(bound)), this.#shared) : first;
-    new ModernResponder(this.#shared, parties, exchange, request, rounds).begin(start);
+    const call = isAsked ? onceThen(first, this.#callLater(context)) : first;
+    this.#respond(context, upstream.discovery.serverInfo, call);
   }
 
-  #starter({ principal, endpoint, target, request, authorization }: Bound, upstream: UpstreamLease): StartCall {
-    const { currentGeneration } = this.#shared;
-    const { backend } = target;
-    const { row } = request;
-    const { authorizer, permit } = authorization;
-    return (next, sink) => {
-      const heard = filterResponse(sink, { authorizer, currentGeneration, principal, endpoint, backend, row });
-      return upstream.call(permit, next, inClientNames(heard, target));
-    };
+  #respond(context: RequestContext, serverInfo: unknown, call: UpstreamCall): void {
+    const { principal, endpoint, exchange, rounds, resolved } = context;
+    const parties = { principal, endpoint: endpoint.path, backend: resolved.backend, serverInfo };
+    const start = intercepted(this.#shared, context, call);
+    new ModernResponder(this.#shared, parties, exchange, context.call, rounds).begin(start);
   }
 
-  /** After policy: what a tool's schema says must not be learnt by somebody who may not call it. */
+  /**
+   * With the `requestState` that the backend gave, where the client has it sealed for its principal. The one local principal
+   * shares nothing with anybody, so its states are not sealed.
+   */
+  #withOwnState(context: RequestContext, request: CallRequest, upstream: UpstreamLease): CallRequest {
+    const { principal, endpoint, exchange } = context;
+    if (principal.kind === 'local' || upstream.era !== 'modern') return request;
+    const { message } = context.resolved;
+    const span = member(message.params, 'requestState');
+    if (span === undefined) return request;
+    const claim = { principal, endpoint: endpoint.path, request: exchange.request };
+    const state = this.#shared.pendingCalls.unseal(stringAt(message.bytes, span) ?? '', claim);
+    const own = skimMessage(spliceMessage(message, [{ span, with: state }])) as Request;
+    return { ...request, message: own };
+  }
+
+  /** After the authorize stage: the schema of a tool is no business of a client that may not call it. */
   #paramMismatch(
-    { target, request, header, principal }: Bound,
+    { resolved, call, header, principal }: RequestContext,
     upstream: UpstreamLease,
   ): Failure | undefined | Promise<Failure | undefined> {
-    if (header === undefined || request.row.method !== 'tools/call') return undefined;
+    if (header === undefined || call.row.method !== 'tools/call') return undefined;
     return this.#shared.toolHeaders.check(
-      toolsAt(target.backend, principal),
-      request.message,
+      toolsAt(resolved.backend, principal),
+      call.message,
       header,
       listTools(this.#shared, upstream),
     );
   }
+}
+
+/** An upstream session that was leased for one call is given back with it: a second call takes another. */
+function onceThen(first: UpstreamCall, later: UpstreamCall): UpstreamCall {
+  let isFirst = true;
+  return (permit, request, sink) => {
+    const call = isFirst ? first : later;
+    isFirst = false;
+    return call(permit, request, sink);
+  };
 }

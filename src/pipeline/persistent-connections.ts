@@ -8,13 +8,14 @@ import type { Connection } from '../exchange/outlet.ts';
 import { LineReply } from '../exchange/shared-outlet.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Session } from '../session/session.ts';
-import type { Batch, Message } from '../wire/message.ts';
+import type { Batch, Message, Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { eraOf } from './admit.ts';
 import type { ConfigChange } from './config-change.ts';
+import type { ConnectionState } from './connection-state.ts';
+import { RequestContext } from './context.ts';
 import type { SharedServices } from './services.ts';
-import type { ConnectionState, Turn } from './turn.ts';
 
 const cancel = methodRow('notifications/cancelled') as MethodRow;
 
@@ -28,10 +29,10 @@ export interface Opened {
 
 export class PersistentConnections {
   readonly #shared: SharedServices;
-  readonly #take: (era: Era, turn: Turn) => void;
+  readonly #take: (era: Era, context: RequestContext) => void;
   readonly #open = new Map<ConnectionState, Opened>();
 
-  constructor(shared: SharedServices, take: (era: Era, turn: Turn) => void) {
+  constructor(shared: SharedServices, take: (era: Era, context: RequestContext) => void) {
     this.#shared = shared;
     this.#take = take;
   }
@@ -93,13 +94,14 @@ export class PersistentConnections {
     // What whoever started us may do can change.
     const principal = credentials === 'local' ? authenticator.local : sender.principal;
     const head = { header: undefined, paramHeaders: undefined };
-    const turn: Turn = { endpoint, authorizer, principal, credentials, message, reply, ...head, line };
-    if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(turn))
-      cancelOn(line, turn);
-    this.#take(era, turn);
+    const arrived = { endpoint, authorizer, principal, credentials, message, reply, ...head, connection: line };
+    const context = new RequestContext(arrived);
+    if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(context))
+      cancelOn(line, message);
+    this.#take(era, context);
   }
 
-  #mayCancel({ principal, endpoint, authorizer }: Turn): boolean {
+  #mayCancel({ principal, endpoint, authorizer }: RequestContext): boolean {
     return authorizer.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
   }
 
@@ -155,8 +157,7 @@ function eraOn(line: ConnectionState, message: Message | Batch): Era {
 }
 
 /** On a line both eras cancel by name; a legacy session looks for the id itself. */
-function cancelOn(line: ConnectionState, { message }: Turn): void {
-  if (message.kind !== 'notification') return;
+function cancelOn(line: ConnectionState, message: Notification): void {
   const cancelled = readCancelled(message);
   if (cancelled !== undefined) line.inflight.only(cancelled.id)?.cancel(cancelled.reason);
 }

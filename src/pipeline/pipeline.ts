@@ -1,10 +1,15 @@
 /**
- * The spine: the way of a message through every room, in order. Read this file first, then pipeline/modern.ts and
- * pipeline/legacy.ts, which name the stages for a client of each era:
+ * The way of a message through the gateway. One `RequestContext` (context.ts) goes through these stages, in this order:
  *
- *   ingress -> identity -> session -> profile -> headers against body -> catalog -> policy -> exchange -> backend
+ *   authenticate  who sends it, by its headers, before a body is read   identity/authenticator.ts
+ *   admit         era, revision, headers against body, method           admit.ts
+ *   scopes        what endpoint and method demand of a token            check-scopes.ts
+ *   session       legacy clients: the session that the message names    legacy.ts
+ *   resolve       the backend, and what it calls the thing itself       catalog/name-resolver.ts
+ *   authorize     profile, rules, rates, the audit record               authorize.ts, policy/authorizer.ts
+ *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/compose.ts
  *
- * A message that fails a gate causes no byte to any backend.
+ * modern.ts and legacy.ts take a message of their era through them. A message that fails a stage causes no byte to any backend.
  */
 import { Failure } from '../errors/failure.ts';
 import type {
@@ -25,20 +30,20 @@ import type { Session } from '../session/session.ts';
 import type { Era } from '../wire/revisions.ts';
 import { checkVersionHeader, eraOf } from './admit.ts';
 import { type ConfigChange, forgetGone } from './config-change.ts';
+import { RequestContext } from './context.ts';
 import { meetHop } from './hops.ts';
 import { LegacyFront } from './legacy.ts';
 import { ModernFront } from './modern.ts';
 import { PersistentConnections } from './persistent-connections.ts';
 import type { SharedServices } from './services.ts';
-import type { Turn } from './turn.ts';
 
 export class Pipeline implements Gateway {
-  /** What is not MCP has a front of its own: jsonrpc/front.ts. */
+  /** Services that are not MCP have stages of their own: jsonrpc/front.ts. */
   readonly rpc: RpcFront;
   readonly #shared: SharedServices;
   readonly #legacy: LegacyFront;
   readonly #modern: ModernFront;
-  readonly #lines: PersistentConnections;
+  readonly #connections: PersistentConnections;
   #draining = false;
 
   constructor(shared: SharedServices) {
@@ -46,7 +51,7 @@ export class Pipeline implements Gateway {
     this.rpc = new RpcFront(shared);
     this.#legacy = new LegacyFront(shared);
     this.#modern = new ModernFront(shared);
-    this.#lines = new PersistentConnections(shared, (era, turn) => this.#take(era, turn));
+    this.#connections = new PersistentConnections(shared, (era, context) => this.#take(era, context));
   }
 
   get draining(): boolean {
@@ -71,7 +76,7 @@ export class Pipeline implements Gateway {
   receive(arrival: Arrival): void {
     const { sender, header, paramHeaders, message, reply } = arrival;
     const asOf = this.#shared.currentGeneration.now;
-    // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
+    // The config was reloaded while the body was read: the request begins again, so that one generation decides all of it.
     if (sender.asOf !== asOf) {
       void this.#again(arrival);
       return;
@@ -90,17 +95,9 @@ export class Pipeline implements Gateway {
     if (hop !== undefined) reply.carry(hop);
     const { principal, credentials } = sender;
     const { authorizer } = asOf;
-    this.#take(era, {
-      endpoint,
-      authorizer,
-      principal,
-      credentials,
-      message,
-      reply,
-      header,
-      paramHeaders,
-      line: undefined,
-    });
+    const connection = undefined;
+    const arrived = { endpoint, authorizer, principal, credentials, message, reply, header, paramHeaders, connection };
+    this.#take(era, new RequestContext(arrived));
   }
 
   async #again(arrival: Arrival): Promise<void> {
@@ -152,7 +149,7 @@ export class Pipeline implements Gateway {
     if (lacking !== undefined) return lacking;
     if (this.#draining) return new Failure('shutting_down');
     const { principal, credentials } = sender;
-    return this.#lines.open({ endpoint, principal, credentials, via, connection });
+    return this.#connections.open({ endpoint, principal, credentials, via, connection });
   }
 
   /**
@@ -167,7 +164,7 @@ export class Pipeline implements Gateway {
     await work.finished(withinMs, clock);
     const message = 'The gateway is shutting down';
     sessions.close(new Failure('session_ended', { message }));
-    this.#lines.end(new Failure('session_ended', { message }));
+    this.#connections.end(new Failure('session_ended', { message }));
     // Modern clients know nothing of sessions.
     this.#modern.abort(new Failure('shutting_down', { message }));
     this.rpc.abort(new Failure('shutting_down', { message }));
@@ -182,25 +179,26 @@ export class Pipeline implements Gateway {
     const { listChanges, sessions, credentialExpiry } = this.#shared;
     forgetGone(this.#shared, renewal);
     for (const session of sessions.all()) this.#legacy.renewed(session, renewal, false);
-    for (const session of this.#lines.bound) this.#legacy.renewed(session, renewal, true);
-    this.#lines.renewed(renewal);
+    for (const session of this.#connections.bound) this.#legacy.renewed(session, renewal, true);
+    this.#connections.renewed(renewal);
     this.#modern.renewed(renewal);
     listChanges.renewed(renewal.lists);
     credentialExpiry.look();
   }
 
-  #take(era: Era, turn: Turn): void {
-    const { message, reply } = turn;
+  #take(era: Era, context: RequestContext): void {
+    const { message, reply, principal, endpoint, authorizer } = context;
     const refuse = (error: unknown) => {
       const failure = this.#shared.fault(error);
-      turn.authorizer.refused({ ...turn, message: message.kind === 'batch' ? undefined : message }, failure);
+      const said = message.kind === 'batch' ? undefined : message;
+      authorizer.refused({ principal, endpoint, message: said }, failure);
       reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
     };
     try {
       // What helps to finish the work in hand, an answer or a cancellation, is still taken.
       if (this.#draining && (message.kind === 'request' || message.kind === 'batch'))
         throw new Failure('shutting_down');
-      const served = (era === 'modern' ? this.#modern : this.#legacy).receive(turn);
+      const served = (era === 'modern' ? this.#modern : this.#legacy).receive(context);
       served?.catch(refuse);
     } catch (error) {
       refuse(error);
@@ -222,7 +220,7 @@ export class Pipeline implements Gateway {
       const lacking = this.#lacking(endpoint, sender);
       if (lacking !== undefined) return lacking;
       const { principal } = sender;
-      const session = this.#legacy.session({ endpoint, principal, header, line: undefined });
+      const session = this.#legacy.session({ endpoint, principal, header, connection: undefined });
       checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
       await action(session, principal);
       return undefined;

@@ -1,4 +1,4 @@
-/** What the spine is built from. Made in assemble.ts. */
+/** What the stages share. Made in app/assemble.ts. */
 
 import type { PendingCalls } from '../bridge/pending-calls.ts';
 import type { Fault } from '../bridge/responder.ts';
