@@ -1,2 +1,4 @@
 #!/usr/bin/env node
-import '../dist/main.js';
+// Stack traces in the log name the source files, not the bundle.
+process.setSourceMapsEnabled(true);
+await import('../dist/main.js');
