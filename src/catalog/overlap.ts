@@ -85,27 +85,27 @@ function haveCommon(first: readonly Step[], second: readonly Step[]): boolean {
   const width = second.length + 1;
   const seen = new Uint8Array((first.length + 1) * width);
   const open: number[] = [];
-  const guardedFetch = (i: number, j: number): void => {
+  const reach = (i: number, j: number): void => {
     const pair = i * width + j;
     if (seen[pair] === 1) return;
     seen[pair] = 1;
     open.push(pair);
   };
-  guardedFetch(0, 0);
+  reach(0, 0);
   for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
     const j = pair % width;
     const i = (pair - j) / width;
     const a = first[i];
     const b = second[j];
     if (a === undefined && b === undefined) return true;
-    if (a !== undefined && a.skip > 0) guardedFetch(i + a.skip, j);
-    if (b !== undefined && b.skip > 0) guardedFetch(i, j + b.skip);
+    if (a !== undefined && a.skip > 0) reach(i + a.skip, j);
+    if (b !== undefined && b.skip > 0) reach(i, j + b.skip);
     if (a === undefined || b === undefined) continue;
     if (a.character === undefined) {
-      if (b.character !== undefined && b.character !== a.stop) guardedFetch(i, j + 1);
+      if (b.character !== undefined && b.character !== a.stop) reach(i, j + 1);
     } else if (b.character === undefined) {
-      if (a.character !== b.stop) guardedFetch(i + 1, j);
-    } else if (a.character === b.character) guardedFetch(i + 1, j + 1);
+      if (a.character !== b.stop) reach(i + 1, j);
+    } else if (a.character === b.character) reach(i + 1, j + 1);
   }
   return false;
 }

@@ -48,9 +48,9 @@ function listening({ listen, endpoints }: Config): string[] {
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const asked = endpoints.every(({ identity }) => identity.kind === 'guarded');
   const others = asked ? 'open to the network' : 'open to the network, and nobody is asked who they are';
-  const guardedFetch = isLoopback(listen.host) ? 'this machine only' : others;
+  const reach = isLoopback(listen.host) ? 'this machine only' : others;
   const port = listen.port === 0 ? 'any free port' : String(listen.port);
-  const lines = [`http://${host}:${port} (${guardedFetch})`];
+  const lines = [`http://${host}:${port} (${reach})`];
   if (listen.allowedOrigins.length > 0) lines.push(`origins: ${listen.allowedOrigins.join(', ')}`);
   if (listen.allowedHosts.length > 0) lines.push(`hosts: ${listen.allowedHosts.join(', ')}`);
   return lines;
@@ -82,7 +82,7 @@ function backend(it: BackendConfig): string[] {
   if (it.kind === 'http') {
     const how = it.transport === 'auto' ? 'transport found by asking' : it.transport;
     const details = [how, ...counted(it.headers, 'header')].join(', ');
-    return [`${it.name}: ${shownUrl(it.url)} (${details})`, ...(it.auth === undefined ? [] : [authorizer(it.auth)])];
+    return [`${it.name}: ${shownUrl(it.url)} (${details})`, ...(it.auth === undefined ? [] : [leave(it.auth)])];
   }
   const processes = it.share ? 'one process for everybody' : `a process for each session, at most ${it.maxProcesses}`;
   const details = [...counted(it.args, 'argument'), ...counted(it.env, 'environment variable'), processes];
@@ -90,15 +90,7 @@ function backend(it: BackendConfig): string[] {
   return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
 }
 
-function authorizer({
-  grant,
-  shared,
-  implied,
-  issuer,
-  clientId,
-  scopes = [],
-  authorizationServers,
-}: BackendAuth): string {
+function leave({ grant, shared, implied, issuer, clientId, scopes = [], authorizationServers }: BackendAuth): string {
   const details = [
     `${grant}, ${shared ? 'one account for all' : 'an account for each caller'}`,
     ...(issuer === undefined ? [] : [`issuer ${shownUrl(issuer)}`]),

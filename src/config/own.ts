@@ -181,7 +181,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const audit = readAudit(document, directory, variables);
   // The same for where we listen: that it is open to others is told together with everything else.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
-  const authorizer = { policy, rates, audit };
+  const access = { policy, rates, audit };
   return {
     listen,
     backends,
@@ -189,7 +189,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     endpoints,
     limits,
     identity,
-    ...authorizer,
+    ...access,
     log: file?.log,
     watch: file?.watch,
     seal: file?.seal,

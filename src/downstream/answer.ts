@@ -26,7 +26,7 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
   // Node hands in options that its types do not know.
   constructor(...parameters: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...parameters);
-    this.on('close', this.authorizer);
+    this.on('close', this.leave);
     // A write that comes after the client has gone is reported here; without a listener it would end the process.
     this.on('error', survive);
   }
@@ -44,7 +44,7 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
   }
 
   /** Idempotent: an answer that is queued behind another one on its connection does not hear of its end by itself. */
-  authorizer(): void {
+  leave(): void {
     if (this.#gone) return;
     this.#gone = true;
     const listeners = this.#listeners;

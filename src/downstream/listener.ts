@@ -227,7 +227,7 @@ class Listener {
     res.whenGone(() => this.#left(res, socket));
     socket[latest] = res;
     // Queued behind an earlier answer of the same connection (pipelining): such a one is not told when the connection ends.
-    if (res.socket === null) socket.once('close', () => res.authorizer());
+    if (res.socket === null) socket.once('close', () => res.leave());
     try {
       this.#pass(req, res);
     } catch (error) {

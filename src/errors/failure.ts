@@ -2,12 +2,13 @@
  * Every failure that Bascule can name. One table: the boundary reads a row and knows the HTTP status, the JSON-RPC code
  * per era and who is to blame; programs match on `reason`, never on the message. `docs/errors.md` is written from here.
  */
+
+import { access } from './access.ts';
 import { asks } from './asks.ts';
 import { backends } from './backends.ts';
 import { credentials } from './credentials.ts';
 import { incoming } from './incoming.ts';
 import { jsonRpc } from './json-rpc.ts';
-import { authorizer } from './leave.ts';
 import { offers } from './offers.ts';
 import type { FailureRow } from './row.ts';
 import { sessions } from './sessions.ts';
@@ -20,7 +21,7 @@ export const failures = {
   ...sessions,
   ...offers,
   ...asks,
-  ...authorizer,
+  ...access,
   ...backends,
   ...credentials,
 } as const satisfies Record<string, FailureRow>;

@@ -200,7 +200,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     deadlines.forget(this);
     this.#context.over(this);
     if (this.#ticket !== undefined) slots.withdraw(this.#ticket);
-    if (this.#hasSlot) slots.authorizer();
+    if (this.#hasSlot) slots.leave();
     return true;
   }
 

@@ -97,14 +97,14 @@ function soughtIn({ rules }: PolicySettings, list: List, paths: readonly string[
   return rules.flatMap((rule) => {
     const names = outrightNames(rule, list);
     if (names.length === 0) return [];
-    const guardedFetch = reachOf(rule, paths);
+    const reach = reachOf(rule, paths);
     const isDenied = rule.effect === 'deny';
     return names.map(({ written, name }) => ({
       rule: rule.id,
       written,
       name,
       isDenied,
-      unread: new Set(guardedFetch),
+      unread: new Set(reach),
     }));
   });
 }

@@ -81,14 +81,14 @@ export class UpstreamSubscription {
   unsubscribe(uri: string): void {
     if (!this.#wanted.resourceSubscriptions.includes(uri)) return;
     this.#forget(uri);
-    if (isEmpty(this.#wanted)) this.#authorizer();
+    if (isEmpty(this.#wanted)) this.#leave();
     else this.#open().catch(() => undefined);
   }
 
   close(): void {
     this.#closed = true;
     this.#stopWaiting?.();
-    this.#authorizer();
+    this.#leave();
   }
 
   #forget(uri: string): void {
@@ -111,7 +111,7 @@ export class UpstreamSubscription {
     return this.#opening;
   }
 
-  #authorizer(): void {
+  #leave(): void {
     this.#current = undefined;
     this.#end([...this.#standing]);
   }

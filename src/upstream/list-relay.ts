@@ -30,7 +30,7 @@ export class ListRelay {
   }
 
   /** It stands again, or nobody listens any more. */
-  authorizer(listener: RelayListener): void {
+  leave(listener: RelayListener): void {
     this.#deaf.delete(listener);
   }
 

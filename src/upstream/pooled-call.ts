@@ -52,7 +52,7 @@ export class PooledCall implements Call {
 
   cancel(reason?: string): void {
     this.#cancelled = true;
-    this.#authorizer();
+    this.#leave();
     this.#call?.cancel(reason);
   }
 
@@ -69,16 +69,16 @@ export class PooledCall implements Call {
     return (request, sink) => upstream.call(this.#permit, request, sink);
   }
 
-  #authorizer(): void {
+  #leave(): void {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened === undefined) return;
-    opened.level?.authorizer(this, this.#starter(opened));
+    opened.level?.leave(this, this.#starter(opened));
     opened.release();
   }
 
   #settle(outcome: CallOutcome): void {
-    this.#authorizer();
+    this.#leave();
     const repeatable = outcome.kind === 'failure' && (outcome.unseen === true || this.#request.row.replayable === true);
     if (!repeatable || outcome.failure.reason !== 'backend_session_lost' || !this.#again) {
       this.#sink.settle(outcome);

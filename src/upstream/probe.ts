@@ -104,7 +104,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         throw verdict.kind === 'none' ? verdict.failure : new Failure('backend_invalid');
     }
   } finally {
-    if (!kept) visit.authorizer();
+    if (!kept) visit.leave();
   }
 }
 
@@ -151,7 +151,7 @@ export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf>
     try {
       return await askHalf(visit, options, limits.legacyHalfMs);
     } finally {
-      visit.authorizer();
+      visit.leave();
     }
   } catch {
     // It could not be asked: there is no process to be had, or it is being closed.
@@ -218,11 +218,11 @@ class ProbeConnection {
     void this.#forget();
   }
 
-  authorizer(): void {
-    void this.#authorizer();
+  leave(): void {
+    void this.#leave();
   }
 
-  async #authorizer(): Promise<void> {
+  async #leave(): Promise<void> {
     await this.#forget();
     await settled(this.line.channel.close());
   }
@@ -284,7 +284,7 @@ async function initializeAfresh(way: TransportWay, line: ProbedChannel, options:
     session = visit.handOver(way);
     return { discovery: initialized.discovery, way, line: undefined, session };
   } finally {
-    if (session === undefined) visit.authorizer();
+    if (session === undefined) visit.leave();
   }
 }
 

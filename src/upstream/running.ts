@@ -230,7 +230,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     if (this.over) return;
     this.over = true;
     this.pending = undefined;
-    this.authorizer(outcome.kind === 'failure' ? 'dropped' : 'settled');
+    this.leave(outcome.kind === 'failure' ? 'dropped' : 'settled');
     this.tell(outcome);
   }
 
@@ -243,11 +243,11 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
       this.pending.abort();
       this.pending = undefined;
     }
-    this.authorizer('dropped');
+    this.leave('dropped');
     return true;
   }
 
-  private authorizer(how: CallEnding): void {
+  private leave(how: CallEnding): void {
     this.host.deadlines.forget(this);
     this.host.gone(this, how);
     if (this.queued !== undefined) {
@@ -256,7 +256,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     }
     if (!this.hasSlot) return;
     this.hasSlot = false;
-    this.host.slots?.authorizer();
+    this.host.slots?.leave();
   }
 
   private tell(outcome: CallOutcome): void {

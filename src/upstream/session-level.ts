@@ -28,14 +28,14 @@ export class SessionLevel {
   /** What to wait for, where the backend has to be told first. It never rejects, and ends in time. */
   want(who: object, level: string | undefined, start: StartRequest): Promise<void> | undefined {
     if (level === undefined) {
-      this.authorizer(who, start);
+      this.leave(who, start);
       return undefined;
     }
     this.#wishes.set(who, level);
     return this.#adjust(start);
   }
 
-  authorizer(who: object, start: StartRequest): void {
+  leave(who: object, start: StartRequest): void {
     if (this.#wishes.delete(who)) void this.#adjust(start);
   }
 

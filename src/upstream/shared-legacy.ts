@@ -43,11 +43,11 @@ class SharedAudience implements UpstreamSessionSink {
   }
 
   /** Subscriptions that nobody has any more. */
-  authorizer(sink: UpstreamSessionSink): readonly string[] {
+  leave(sink: UpstreamSessionSink): readonly string[] {
     this.#sinks.delete(sink);
     this.levels.delete(sink);
     for (const [id, visitor] of this.#visitors) if (visitor === sink) this.#visitors.delete(id);
-    return this.subscriptions.authorizer(sink);
+    return this.subscriptions.leave(sink);
   }
 
   visits(sink: UpstreamSessionSink, ids: readonly string[]): void {
@@ -133,7 +133,7 @@ class SharedLane implements UpstreamSession {
 
   /** The others go on. Each call is ended by who began it. */
   close(): void {
-    for (const uri of this.#audience.authorizer(this.#client)) {
+    for (const uri of this.#audience.leave(this.#client)) {
       const permit = this.#permits.get(uri);
       if (permit === undefined) continue;
       // Whether the backend agrees changes nothing for anybody here.

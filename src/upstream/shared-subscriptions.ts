@@ -27,7 +27,7 @@ export class SharedSubscriptions<Client> {
   }
 
   /** What nobody wants any more without the client. */
-  authorizer(client: Client): readonly string[] {
+  leave(client: Client): readonly string[] {
     const its = [...this.#clients].filter(([, clients]) => clients.has(client)).map(([uri]) => uri);
     return its.filter((uri) => this.remove(uri, client));
   }

@@ -72,7 +72,7 @@ export class Slots {
   }
 
   /** Whoever is next has the room. */
-  authorizer(): void {
+  leave(): void {
     this.#taken--;
     if (this.#taken >= this.#limits.callsPerBackend) return;
     const next = this.#queue.shift();

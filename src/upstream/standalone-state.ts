@@ -54,7 +54,7 @@ export class Standalone implements StandaloneListener, RelayListener {
   opened(): void {
     this.#hearing = 'heard';
     this.#wasOpen = true;
-    this.#options.relay.authorizer(this);
+    this.#options.relay.leave(this);
   }
 
   away(): void {
@@ -68,7 +68,7 @@ export class Standalone implements StandaloneListener, RelayListener {
 
   close(): void {
     this.#isClosed = true;
-    this.#options.relay.authorizer(this);
+    this.#options.relay.leave(this);
   }
 
   missed(): void {
@@ -86,7 +86,7 @@ export class Standalone implements StandaloneListener, RelayListener {
 
   none(): void {
     this.#hearing = 'never';
-    this.#options.relay.authorizer(this);
+    this.#options.relay.leave(this);
     // Where there never was one, nobody was promised anything yet.
     if (this.#wasOpen)
       this.#options.silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));

@@ -37,7 +37,7 @@ describe('what a backend is given at once', () => {
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) come('alice', name);
     come('bob', 'b1');
     log.length = 0;
-    for (let n = 0; n < 4; n++) slots.authorizer();
+    for (let n = 0; n < 4; n++) slots.leave();
     expect(log).toEqual(['a3 in', 'b1 in', 'a4 in', 'a5 in']);
   });
 
@@ -60,7 +60,7 @@ describe('what a backend is given at once', () => {
     if (gone !== undefined) slots.withdraw(gone);
     clock.advance(limits.queueMs);
     expect(log).toEqual(['a1 in', 'a2 in', 'b1 backend_busy']);
-    slots.authorizer();
+    slots.leave();
     come('carol', 'c1');
     expect(log.at(-1)).toBe('c1 in');
     slots.close();

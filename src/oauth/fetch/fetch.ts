@@ -83,7 +83,7 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
 
   const fetch: OutwardFetch = async (address, init = {}) => {
     const url = targets.parse(String(address));
-    const authorizer = places.enter(url.hostname);
+    const leave = places.enter(url.hostname);
     const overdue = AbortSignal.timeout(limits.totalMs);
     const signals = init.signal == null ? [overdue] : [overdue, init.signal];
     try {
@@ -96,7 +96,7 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
         ? new OutwardError('too_slow', `no answer within ${limits.totalMs} ms`, error)
         : named(error);
     } finally {
-      authorizer();
+      leave();
     }
   };
   return { fetch, close: () => agent.destroy() };

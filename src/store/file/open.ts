@@ -39,12 +39,12 @@ export async function openFileStore({ dir, now, warn, limits }: FileStoreOptions
     makeRoom(path);
     if (wasShort || presence.lost.length > 0) await examine(path);
     presence.forget();
-    const records = new FileRecords(await FileEngine.open(path, presence.authorizer), now, limits);
+    const records = new FileRecords(await FileEngine.open(path, presence.leave), now, limits);
     records.beginSweeping(warn);
     return { records, lease: new RecordLease(records, now) };
   } catch (error) {
     if (error instanceof StoreError && error.kind === 'foreign') presence.abandon();
-    else presence.authorizer();
+    else presence.leave();
     throw error;
   }
 }

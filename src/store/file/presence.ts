@@ -16,7 +16,7 @@ export interface Presence {
   /** Their files stay until `forget`: a store that was found damaged is looked at again at the next start. */
   readonly lost: readonly string[];
   forget(): void;
-  authorizer(): void;
+  leave(): void;
   /** Leaves as one that is lost: the next start looks again. */
   abandon(): void;
 }
@@ -31,7 +31,7 @@ export function enter(dir: string): Presence {
     return {
       lost,
       forget: () => lost.forEach(remove),
-      authorizer: () => {
+      leave: () => {
         mine.delete(name);
         remove(name);
       },

@@ -110,7 +110,7 @@ export class ConnectPages {
   async #leaveToSignIn({ id }: ConnectVisit, { signIn, issuer }: WayOf<'foreign'>): Promise<PageResponse> {
     try {
       const { url, state, kept } = await signIn.begin(issuer, new URL(signedInPath, this.#ports.publicUrl).href);
-      const cookie = this.#travellers.authorizer({ kind: 'sign-in', state }, JSON.stringify({ id, kept }));
+      const cookie = this.#travellers.leave({ kind: 'sign-in', state }, JSON.stringify({ id, kept }));
       return seeOther(url, { 'set-cookie': [cookie] });
     } catch (error) {
       if (!(error instanceof SignInError)) throw error;

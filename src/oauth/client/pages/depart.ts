@@ -25,7 +25,7 @@ export async function depart(
   const url = new URL(address);
   // Pushed requests (RFC 9126) do not have it here; then the port alone compares what follows the id.
   const state = url.searchParams.get('state') ?? '';
-  const cookie = travellers.authorizer({ kind: 'consent', id }, state);
+  const cookie = travellers.leave({ kind: 'consent', id }, state);
   return seeOther(url.href, { 'set-cookie': [...cookies, cookie] });
 }
 

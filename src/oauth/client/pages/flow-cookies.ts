@@ -27,7 +27,7 @@ export class FlowCookies {
   }
 
   /** The cookie that says so. `kept` is readable to nobody in between. */
-  authorizer(errand: Errand, kept: string): string {
+  leave(errand: Errand, kept: string): string {
     const until = this.#now() + pageLimits.awayMs;
     const sealed = this.#seal.seal(`${until} ${kept}`, contextOf(errand));
     return this.#jar.set(nameOf(errand), sealed, pageLimits.awayMs);

@@ -1,7 +1,7 @@
 /** Who is calling, and what they may do. */
 import { type FailureRow, INTERNAL, INVALID_REQUEST, row, UNAUTHORIZED } from './row.ts';
 
-export const authorizer = {
+export const access = {
   // Identity. Who presents what, and why it does not do. `WWW-Authenticate` says the same to clients that read it.
   credentials_missing: row(
     'client',
