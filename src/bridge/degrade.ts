@@ -1,6 +1,6 @@
 /**
- * Results as older revisions know them, by the tables of older.ts. What does not have to change stays byte for byte: numbers
- * keep their spelling, in the same list as an entry that lost a member too.
+ * Rewrites results for clients of older revisions, by the table in revision-compat.ts. Everything that need not change
+ * stays byte for byte: numbers keep their spelling, even in a list where a different entry lost a member.
  */
 import { elementsAt } from '../wire/array.ts';
 import { concat, type Raw, rewrite } from '../wire/compose.ts';
@@ -10,19 +10,19 @@ import { membersAt } from '../wire/skim.ts';
 import { member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
 import { contentRows, lists, type ResultPart, unknownMembers } from './revision-compat.ts';
 
-/** An object where it stands. */
+/** An object and the bytes that contain it. */
 export interface ObjectPlace {
   readonly bytes: Uint8Array;
   readonly object: ObjectSpan;
 }
 
-/** Undefined where there is something else than an object. */
+/** Undefined where the bytes are no object. */
 export function placeOf(raw: Uint8Array): ObjectPlace | undefined {
   const object = membersAt(raw, { start: 0, end: raw.byteLength });
   return object && { bytes: raw, object };
 }
 
-/** The result as the revision knows it, or undefined where it may stay as it is. */
+/** The result in the form of the revision; undefined where it can stay as it is. */
 export function degrade(method: string, result: ObjectPlace, revision: Revision): Buffer | undefined {
   const list = lists[method];
   if (list !== undefined) return changed(result, list.list, (entry) => degradeEntry(entry, list.thing, revision));
@@ -32,8 +32,8 @@ export function degrade(method: string, result: ObjectPlace, revision: Revision)
 }
 
 /**
- * Legacy revisions know structured output as objects alone; the modern one has any value, and any schema for it. What is no
- * object becomes the member `result` of one, in the tool's schema and in its results alike.
+ * In legacy revisions structured output is always an object; in the modern one it is any value, with any schema. A
+ * value that is no object becomes the member `result` of one, both in the tool's schema and in its results.
  */
 export function withObjectSchemas(result: ObjectPlace): Buffer | undefined {
   return changed(result, 'tools', ({ bytes, object }) => {
@@ -42,7 +42,7 @@ export function withObjectSchemas(result: ObjectPlace): Buffer | undefined {
     if (schema === undefined || members === undefined) return undefined;
     const type = textOf({ bytes, object: members }, 'type');
     if (type === 'object') return undefined;
-    // A schema that names no type admits objects and others: which of its results are wrapped, it could not say.
+    // A schema without a type allows both objects and other values, so it cannot say which results are wrapped.
     if (type === undefined) return rewrite(bytes, object, { drop: (key) => key === 'outputSchema' });
     const wrapped = ['{"type":"object","properties":{"result":', slice(bytes, schema), '},"required":["result"]}'];
     return rewrite(bytes, object, { set: { outputSchema: concat(wrapped) } });
@@ -88,7 +88,7 @@ function without(thing: ResultPart, { bytes, object }: ObjectPlace, revision: Re
   return rewrite(bytes, object, { drop: (key) => unknown.has(key) });
 }
 
-/** The object with some elements of one of its arrays changed; undefined where none was. */
+/** The object with changed elements in one of its arrays; undefined where no element changed. */
 function changed(
   holder: ObjectPlace,
   key: string,
@@ -115,7 +115,7 @@ function array(elements: readonly Raw[]): Buffer {
   return concat(['[', ...elements.flatMap((element, index) => (index === 0 ? [element] : [',', element])), ']']);
 }
 
-/** What a change made of a place, or the place itself where it made nothing. */
+/** The changed object, or the original where nothing changed. */
 function after(change: Buffer | undefined, before: ObjectPlace): ObjectPlace {
   return (change && placeOf(change)) ?? before;
 }

@@ -1,6 +1,6 @@
 /**
- * The same outcome in the words of the other era. Only what the protocol itself says is changed: members of a result that
- * belong to the tool, the prompt or the resource stay as they are.
+ * Translates an outcome to the other era. Only the protocol's own members change; members that belong to the tool, the
+ * prompt or the resource stay as they are.
  */
 import { concat, type Raw, rewrite, spliceMessage } from '../wire/compose.ts';
 import type { ErrorResponse, ResultResponse } from '../wire/message.ts';
@@ -16,13 +16,13 @@ const { serverInfo } = metaKeys;
 const cacheHints: ReadonlySet<string> = new Set(['ttlMs', 'cacheScope']);
 const modernMembers: ReadonlySet<string> = new Set(['resultType', ...cacheHints]);
 
-/** `complete` where the backend said nothing: results of earlier revisions have no type. */
+/** `complete` where the backend gave no type: results of earlier revisions have none. */
 export function resultType(message: ResultResponse): string | undefined {
   const type = member(message.result, 'resultType');
   return type === undefined ? 'complete' : stringAt(message.bytes, type);
 }
 
-/** The result object without the words that only the modern era has. */
+/** The result object without members that only the modern era has. */
 export function legacyResult(message: ResultResponse): Raw {
   const meta = member(message.result, '_meta');
   const leftOfMeta = message.meta?.members.filter(({ key }) => key !== serverInfo);
@@ -42,7 +42,10 @@ export function legacyResult(message: ResultResponse): Raw {
   });
 }
 
-/** The result object with the words that the modern era needs. A legacy backend says nothing of caching, so nothing is cached. */
+/**
+ * The result object with the members that the modern era needs. A legacy backend gives no cache hints, so nothing is
+ * cached.
+ */
 export function modernResult(message: ResultResponse, row: MethodRow, info: unknown): Raw {
   const set: Record<string, Raw> = { resultType: '"complete"' };
   if (row.cacheable) Object.assign(set, { ttlMs: '0', cacheScope: '"private"' });
@@ -53,20 +56,20 @@ export function modernResult(message: ResultResponse, row: MethodRow, info: unkn
         ? `{"${serverInfo}":${raw}}`
         : rewrite(message.bytes, message.meta, { set: { [serverInfo]: raw } });
   }
-  // A legacy result has no words of a question; to a reader that ignores case it must not seem to have some.
+  // A legacy result has no `input_required` members: drop what a case-insensitive reader could take for one.
   return rewrite(message.bytes, message.result, { set, drop: isLikeQuestion });
 }
 
 /**
- * A modern backend's result, with what it left out of what every result has, and without hints for caches where nothing may
- * be cached. Ordinarily there is nothing to do.
+ * Completes a modern backend's result with the members that every result needs, and removes cache hints where nothing
+ * may be cached. Ordinarily there is nothing to do.
  * https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cacheable-results
  */
 export function completed(message: ResultResponse, row: MethodRow): ResultResponse {
   const { result } = message;
   const isTyped = member(result, 'resultType') !== undefined;
   const isComplete = resultType(message) === 'complete';
-  // Calls of tools come this way, and nearly all of them.
+  // The common case: nearly all tool calls return here.
   if (isTyped && isComplete && row.cacheable !== true) return message;
   const lacking: Record<string, Raw> = {};
   if (!isTyped) lacking.resultType = '"complete"';
@@ -85,10 +88,10 @@ export function completed(message: ResultResponse, row: MethodRow): ResultRespon
 const INVALID_PARAMS = -32602;
 const INTERNAL = -32603;
 const RESOURCE_NOT_FOUND = -32002;
-/** 2025-11-25 alone has it: the call is over, and may be made again once the pages were visited. */
+/** Only in 2025-11-25: the call is over, and may be repeated after the user has visited some pages. */
 export const URL_ELICITATION_REQUIRED = -32042;
 
-/** Codes that modern clients must never see, and the ones that legacy clients do not know, become ones that they do. */
+/** Replaces codes that modern clients must never see, and codes that legacy clients do not know. */
 export function errorFor(
   era: Era,
   { message, vocabulary }: { readonly message: ErrorResponse; readonly vocabulary: Era },
@@ -110,8 +113,8 @@ export function errorCode(message: ErrorResponse): number {
 }
 
 /**
- * -32002 and -32042 must not be emitted any more; of -32020 to -32099 only the defined ones may be, and with their meanings:
- * what a legacy server means by them is its own.
+ * -32002 and -32042 must not be emitted any more. Of -32020 to -32099 only the defined codes may be, with their defined
+ * meanings; a legacy server's meanings of them are its own.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
  */
 function modernCode(code: number, vocabulary: Era): number {
@@ -120,7 +123,7 @@ function modernCode(code: number, vocabulary: Era): number {
   return code <= -32020 && code >= -32099 && !defined ? INTERNAL : code;
 }
 
-/** What the modern era calls by these codes the legacy one does not know; and -32042 is a word that no modern backend has. */
+/** The legacy era does not know these modern codes, and no modern backend may use -32042. */
 function legacyCode(code: number, message: ErrorResponse, row: MethodRow, uri: string | undefined): number {
   if (code === URL_ELICITATION_REQUIRED) return INTERNAL;
   if (code === -32020 || code === -32021 || code === -32022) return INTERNAL;

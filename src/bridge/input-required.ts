@@ -1,4 +1,7 @@
-/** The pieces of a modern multi-round result. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
+/**
+ * Reads and writes `input_required` results.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+ */
 import { Failure } from '../errors/failure.ts';
 import type { ServerRequest } from '../exchange/call.ts';
 import { concat, type Raw, rewrite, splice } from '../wire/compose.ts';
@@ -7,7 +10,7 @@ import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { membersAt, skimMessage } from '../wire/skim.ts';
 import { member, slice } from '../wire/values.ts';
 
-/** One question of a modern backend, in the form in which a legacy client could be asked it. */
+/** One input request of a modern backend, in the form of a legacy server request. */
 export interface InputRequest {
   readonly key: string;
   readonly row: MethodRow;
@@ -16,7 +19,7 @@ export interface InputRequest {
 
 export interface InputRequired {
   readonly requests: readonly InputRequest[];
-  /** The exact token of the state, to be echoed; none where none was given. */
+  /** The exact JSON token of the state, to be echoed; undefined where the backend gave none. */
   readonly state: Raw | undefined;
 }
 
@@ -31,7 +34,7 @@ export function readInputRequired(message: ResultResponse): InputRequired {
   };
 }
 
-/** It lacks only the envelope: with one around it, the reader finds the same spans as anywhere else. */
+/** An input request lacks only the JSON-RPC envelope: with one added, the ordinary reader can parse it. */
 function readRequest(key: string, bytes: Uint8Array, span: Span): InputRequest {
   const object = slice(bytes, span);
   const message = skimMessage(splice(object, [{ span: { start: 1, end: 1 }, with: '"jsonrpc":"2.0","id":1,' }]));
@@ -42,14 +45,14 @@ function readRequest(key: string, bytes: Uint8Array, span: Span): InputRequest {
   return { key, row, message };
 }
 
-/** A question to a modern client. */
+/** An input request to a modern client. */
 export interface InputQuestion {
   readonly key: string;
   readonly method: string;
   readonly params: Raw | undefined;
 }
 
-/** Members of a question that the modern era does not have. */
+/** Members of a server request that the modern era does not have. */
 export function isLegacyAskMember(key: string): boolean {
   return key === 'elicitationId' || key === 'task';
 }
@@ -59,7 +62,7 @@ export function questionOf(key: string, { row, message: { bytes, params } }: Ser
 }
 
 export function inputRequired(questions: readonly InputQuestion[], state: string): Raw {
-  // `roots/list` needs no parameters; there are clients that cannot read a question without them.
+  // `roots/list` needs no parameters, but some clients cannot read an input request without them.
   const requests = questions.flatMap(({ key, method, params = '{}' }) => [
     `,${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":`,
     params,
@@ -74,7 +77,7 @@ export function inputRequired(questions: readonly InputQuestion[], state: string
   ]);
 }
 
-/** The answers of a retry, each as it was sent. */
+/** The answers in a retry, each exactly as sent. */
 export function inputResponses(request: Request): readonly { readonly key: string; readonly result: Raw }[] {
   const responses = member(request.params, 'inputResponses');
   const answers = responses && membersAt(request.bytes, responses);

@@ -1,6 +1,6 @@
 /**
- * Serves one exchange of a legacy client. A question in the middle of the call, whichever way the backend has of asking it,
- * becomes a JSON-RPC request on the exchange's own stream, and the exchange waits.
+ * Serves one exchange of a legacy client. A server request during the call, in either era's form, becomes a JSON-RPC
+ * request on the exchange's own stream, and the exchange waits.
  */
 import { Failure } from '../errors/failure.ts';
 import type { CallOutcome, CallRequest, CallSink, ServerRequest, ServerRequestReply } from '../exchange/call.ts';
@@ -27,7 +27,10 @@ export interface LegacyContext {
   readonly limits: DriveLimits;
   readonly fault: Fault;
   readonly warn: Warn;
-  /** The `Mcp-Param-*` headers of the call, where the backend needs them. `again`: those given before were refused. */
+  /**
+   * The `Mcp-Param-*` headers of the call, where the backend needs them. `again`: the backend refused the previous
+   * ones.
+   */
   paramHeaders?(again: boolean): Promise<Record<string, string>>;
 }
 
@@ -40,9 +43,9 @@ export class LegacyResponder implements CallSink {
   #rounds = 0;
   #paramHeaders: Record<string, string> | undefined;
   #refused = false;
-  /** Visits that were agreed to, under the ids that they were given here. */
+  /** URL elicitations that the user accepted, by the ids that they were given here. */
   #visits: string[] = [];
-  /** The round that is under way. */
+  /** The request of the current round. */
   #latest: CallRequest;
 
   constructor(context: LegacyContext, exchange: Exchange, request: CallRequest, start: StartCall) {
@@ -68,13 +71,14 @@ export class LegacyResponder implements CallSink {
 
   ask(ask: ServerRequest, named?: Named): void {
     const { carries, settled } = this.#exchange;
-    // A client that reads this answer as JSON may still listen, or read others as streams. If not, a question would wait in vain.
+    // A client that reads this response as JSON may have other streams open. If it has none, the server request could
+    // never be answered.
     const hasWay = carries || this.#session.isReachable;
     if (settled || !hasWay) ask.answer({ failure: new Failure('ask_not_supported') });
     else this.#session.asks.relay(ask, (message) => this.#put(message), named);
   }
 
-  /** A question, or that it is taken back: that may be after the call. */
+  /** Sends a server request or its cancellation; the latter may come after the call. */
   #put(message: Uint8Array): void {
     const { carries, settled } = this.#exchange;
     if (carries && !settled) this.#exchange.send(message, 'keep');
@@ -95,7 +99,7 @@ export class LegacyResponder implements CallSink {
   #respond(outcome: CallOutcome): void {
     switch (outcome.kind) {
       case 'failure':
-        // The session upstream was this session's other half: the client knows how to start again.
+        // The client's session depends on the lost upstream session. The client knows how to start a new one.
         this.#exchange.fail(
           outcome.failure.reason === 'backend_session_lost' ? new Failure('session_not_found') : outcome.failure,
         );
@@ -122,7 +126,8 @@ export class LegacyResponder implements CallSink {
   }
 
   #complete(message: ResultResponse, vocabulary: Era): void {
-    // The backend is content, so the pages were visited. It has no word for that; clients that were given an id may wait for it.
+    // The result proves that the pages were visited. Modern backends do not notify of that, but clients that got an id
+    // may wait for it.
     for (const elicitationId of this.#visits.splice(0)) {
       const params = JSON.stringify({ elicitationId });
       this.#exchange.send(notificationBytes('notifications/elicitation/complete', params), 'keep');
@@ -132,7 +137,9 @@ export class LegacyResponder implements CallSink {
     else this.#exchange.respondResult(result);
   }
 
-  /** The backend's questions, one by one, then the same request again with the answers and the exact state. */
+  /**
+   * Sends the backend's input requests to the client, then repeats the request with the answers and the exact state.
+   */
   #nextRound(message: ResultResponse): void {
     if (++this.#rounds > this.#context.limits.rounds) {
       this.#exchange.fail(new Failure('too_many_rounds'));
@@ -155,7 +162,7 @@ export class LegacyResponder implements CallSink {
       again();
       return;
     }
-    // While they are out, a cancellation takes them back: their call is over, and nobody else would.
+    // While they are open, a cancellation must withdraw them here: their call is over, so nothing else would.
     const withdrawals: (() => void)[] = [];
     const takeBack = () => {
       for (const withdraw of withdrawals) withdraw();
@@ -207,7 +214,7 @@ export class LegacyResponder implements CallSink {
   }
 
   /**
-   * The backend's schema has changed since it was read: looked up again, once.
+   * The backend's schema has changed since it was read: reads it again, once.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior
    */
   #triesAgain(outcome: CallOutcome): boolean {
@@ -225,7 +232,7 @@ export class LegacyResponder implements CallSink {
   }
 }
 
-/** The result in the client's words and with what its revision knows; undefined where it may stay as it is. */
+/** The result in the client's era and revision; undefined where it can stay as it is. */
 function resultFor(revision: Revision, row: MethodRow, message: ResultResponse, vocabulary: Era): Raw | undefined {
   const translated = vocabulary === 'modern' ? legacyResult(message) : undefined;
   const schemas = vocabulary === 'modern' && row.list === 'tools';
@@ -245,7 +252,7 @@ function join(answers: ReadonlyMap<string, Raw>): Raw {
   return concat(['{', ...members.slice(1), '}']);
 }
 
-/** An input request as a question that can be relayed, and taken back. */
+/** Makes an input request a server request that can be relayed and withdrawn. */
 function askOf(
   input: InputRequest,
   withdrawals: (() => void)[],
@@ -261,12 +268,13 @@ function isAccepted(answer: Raw): boolean {
 }
 
 /**
- * There is no error form in `inputResponses`: an elicitation that failed was cancelled; without a sampled message or the roots
- * the request cannot go on.
+ * `inputResponses` has no form for errors. A failed elicitation counts as cancelled; without a sampled message or the
+ * roots, the request cannot continue.
  */
 function inputResponse(request: InputRequest, reply: ServerRequestReply): Raw | Failure {
   if ('result' in reply) return reply.result;
-  // Nobody cancelled anything: there is no such question in the client's revision, and the client is told so.
+  // The user cancelled nothing: the client's revision does not have this server request, and the client gets that
+  // error.
   if ('failure' in reply && reply.failure.reason === 'revision_too_old') return reply.failure;
   if (request.row.method === 'elicitation/create') return '{"action":"cancel"}';
   return 'failure' in reply ? reply.failure : new Failure('ask_failed');

@@ -1,8 +1,8 @@
 /**
- * Serves a modern client. A backend that settles with `input_required` is passed on untouched, and nothing is held. A backend
- * that asks in the middle of its call has the call parked: the exchange settles with `input_required`, the call goes on
- * waiting, and the client's retry, which is a new exchange, attaches to it. A backend that ended its call because a page has to
- * be visited first is asked again, with a new call, by the retry.
+ * Serves a modern client. An `input_required` result is forwarded unchanged, and nothing is kept. If a backend sends a
+ * server request during its call, the call becomes pending: the exchange settles with `input_required`, the call keeps
+ * waiting, and the client's retry, a new exchange, attaches to it. If a backend ended its call because pages must be
+ * visited first, the retry makes a new call.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
@@ -26,13 +26,13 @@ import type { Claim, PendingCalls } from './pending-calls.ts';
 import { attempt, type DriveLimits, type Fault, type StartCall, screened } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
 
-/** Whom a drive serves, and by whom. */
+/** The client and the backend of an exchange. */
 export interface Parties {
   readonly principal: Principal;
-  /** The path of the address that was called. */
+  /** The path of the endpoint. */
   readonly endpoint: string;
   readonly backend: string;
-  /** Who answers, for backends that do not say it in every result. */
+  /** The server's identity, for backends that do not put it into every result. */
   readonly serverInfo: unknown;
 }
 
@@ -42,7 +42,7 @@ export interface ModernContext {
   readonly clock: Clock;
   readonly fault: Fault;
   readonly warn: Warn;
-  /** What was survived is counted. */
+  /** Counts irregularities that were survived. */
   readonly count: (name: string) => void;
 }
 
@@ -50,24 +50,24 @@ export class ModernResponder implements CallSink {
   readonly #context: ModernContext;
   readonly #parties: Parties;
   readonly #request: CallRequest;
-  /** What the client said last: a retry may want other log messages, and be able to answer less. */
+  /** The latest request of the client: a retry may change the log level, or declare fewer capabilities. */
   #latest: CallRequest;
-  /** Undefined while the call is parked. */
+  /** Undefined while the call is pending. */
   #exchange: Exchange | undefined;
   #call: Call | undefined;
-  /** What the backend said while nobody listened. */
+  /** Notifications that came while the call was pending. */
   #buffered: Notification[] | undefined;
   #bufferedBytes = 0;
   #outcome: CallOutcome | undefined;
-  /** Made for the first of them: nearly every call has none. */
+  /** Created for the first server request: nearly every call has none. */
   #asks: Map<string, ServerRequest> | undefined;
   #asked = 0;
   #rounds: number;
-  /** Of a subscription alone. */
+  /** Only for a subscription. */
   #acknowledged = false;
   #wanted: SubscriptionFilter | undefined;
 
-  /** `rounds`: those that the request has had before this call. */
+  /** `rounds`: how many the request had before this call. */
   constructor(context: ModernContext, parties: Parties, exchange: Exchange, request: CallRequest, rounds = 0) {
     this.#context = context;
     this.#parties = parties;
@@ -108,12 +108,12 @@ export class ModernResponder implements CallSink {
     const missing = this.#missingFor(ask);
     if (missing !== undefined || this.#request.row.mayAsk !== true) {
       ask.answer({ failure: new Failure('ask_not_supported') });
-      // It was told what the client can do, and asks for more: the request cannot be processed without it.
+      // The backend knows the client's capabilities and demands more: the request cannot be processed without them.
       // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
       if (missing !== undefined) this.#exchange?.abort(lacking(missing));
       return;
     }
-    // They are held until the client comes back: not more than can be asked in one round.
+    // They are kept until the client's retry, so they may not exceed the limit of one round.
     if (this.#askedBytes() + ask.message.bytes.byteLength > this.#context.limits.roundBytes) {
       const failure = new Failure('round_too_large');
       ask.answer({ failure });
@@ -124,7 +124,7 @@ export class ModernResponder implements CallSink {
     this.#asks ??= new Map();
     this.#asks.set(key, ask);
     ask.onWithdrawn(() => this.#asks?.delete(key));
-    // Questions that arrived together are put together.
+    // Server requests that arrive together go to the client together.
     this.#context.clock.soon(() => this.#requireInput());
   }
 
@@ -138,7 +138,7 @@ export class ModernResponder implements CallSink {
     attempt(exchange, fault, () => this.#respond(exchange, screened(outcome, this.#request.row, warn)));
   }
 
-  /** The client came back. What it left unanswered is asked again. */
+  /** Attaches the client's retry. Server requests that it leaves unanswered are asked again. */
   resume(exchange: Exchange, request: CallRequest): void {
     if (exchange.settled) {
       this.abandon('The client is gone');
@@ -164,7 +164,7 @@ export class ModernResponder implements CallSink {
     if (this.#asks !== undefined && this.#asks.size > 0) this.#context.clock.soon(() => this.#requireInput());
   }
 
-  /** Nobody comes back any more. */
+  /** No retry will follow. */
   abandon(reason: string): void {
     this.#asks = undefined;
     this.#call?.cancel(reason);
@@ -185,12 +185,12 @@ export class ModernResponder implements CallSink {
     exchange.respondResult(inputRequired(questions, state), 'asked');
   }
 
-  /** The same for pages that have to be visited before a new call: there is nothing to park. */
+  /** The same for pages that must be visited before a new call: no call is pending then. */
   #requireVisits(exchange: Exchange, questions: readonly InputQuestion[]): void {
     const missing = missingFor(visit, this.#latest.client.capabilities);
     const failure =
       (missing && lacking(missing)) ??
-      // Asked once more, the person would say the same.
+      // The user has declined already and is not asked again.
       (declinedVisit(exchange.request) ? new Failure('ask_declined') : this.#nextRound(questions));
     if (failure !== undefined) exchange.fail(failure);
     else {
@@ -199,7 +199,7 @@ export class ModernResponder implements CallSink {
     }
   }
 
-  /** Why there can be no round with these questions. */
+  /** Starts a new round. Returns why there can be none. */
   #nextRound(questions: readonly InputQuestion[]): Failure | undefined {
     const { rounds, roundBytes } = this.#context.limits;
     if (++this.#rounds > rounds) return new Failure('too_many_rounds');
@@ -207,7 +207,7 @@ export class ModernResponder implements CallSink {
     return size > roundBytes ? new Failure('round_too_large') : undefined;
   }
 
-  /** A retry may declare less than the request did whose call it takes up. */
+  /** A retry may declare fewer capabilities than the request that it continues. */
   #unanswerable(): Failure | undefined {
     for (const ask of this.#asks?.values() ?? []) {
       const missing = this.#missingFor(ask);
@@ -240,20 +240,23 @@ export class ModernResponder implements CallSink {
     if (this.#request.row.longLived) this.#sendSubscribed(exchange, notification);
     else if (notification.method === 'notifications/progress') exchange.sendProgress(notification);
     else if (notification.method === 'notifications/message') this.#sendLog(exchange, notification);
-    // What nobody here knows is the backend's own affair. All the others are told to who subscribed to them.
+    // Unknown notifications pass: they are an extension of the backend. Known ones go to subscribers only.
     else if (methodRow(notification.method) === undefined)
       exchange.send(forwarded(notification), urgencyOf(notification));
     else this.#context.count('exchange.foreign_notification');
   }
 
-  /** Only for a request that named a level: https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging */
+  /**
+   * Only for a request with a log level:
+   * https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
+   */
   #sendLog(exchange: Exchange, notification: Notification): void {
     const { logLevel } = this.#latest;
     if (logLevel !== undefined && isWanted(notification, logLevel)) exchange.send(forwarded(notification), 'log');
   }
 
   /**
-   * Nothing before the acknowledgement, and nothing that was not asked for, whatever the backend says.
+   * Sends nothing before the acknowledgement, and nothing that the client did not ask for, whatever the backend sends.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment
    */
   #sendSubscribed(exchange: Exchange, notification: Notification): void {
@@ -285,8 +288,8 @@ export class ModernResponder implements CallSink {
   }
 
   /**
-   * Where several principals stand behind one credential, the backend cannot tell whose state comes back to it: it is sealed
-   * for the one that it was given to. Nothing is held.
+   * Where several principals share one credential, the backend cannot tell whose state comes back to it, so the state
+   * is sealed for the principal that received it. Nothing is kept.
    */
   #sealed(exchange: Exchange, message: ResultResponse): ResultResponse {
     if (this.#parties.principal.kind === 'local' || resultType(message) !== 'input_required') return message;
@@ -318,7 +321,7 @@ function modernStatus(code: number): number | undefined {
   return code === -32020 || code === -32021 || code === -32022 ? 400 : undefined;
 }
 
-/** What a visit needs of a client. */
+/** The capability that a URL elicitation demands of a client. */
 const visit = { method: 'elicitation/create', params: { mode: 'url' } };
 
 function lacking(requiredCapabilities: Record<string, unknown>): Failure {

@@ -1,6 +1,6 @@
 /**
- * Calls that wait for a modern client's answers. The client holds a sealed state that names the call; whoever brings it back
- * with the same request and as the same principal takes the call, once.
+ * Calls that wait for a modern client's answers. The client holds a sealed state that names the call. A retry with that
+ * state, the same request and the same principal takes over the call, once.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -13,7 +13,7 @@ import { member } from '../wire/values.ts';
 import type { ModernResponder } from './modern-responder.ts';
 
 export interface ParkingLimits {
-  /** How long a client may take to come back. */
+  /** How long a client may take to retry. */
   readonly parkedMs: number;
   readonly parkedPerPrincipal: number;
   readonly parkedTotal: number;
@@ -24,29 +24,31 @@ export interface ParkingPorts {
   readonly seal: Seal;
   readonly lease: Lease;
   readonly newId: () => string;
-  /** How many calls of all principals may wait at a backend: each holds a connection or a process that others need too. */
+  /**
+   * Limit of pending calls of all principals at a backend: each holds a connection or a process that others need too.
+   */
   readonly roomAt: (backend: string) => number;
 }
 
-/** Who asked for what, and where: what a state is bound to. */
+/** What a state is bound to: principal, endpoint and request. */
 export interface Claim {
   readonly principal: Principal;
-  /** The path of the address: others may have other rules. */
+  /** The path of the endpoint: others may have different rules. */
   readonly endpoint: string;
   readonly request: Request;
 }
 
-/** A call that is over, and is to be made anew: nothing of it is held here. */
+/** A call that is over, and that the retry makes again: nothing of it is kept here. */
 export interface Anew {
-  /** Rounds that it has had. */
+  /** Rounds so far. */
   readonly rounds: number;
 }
 
 interface Sealed {
   readonly expires: number;
-  /** Of a parked call. */
+  /** For a pending call. */
   readonly id?: string;
-  /** Of one that is to be made anew. */
+  /** For a call that is to be made again. */
   readonly rounds?: number;
 }
 
@@ -54,12 +56,12 @@ interface Parked {
   readonly responder: ModernResponder;
   readonly principal: string;
   readonly backend: string;
-  /** The path. */
+  /** The path of the endpoint. */
   readonly endpoint: string;
   readonly stopWaiting: () => void;
 }
 
-/** Of the parameters, what a retry may change: they are not part of what the state is bound to. */
+/** Parameters that a retry may change: the state is not bound to them. */
 const variable: ReadonlySet<string> = new Set(['_meta', 'inputResponses', 'requestState']);
 
 export class PendingCalls {
@@ -86,7 +88,7 @@ export class PendingCalls {
     return this.#parked.size;
   }
 
-  /** The state that brings the client back to the call, or why there is no room for it. */
+  /** Returns the state with which the client's retry finds the call, or a failure at the limit. */
   park(responder: ModernResponder, claim: Claim, backend: string): string | Failure {
     const { principal } = claim;
     const isFull =
@@ -106,30 +108,30 @@ export class PendingCalls {
     return this.#seal.seal(JSON.stringify({ id, expires } satisfies Sealed), context(claim));
   }
 
-  /** The state that makes the client's retry a new call, and still one more round of the same request. */
+  /** The state for a retry that makes a new call, counted as one more round of the same request. */
   anew(claim: Claim, rounds: number): string {
     const expires = this.#clock.now() + this.#limits.parkedMs;
     return this.#seal.seal(JSON.stringify({ rounds, expires } satisfies Sealed), context(claim));
   }
 
-  /** A backend's own state, as it stands in its answer, for whoever it was given to and nobody else. */
+  /** Seals a backend's own state, as it is in the response, for the principal that receives it. */
   seal(state: string, claim: Claim): string {
     return this.#seal.seal(state, ownContext(claim));
   }
 
-  /** The backend's own state again. Nothing is held for it, so that it can be used as often as the backend likes. */
+  /** Opens a backend's sealed state. Nothing is kept for it, so it can be used as often as the backend allows. */
   unseal(sealed: string, claim: Claim): string {
     const state = this.#seal.open(sealed, ownContext(claim));
     if (state === undefined) throw new Failure('invalid_request_state');
     return state;
   }
 
-  /** Whether it is a state of ours for just this request, and no backend's own. Nothing is taken. */
+  /** Whether the state is ours and belongs to this request, as opposed to a backend's own. Takes nothing. */
   isOurs(state: string, claim: Claim): boolean {
     return this.#seal.open(state, context(claim)) !== undefined;
   }
 
-  /** A state that was changed, is too old, was used, or is another's leaves the parked call as it is. */
+  /** A state that is altered, expired, used, or bound to a different claim leaves the pending call as it is. */
   async take(state: string, claim: Claim): Promise<ModernResponder | Anew> {
     const plain = this.#seal.open(state, context(claim));
     const sealed: Sealed = plain === undefined ? { expires: 0 } : (JSON.parse(plain) as Sealed);
@@ -137,19 +139,19 @@ export class PendingCalls {
     if (expires <= this.#clock.now()) throw new Failure('invalid_request_state');
     checkResponses(claim.request);
     if (rounds !== undefined) return { rounds };
-    // Two retries at once, perhaps at two replicas: one of them has the call.
+    // Of two concurrent retries, possibly at two replicas, only one gets the call.
     const lease = await this.#lease.take(`parked/${id}`, this.#limits.parkedMs);
     const parked = lease && this.#parked.get(id);
     if (parked !== undefined) this.#remove(id);
-    // Taken is what is no longer here. A lease that was kept would be one more thing that clients can pile up, and one that was
-    // kept where the call is not would keep its owner from it.
+    // Removal marks the call as taken, so the lease is not needed any more. Kept leases could be piled up by clients,
+    // and a lease kept at a replica without the call would block the replica that has it.
     void lease?.release();
     if (parked === undefined) throw new Failure('invalid_request_state');
     parked.stopWaiting();
     return parked.responder;
   }
 
-  /** Ends those that wait at a backend, or for a client of an endpoint, that is gone. */
+  /** Ends pending calls whose backend or endpoint is gone. */
   end(reason: string, isGone: (backend: string, endpoint: string) => boolean): void {
     for (const [id, { responder, stopWaiting, backend, endpoint }] of [...this.#parked]) {
       if (!isGone(backend, endpoint)) continue;
@@ -187,8 +189,8 @@ class Tally {
 }
 
 /**
- * Answers go to the backend as the results of its questions, which are objects. Others are refused while the call is still
- * parked, so that whoever sent them can try again; answers to questions that nobody asked are ignored later.
+ * Answers go to the backend as results of its server requests, which are objects. Others are refused while the call is
+ * still pending, so that the client can try again. Answers without a matching server request are ignored later.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#error-handling
  */
 function checkResponses({ bytes, params }: Request): void {
@@ -203,7 +205,7 @@ function ownContext(claim: Claim): string {
   return `backend's own ${context(claim)}`;
 }
 
-/** Principal, address, method and parameters: a state that comes with any other of them does not open. */
+/** Principal, path, method and parameters: with any of them changed, the state does not open. */
 function context({ principal, endpoint, request }: Claim): string {
   const { bytes, params, method } = request;
   const fixed = params === undefined ? '{}' : canonicalMembers(bytes, params, variable);

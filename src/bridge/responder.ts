@@ -1,4 +1,4 @@
-/** What the two client sides share: a drive serves one exchange from its first call to its settlement. */
+/** What the responders of both eras share: a responder serves one exchange from its first call to its settlement. */
 
 import type { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
@@ -7,20 +7,20 @@ import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { MethodRow } from '../wire/methods.ts';
 
-/** Starts one call on the lane that was chosen for the exchange, under the permit that was given for it. */
+/** Starts one call on the upstream session chosen for the exchange, under its permit. */
 export type StartCall = (request: CallRequest, sink: CallSink) => Call;
 
 export interface DriveLimits {
-  /** Rounds of `input_required` in one call. */
+  /** Limit of `input_required` rounds in one call. */
   readonly rounds: number;
-  /** All questions of a round together, and all answers to them. */
+  /** Limit of all server requests of a round together, and of all answers to them. */
   readonly roundBytes: number;
 }
 
-/** Turns an unexpected exception into a failure that may be told, and keeps its text for the log. */
+/** Turns an unexpected exception into a failure that clients may see; its text goes to the log. */
 export type Fault = (error: unknown) => Failure;
 
-/** The outcome as any client may see it: a tool whose header annotations are invalid is not offered, and somebody is told. */
+/** The outcome as any client may see it: tools with invalid header annotations are left out, with a warning. */
 export function screened(outcome: CallOutcome, row: MethodRow, warn: Warn): CallOutcome {
   if (outcome.kind !== 'result' || row.list !== 'tools' || outcome.screened === true) return outcome;
   const message = withoutInvalidTools(outcome.message, (tool, why) =>
@@ -29,7 +29,7 @@ export function screened(outcome: CallOutcome, row: MethodRow, warn: Warn): Call
   return { ...outcome, message };
 }
 
-/** Whatever a backend sent, its exchange is settled: an exception in our own code answers it too. */
+/** Settles the exchange even if our own code throws, whatever the backend sent. */
 export function attempt(exchange: Exchange | undefined, fault: Fault, action: () => void): void {
   try {
     action();

@@ -1,6 +1,7 @@
 /**
- * What is younger than some revisions, and what clients of those get instead. One table, read by everybody who serves an older
- * client: degrade.ts for results, asks.ts for questions, the drive of legacy clients for errors and notifications.
+ * Features that some revisions lack, and what clients of those get instead. One table for everything that serves an
+ * older client: degrade.ts for results, legacy-responder.ts for errors, session/ for server requests and notifications,
+ * pipeline/handshake.ts for capabilities.
  */
 import { Failure } from '../errors/failure.ts';
 import { has, methodRow } from '../wire/methods.ts';
@@ -17,39 +18,39 @@ interface Row {
   readonly instead: string;
 }
 
-/** A member: left out for older clients, after its substitute was made. */
+/** A member: removed for older clients, after its substitute is made. */
 export interface MemberRow extends Row {
   readonly kind: 'member';
   readonly of: ResultPart;
   readonly member: string;
 }
 
-/** Things that results are made of. */
+/** The parts of results. */
 export type ResultPart = 'tool' | 'prompt' | 'argument' | 'resource' | 'template' | 'server' | 'call';
 
-/** A kind of content. */
+/** A type of content. */
 export interface ContentRow extends Row {
   readonly kind: 'content';
   readonly type: string;
   replace(content: Value): Value;
 }
 
-/** A question, or something in it. */
+/** A server request, or a feature of one. */
 export interface AskRow extends Row {
   readonly kind: 'ask';
   readonly method: string;
   applies(params: Value): boolean;
-  /** The same question without it. Absent where there is none: the question is refused. */
+  /** The same server request without the feature. Absent where there is none: the server request is refused. */
   replace?(params: Value): Value;
 }
 
-/** An error with a meaning of its own. */
+/** An error code with a meaning of its own. */
 export interface ErrorRow extends Row {
   readonly kind: 'error';
   readonly code: number;
 }
 
-/** Something that a client declares, and a member of that. */
+/** A client capability, or a member of one. */
 export interface CapabilityRow extends Row {
   readonly kind: 'capability';
   readonly capability: 'elicitation' | 'sampling';
@@ -219,7 +220,7 @@ const askRows = olderRows.filter((row) => row.kind === 'ask');
 const errorRows = olderRows.filter((row) => row.kind === 'error');
 const capabilityRows = olderRows.filter((row) => row.kind === 'capability');
 
-/** Where the things are in the result of a method. */
+/** Where the parts are in the result of a method. */
 export const lists: Readonly<Record<string, { readonly list: string; readonly thing: ResultPart }>> = {
   'tools/list': { list: 'tools', thing: 'tool' },
   'prompts/list': { list: 'prompts', thing: 'prompt' },
@@ -227,7 +228,7 @@ export const lists: Readonly<Record<string, { readonly list: string; readonly th
   'resources/templates/list': { list: 'resourceTemplates', thing: 'template' },
 };
 
-/** Whether any row could concern the result of that method: only then is it read at all. */
+/** Whether any row may concern the result of the method: only then is the result parsed. */
 export function isOlder(revision: Revision, method: string): boolean {
   const contents = method === 'tools/call' || method === 'prompts/get' ? contentRows : [];
   const members = memberRows.filter(({ of }) => thingsOf(method).includes(of));
@@ -241,19 +242,19 @@ function thingsOf(method: string): readonly ResultPart[] {
   return list.thing === 'prompt' ? ['prompt', 'argument'] : [list.thing];
 }
 
-/** Members of a thing that a revision does not know. */
+/** Members of a part that a revision does not know. */
 export function unknownMembers(thing: ResultPart, revision: Revision): ReadonlySet<string> {
   return new Set(memberRows.filter(({ of, since }) => of === thing && revision < since).map((row) => row.member));
 }
 
-/** What a server says of itself, as the revision knows it. */
+/** A server's `Implementation` in the form of the revision. */
 export function degradeServer(info: Value, revision: Revision): Value {
   return without(info, unknownMembers('server', revision));
 }
 
 /**
- * A question as the revision knows it: other parameters, or a failure that says why it cannot be put. Undefined where it may
- * stay as it is.
+ * A server request in the form of the revision: changed parameters, or a failure that says why it cannot be sent.
+ * Undefined where it can stay as it is.
  */
 export function olderAsk(revision: Revision, method: string, params: unknown): Value | Failure | undefined {
   let value: Value = isObject(params) ? params : {};
@@ -267,20 +268,22 @@ export function olderAsk(revision: Revision, method: string, params: unknown): V
   return changed ? value : undefined;
 }
 
-/** Why a client of that revision cannot be told this error; undefined where it can. */
+/** Why a client of that revision cannot get this error; undefined where it can. */
 export function olderError(revision: Revision, code: number): Failure | undefined {
   const row = errorRows.find((one) => one.code === code && revision < one.since);
   return row && tooOld(row, revision);
 }
 
-/** What a client of that revision can have declared. Clients that know newer ones say more, and would be asked in vain. */
+/**
+ * Capabilities that the revision has. Clients may declare newer ones, but could not be asked for them in this revision.
+ */
 export function olderCapabilities(revision: Revision, declared: unknown): unknown {
   const unknown = capabilityRows.filter(({ since }) => revision < since);
   if (!isObject(declared) || unknown.length === 0) return declared;
   return Object.fromEntries(
     Object.entries(declared).flatMap(([key, value]) => {
       const rows = unknown.filter((row) => row.capability === key);
-      // Without a mode it would mean forms, of which this client has none.
+      // Without `url` it would mean forms, which this client does not support.
       const pagesAlone = key === 'elicitation' && isObject(value) && 'url' in value && !('form' in value);
       if (rows.some((row) => row.member === undefined) || (rows.length > 0 && pagesAlone)) return [];
       return [[key, isObject(value) ? without(value, new Set(rows.map((row) => row.member))) : value]];
@@ -292,7 +295,7 @@ function without(value: Value, keys: ReadonlySet<string | undefined>): Value {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.has(key)));
 }
 
-/** Whether the revision has the notification, or nobody knows it: then it is the two ends' own affair. */
+/** Whether the revision has the notification. An unknown one passes: it is an extension between client and backend. */
 export function knowsNotification(revision: Revision, method: string): boolean {
   const row = methodRow(method);
   return row === undefined || has(revision, row);

@@ -1,6 +1,6 @@
 /**
- * -32042 of 2025-11-25: the call is over, and may be made again once some pages were visited. The modern era asks for the same
- * thing with `input_required`.
+ * -32042 of 2025-11-25: the call is over, and may be repeated after the user has visited some pages. The modern era
+ * asks for the same with `input_required`.
  * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
  */
 import { elementsAt } from '../wire/array.ts';
@@ -11,10 +11,10 @@ import { member, stringAt, textMember } from '../wire/values.ts';
 import { errorCode, URL_ELICITATION_REQUIRED } from './era-translation.ts';
 import { type InputQuestion, isLegacyAskMember } from './input-required.ts';
 
-/** Under which a modern client is asked for a visit, and answers. */
+/** The keys of these input requests to a modern client, and of its answers. */
 const visitKey = /^visit-\d+$/;
 
-/** Undefined where the error means something else, or does not say which pages. */
+/** Undefined where the error means something else, or does not name its pages. */
 export function requiredVisits(message: ErrorResponse): readonly InputQuestion[] | undefined {
   const elicitations = errorCode(message) === URL_ELICITATION_REQUIRED ? elicitationsOf(message) : undefined;
   if (elicitations === undefined || elicitations.length === 0) return undefined;
@@ -30,7 +30,7 @@ export function requiredVisits(message: ErrorResponse): readonly InputQuestion[]
   return questions.length === elicitations.length ? questions : undefined;
 }
 
-/** Ids of the pages that the error names. */
+/** The elicitation ids in the error. */
 export function visitIds(message: ErrorResponse): readonly string[] {
   if (errorCode(message) !== URL_ELICITATION_REQUIRED) return [];
   return (elicitationsOf(message) ?? []).flatMap((span) => {
@@ -39,7 +39,7 @@ export function visitIds(message: ErrorResponse): readonly string[] {
   });
 }
 
-/** Whether the person said no to one of the pages. */
+/** Whether the user declined one of the pages. */
 export function declinedVisit({ bytes, params }: Request): boolean {
   const responses = member(params, 'inputResponses');
   const answers = (responses && membersAt(bytes, responses)?.members) ?? [];

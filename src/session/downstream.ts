@@ -1,21 +1,21 @@
 /**
- * The ways to one legacy client. What belongs to no request of its own goes to exactly one place: over Streamable HTTP to one
- * of the streams that the client opened with GET, over HTTP+SSE and stdio to the only stream there is.
+ * The streams to one legacy client. A message that belongs to no client request goes to exactly one of them: over
+ * Streamable HTTP to a stream that the client opened with GET, over HTTP+SSE and stdio to the only stream there is.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Connection, Urgency } from '../exchange/outlet.ts';
 import type { EventLog } from '../store/ports.ts';
 import { parseEventId, Stream } from './event-stream.ts';
 
-/** Marks a question among the messages that are kept. */
+/** Marks a server request among the kept messages. */
 export const questionKey = 'question';
 
-/** Where messages go that no request of the client asked for. */
+/** Where messages go that belong to no client request. */
 export interface Downstream {
   deliver(message: Uint8Array, urgency: Urgency, key?: string): void;
-  /** Somebody is reading. */
+  /** Whether the client reads any stream. */
   readonly connected: boolean;
-  /** Somebody reads what belongs to no request. */
+  /** Whether the client reads a stream for messages outside of its requests. */
   readonly listens: boolean;
   close(): void;
 }
@@ -48,7 +48,7 @@ export class LineDownstream implements Downstream {
   }
 }
 
-/** For a client that has no stream but the answer to its one request. */
+/** For a client whose only stream is the response to its one request. */
 export const nowhere: Downstream = {
   deliver: () => undefined,
   connected: false,
@@ -57,24 +57,29 @@ export const nowhere: Downstream = {
 };
 
 export interface StreamLimits {
-  /** Streams opened by GET that somebody reads. */
+  /** Streams opened by GET that the client is reading. */
   readonly streamsPerSession: number;
   /** Messages that wait for the client to open its stream. */
   readonly eventsPerStream: number;
-  /** Their bytes. */
+  /** The bytes of these messages. */
   readonly eventBytesPerStream: number;
 }
 
-/** What the streams of one session have in common. */
+/** What the streams of one session share. */
 export interface StreamsFacts {
   readonly sessionId: string;
-  /** Begins the id of every stream, and with it of every event: an event of another session is then known as such. */
+  /** Prefix of the id of every stream, and so of every event: it exposes the event ids of other sessions. */
   readonly tag: string;
-  /** 2025-11-25 begins a stream with an event that has an id and no data, and can close a connection that is to be polled. */
+  /**
+   * 2025-11-25 starts a stream with an event that has an id and no data, and may close a connection that the client is
+   * to poll.
+   */
   readonly polls: boolean;
 }
 
-/** Streams that have ended and are kept for a client that lost the end: as many requests as one client has in flight at a time. */
+/**
+ * Ended streams kept for a client that lost the end: as many as the requests that one client has in flight at a time.
+ */
 const ENDED_STREAMS_KEPT = 32;
 
 interface WaitingMessage {
@@ -88,7 +93,7 @@ export class StreamsDownstream implements Downstream {
   readonly #log: EventLog;
   readonly #limits: StreamLimits;
   readonly #streams = new Map<string, Stream>();
-  /** Opened by GET, the newest last. */
+  /** Opened by GET, newest last. */
   #standalone: Stream[] = [];
   readonly #ended: Stream[] = [];
   readonly #waiting: WaitingMessage[] = [];
@@ -109,7 +114,7 @@ export class StreamsDownstream implements Downstream {
     return this.#standalone.some((stream) => stream.connected);
   }
 
-  /** The stream of a POST, before anything was sent on it. */
+  /** Creates the stream of a POST, before anything is sent on it. */
   open(): Stream {
     const { sessionId, tag, polls } = this.#facts;
     const id = `${tag}.${++this.#count}`;
@@ -118,19 +123,19 @@ export class StreamsDownstream implements Downstream {
     return stream;
   }
 
-  /** A standalone stream, opened by GET. Throws where there are enough of them; then nothing was opened. */
+  /** Opens a standalone stream (GET). Throws at the limit; nothing is opened then. */
   listen(open: () => Connection): void {
     const read = this.#standalone.filter((other) => other.connected).length;
     if (read >= this.#limits.streamsPerSession) throw new Failure('too_many_requests', { message: 'Too many streams' });
     const stream = this.open();
     stream.attach(open());
     this.#standalone.push(stream);
-    // A client that opens another one after its old connection was lost has given the old stream up.
+    // A client that opens a new stream after it lost its connection has given up the old stream.
     for (const old of this.#standalone.filter((other) => other !== stream && !other.connected)) old.terminate();
     this.#flush(stream);
   }
 
-  /** False where the event is none of ours, or is no longer kept. */
+  /** False where the event is not ours, or is no longer kept. */
   async resume(eventId: string, open: () => Connection): Promise<boolean> {
     const event = parseEventId(eventId);
     const stream = event && this.#streams.get(event.stream);
@@ -161,7 +166,10 @@ export class StreamsDownstream implements Downstream {
     this.#waitingBytes = 0;
   }
 
-  /** The oldest of those that nobody misses, else the oldest that is no question: those are few, and somebody waits for each. */
+  /**
+   * Drops the oldest message that need not be kept, or else the oldest that is no server request: those are few, and a
+   * backend waits for each.
+   */
   #dropWaiting(): void {
     const expendable = this.#waiting.findIndex((waiting) => waiting.urgency !== 'keep');
     const oldest = expendable === -1 ? this.#waiting.findIndex((waiting) => waiting.key !== questionKey) : expendable;

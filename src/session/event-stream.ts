@@ -1,6 +1,6 @@
 /**
- * A stream of a legacy session. It outlives its connections: events carry ids that name the stream, are logged, and are
- * replayed to a client that comes back with `Last-Event-ID`.
+ * A stream of a legacy session. It outlives its connections: event ids name the stream, events are logged, and a client
+ * that reconnects with `Last-Event-ID` gets them replayed.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
 
@@ -11,17 +11,17 @@ const separator = '-';
 const nothing = new Uint8Array(0);
 
 export interface StreamFacts {
-  /** Unique in its session. */
+  /** Unique within its session. */
   readonly id: string;
   readonly sessionId: string;
-  /** The client's revision has priming events and connections that are closed to be polled. */
+  /** Whether the client's revision has priming events, and connections that are closed for polling. */
   readonly polls: boolean;
 }
 
 export class Stream implements ResumableStream {
   readonly id: string;
   readonly #log: EventLog;
-  /** Under which the events are kept: stream ids are unique in their session alone. */
+  /** The key of the events in the log: stream ids are unique within their session only. */
   readonly #logKey: string;
   #sequence = 0;
   #connection: Connection | undefined;
@@ -50,18 +50,18 @@ export class Stream implements ResumableStream {
   }
 
   attach(connection: Connection): void {
-    // A client that comes back while its old connection still looks alive means the new one.
+    // A client that reconnects while its old connection still looks alive wants the new one.
     const previous = this.#connection;
     this.#connection = connection;
     previous?.end();
     connection.onClose(() => {
       if (this.#connection === connection) this.#connection = undefined;
     });
-    // Something to resume from before anything has happened.
+    // A priming event: the client can resume before anything was sent.
     if (this.#polls && this.#sequence === 0) this.#append(nothing, 'keep', undefined);
   }
 
-  /** False where what came after cannot be told without a gap; then nothing was opened. */
+  /** False where the log has a gap after `sequence`; nothing is opened then. */
   async resume(sequence: number, open: () => Connection): Promise<boolean> {
     let events = await this.#log.after(this.#logKey, sequence);
     if (events === undefined || sequence > this.#sequence) return false;
@@ -72,7 +72,7 @@ export class Stream implements ResumableStream {
         connection.send({ id: this.#eventId(event.sequence), data: event.data, urgency: 'keep', replayed: true });
         last = event.sequence;
       }
-      // What was emitted while the log was being read has to come before what is emitted from now on.
+      // Events emitted while the log was being read must come before later ones.
       if (last >= this.#sequence) break;
       events = await this.#log.after(this.#logKey, last);
       if (events === undefined) {
@@ -85,7 +85,7 @@ export class Stream implements ResumableStream {
     return true;
   }
 
-  /** A client of an older revision does not know that it should come back, and may have no event to come back with. */
+  /** Clients of older revisions do not know that they should reconnect, and may have no event id to do so. */
   pause(retryMs: number | undefined): void {
     if (!this.#polls) return;
     const connection = this.#connection;
@@ -93,7 +93,7 @@ export class Stream implements ResumableStream {
     connection?.pause(retryMs);
   }
 
-  /** Nothing more will come. A client that resumes gets what is left, and then the end. */
+  /** Ends the stream. A client that resumes gets the remaining events, and then the end. */
   terminate(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -103,7 +103,7 @@ export class Stream implements ResumableStream {
     this.#onEnd(this);
   }
 
-  /** Nobody can come back any more. */
+  /** Deletes the events: the stream can no longer be resumed. */
   forget(): void {
     void this.#log.drop(this.#logKey);
   }

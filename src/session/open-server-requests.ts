@@ -1,6 +1,6 @@
 /**
- * The questions that are out to one legacy client. Each has an id of ours in that session; the client's response goes to the
- * one question that waits for that id, and to nothing else.
+ * The open server requests at one legacy client. Each has an id of ours, unique in the session. A client's response
+ * goes to the server request with that id, and to nothing else.
  */
 
 import { olderAsk } from '../bridge/revision-compat.ts';
@@ -13,9 +13,9 @@ import type { ObjectSpan, Response } from '../wire/message.ts';
 import { isObject, slice, valueAt } from '../wire/values.ts';
 
 export interface AskLimits {
-  /** How long a person may think. */
+  /** How long a person may take to answer. */
   readonly askMs: number;
-  /** Questions out to one client at once: more is a backend that has lost its way. */
+  /** Open server requests at one client. A backend that needs more is out of control. */
   readonly asksPerSession: number;
 }
 
@@ -23,7 +23,7 @@ interface OpenRequest {
   finish(reply: ServerRequestReply): void;
 }
 
-/** A visit to a page is known by an id in 2025-11-25, and by nothing in the revision after: there it is given one. */
+/** A URL elicitation has an id in 2025-11-25, and none in the following revision: such a request gets one here. */
 function isUnnamedVisit(method: string, value: unknown): boolean {
   if (method !== 'elicitation/create' || !isObject(value)) return false;
   return value.mode === 'url' && !Object.hasOwn(value, 'elicitationId');
@@ -33,10 +33,10 @@ function withElicitationId(bytes: Uint8Array, params: ObjectSpan, id: string): U
   return rewrite(bytes, params, { set: { elicitationId: JSON.stringify(id) } });
 }
 
-/** Sends to the client on the stream where the question belongs. */
+/** Sends a message to the client, on the stream that the server request belongs to. */
 export type AskRoute = (message: Uint8Array) => void;
 
-/** Told the id that a visit was given here. */
+/** Receives the id that a URL elicitation was given here. */
 export type Named = (elicitationId: string) => void;
 
 export class Asks {
@@ -56,7 +56,7 @@ export class Asks {
     return this.#waiting.size;
   }
 
-  /** Puts the question to the client, or answers for a client that cannot: it is never offered what it did not declare. */
+  /** Sends the server request to the client, or answers in place of a client that did not declare the capability. */
   relay(ask: ServerRequest, route: AskRoute, named?: Named): void {
     const { bytes, params } = ask.message;
     const { method } = ask.row;
@@ -108,7 +108,7 @@ export class Asks {
     });
   }
 
-  /** False where nobody waits for it: an answer that is late, or that nobody asked for. */
+  /** False where no server request waits for this response: it is late, or was never requested. */
   answer(response: Response): boolean {
     const waiting = response.id && this.#waiting.get(response.id.key);
     if (waiting === undefined) return false;

@@ -1,10 +1,10 @@
 /**
- * The resources that a legacy session subscribed to, by the client's address of each. They are kept until the client
- * unsubscribes or the session ends, so their number and their bytes have limits.
+ * The resources that a legacy session subscribed to, by the client's URI of each. They are kept until the client
+ * unsubscribes or the session ends, so their number and bytes are limited.
  */
 import { checkUri, type SubscriptionLimits, tooManyBytes, tooManySubscriptions } from '../subscriptions/limits.ts';
 
-/** Where a resource is, and what it is called there. */
+/** The backend of a resource, and the resource's name there. */
 interface SubscribedOrigin {
   readonly backend: string;
   readonly name: string;
@@ -26,8 +26,8 @@ export class SessionSubscriptions {
   }
 
   /**
-   * Reserves room before the backend is asked: a change may come with its answer. Returns what to call when the request is
-   * over: a subscription that the backend refused is not kept. Throws where there is no room.
+   * Reserves the entry before the backend is asked, because the first update may come with its response. Returns what
+   * to call when the request is over: a subscription that the backend refused is removed. Throws at the limit.
    */
   reserve(address: string, { backend, name }: SubscribedOrigin): (isAgreed: boolean) => void {
     const known = this.#entries.get(address);
@@ -50,7 +50,7 @@ export class SessionSubscriptions {
     this.#entries.delete(address);
   }
 
-  /** The backend is gone, and with it what was subscribed to there. */
+  /** Removes the subscriptions at a backend that is gone. */
   removeAt(backend: string): void {
     for (const [address, entry] of this.#entries) if (entry.backend === backend) this.remove(address);
   }
@@ -59,7 +59,7 @@ export class SessionSubscriptions {
     return this.#entries.get(address)?.backend;
   }
 
-  /** What the backend agreed to tell of, in its own names. */
+  /** The subscriptions that the backend accepted, in its own names. */
   at(backend: string): readonly string[] {
     return [...this.#entries.values()]
       .filter((entry) => entry.backend === backend && entry.isAgreed)

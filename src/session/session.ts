@@ -1,6 +1,6 @@
 /**
- * What a legacy client and the gateway remember of each other between `initialize` and the end. Bound to one principal and
- * one endpoint.
+ * The state of a legacy client between `initialize` and the end of its session. Bound to one principal and one
+ * endpoint.
  */
 
 import { knowsNotification } from '../bridge/revision-compat.ts';
@@ -31,7 +31,7 @@ export interface SessionFacts {
 }
 
 export interface SessionQueueLimits extends AskLimits, SubscriptionLimits {
-  /** Changes of a list that come within so long are told once. */
+  /** List changes within this time are reported once. */
   readonly changesMs: number;
 }
 
@@ -43,23 +43,25 @@ export class Session {
   readonly downstream: Downstream;
   readonly asks: Asks;
   readonly inflight = new Inflight();
-  /** One lane a backend, opened at the latest when the first request needs it. */
+  /** One upstream session per backend, opened at the latest for the first request that needs it. */
   readonly upstreams = new Map<string, Promise<UpstreamSession>>();
-  /** What the client wants to hear of from backends of the other era. */
+  /** The client's subscriptions at modern backends. */
   readonly listenings = new Map<string, UpstreamSubscription>();
   readonly subscriptions: SessionSubscriptions;
   readonly openedAt: number;
-  /** The client's own `notifications/initialized`, to be told to lanes that are opened later. */
+  /** The client's own `notifications/initialized`, for upstream sessions that are opened later. */
   initialized: Notification | undefined;
-  /** What `logging/setLevel` said last: nothing below it reaches the client. */
+  /** The last `logging/setLevel`: nothing below it reaches the client. */
   logLevel: string | undefined;
-  /** What to pass on of what a backend said, in the client's names: set where several stand behind the endpoint. */
+  /**
+   * Rewrites a backend's notification to the client's names, or drops it. Set where the endpoint has several backends.
+   */
   translate: ((backend: string, said: Notification) => Notification | undefined) | undefined;
-  /** What a backend says is not heard for now. */
+  /** Called when a backend's notifications cannot be received for now. */
   silenced: ((backend: string) => void) | undefined;
-  /** Why a backend may not ask the client something; undefined where it may. Absent where every backend may. */
+  /** Why a backend may not send the client a server request; undefined where it may. Absent where every backend may. */
   denyAsk: ((backend: string, ask: ServerRequest) => Failure | undefined) | undefined;
-  /** Whether the client may hear something. Absent where it may hear everything. */
+  /** Whether the client may receive a notification. Absent where it may receive all. */
   mayHear: ((backend: string, said: Notification) => boolean) | undefined;
   readonly #clock: Clock;
   readonly #changes: Changes<string, Uint8Array>;
@@ -87,7 +89,7 @@ export class Session {
     return this.#ended;
   }
 
-  /** Called once, when the session ends. */
+  /** `action` is called once, when the session ends. */
   onEnd(action: () => void): void {
     this.#endings.push(action);
   }
@@ -96,13 +98,13 @@ export class Session {
     this.#lastSeen = this.#clock.now();
   }
 
-  /** Since when nothing has happened. A session with work in flight, or with somebody reading, is not idle. */
+  /** Time of the last activity. A session with a request in flight, or with an open connection, is not idle. */
   idleSince(): number {
     if (this.inflight.size > 0 || this.downstream.connected) this.touch();
     return this.#lastSeen;
   }
 
-  /** Hears what a backend says outside any call. */
+  /** Receives what a backend sends outside of calls. */
   upstreamSink(backend: string, lost: (failure: Failure) => void): UpstreamSessionSink {
     return {
       notify: (said: Notification) => {
@@ -121,14 +123,15 @@ export class Session {
     };
   }
 
-  /** Whether a question that belongs to no request in particular has a way to the client now. */
+  /** Whether a server request outside of calls can reach the client now. */
   get isReachable(): boolean {
     return this.downstream.listens || this.#carrier() !== undefined;
   }
 
   /**
-   * Puts a question, or its withdrawal, to the client. A client that has not opened a stream with GET is reading the answers
-   * to its requests: one of those streams carries it. Where there is none it waits for the client to open one.
+   * Sends a server request, or its cancellation, to the client. A client that has opened no stream with GET still reads
+   * the responses to its requests: one of those streams carries it. If there is none, it waits until the client opens
+   * one.
    */
   put(message: Uint8Array): void {
     const carrier = this.downstream.listens ? undefined : this.#carrier();
@@ -136,30 +139,32 @@ export class Session {
     else carrier.send(message, 'keep');
   }
 
-  /** A request whose answer can carry more; rather one from which a backend may ask. */
+  /**
+   * A request in flight whose response stream can carry more messages; preferably one that may cause server requests.
+   */
   #carrier(): Exchange | undefined {
     const carrying = this.inflight.all().filter((exchange) => exchange.carries);
     return carrying.find(({ row }) => row.mayAsk === true) ?? carrying[0];
   }
 
-  /** Delivers what belongs to no request of the client. A list that changes again and again is told of once in a while. */
+  /** Delivers a notification outside of requests. Repeated list changes are coalesced. */
   tell(message: Uint8Array, notification: Notification): void {
     if (this.#ended) return;
     if (changedList(notification.method) === undefined) this.downstream.deliver(message, urgencyOf(notification));
     else this.#changes.changed(notification.method, message);
   }
 
-  /** A list is another than before. */
+  /** Reports a changed list. */
   tellChanged({ method }: ListKind): void {
     if (!this.#ended) this.#changes.changed(method, notificationBytes(method));
   }
 
-  /** Whether the client wants it, and its revision has such a thing. */
+  /** Whether the client's log level admits it, and the client's revision has it. */
   hears(notification: Notification): boolean {
     return isWanted(notification, this.logLevel) && knowsNotification(this.client.revision, notification.method);
   }
 
-  /** The client's answer to an ask. One that nobody waits for is dropped. */
+  /** The client's response to a server request. Dropped where none waits for it. */
   answer(response: Response): boolean {
     return this.asks.answer(response);
   }
@@ -168,7 +173,10 @@ export class Session {
     this.inflight.only(id)?.cancel(reason);
   }
 
-  /** Everything that ran for the client is cancelled upstream, and answered with an error: its callers did not cancel and must not wait for ever. */
+  /**
+   * Cancels all calls of the client upstream, and answers its requests with an error: the client did not cancel them,
+   * and must not wait forever.
+   */
   end(failure: Failure): void {
     if (this.#ended) return;
     this.#ended = true;

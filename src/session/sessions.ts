@@ -1,4 +1,4 @@
-/** All sessions of this process: made, found, and ended when their time is over. */
+/** All sessions of this process: registers, finds and expires them. */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -13,7 +13,7 @@ export interface SessionLimits {
   readonly sessionsTotal: number;
 }
 
-/** How often lifetimes are looked at; sessions live for minutes at least. */
+/** How often to check lifetimes; sessions live for minutes at least. */
 const SWEEP_MS = 5_000;
 const ENDED_TOPIC = 'session.ended';
 
@@ -22,9 +22,9 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #bus: Bus;
   readonly #sessions = new Map<string, Session>();
-  /** Sessions, and those that are being opened. */
+  /** Open sessions, and sessions being opened. */
   readonly #perPrincipal = new Map<string, number>();
-  /** Found by nobody any more, and not over yet. */
+  /** No longer found, but not ended yet. */
   readonly #retiring = new Set<Session>();
   #opening = 0;
   readonly #stopListening: () => void;
@@ -34,7 +34,7 @@ export class Sessions {
     this.#limits = limits;
     this.#clock = clock;
     this.#bus = bus;
-    // A DELETE may reach another replica than the one that holds the session's streams.
+    // A DELETE may reach a different replica than the one that holds the session's streams.
     this.#stopListening = bus.subscribe(ENDED_TOPIC, (id) => this.#drop(id, new Failure('session_ended')));
     this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
   }
@@ -44,8 +44,8 @@ export class Sessions {
   }
 
   /**
-   * Keeps room for a session that is about to be opened: opening one takes time, and many may come at once. Whoever has the
-   * room calls `add` or `giveUp` in the end. Throws where there is none.
+   * Reserves the slot before a session is opened: opening takes time, so concurrent requests could otherwise all pass
+   * the limit check. The caller must call `add` or `giveUp` in the end. Throws at the limit.
    */
   reserve(principal: Principal): void {
     const mine = this.#perPrincipal.get(principal.key) ?? 0;
@@ -68,7 +68,7 @@ export class Sessions {
     this.#sessions.set(session.id, session);
   }
 
-  /** A session of another principal, or of another endpoint, is not found: nothing tells it from one that never was. */
+  /** A session of a different principal or endpoint is not found, exactly like a session that never existed. */
   find(id: string, principal: Principal, endpoint: Endpoint): Session | undefined {
     const session = this.#sessions.get(id);
     if (session === undefined || session.principal.key !== principal.key) return undefined;
@@ -77,13 +77,13 @@ export class Sessions {
     return session;
   }
 
-  /** Ends it here, and on whichever replica has its other half. */
+  /** Ends the session here, and on the replica that holds its streams. */
   end(session: Session, failure: Failure = new Failure('session_ended')): void {
     this.#drop(session.id, failure);
     void this.#bus.publish(ENDED_TOPIC, session.id);
   }
 
-  /** From now on nobody finds it. What runs in it may finish within the time; then it ends. */
+  /** Hides the session from `find`. Its requests in flight may finish within `withinMs`; then it ends. */
   retire(session: Session, failure: Failure, withinMs: number): void {
     if (this.#sessions.delete(session.id)) this.#countOut(session.principal);
     if (session.ended || this.#retiring.has(session)) return;

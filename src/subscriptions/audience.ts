@@ -1,4 +1,7 @@
-/** Modern clients that watch one upstream session of a legacy backend. What is subscribed there is counted, so that one leaving does not silence the others. */
+/**
+ * Modern clients that watch one upstream session of a legacy backend. Subscriptions are counted, so that a client that
+ * leaves does not end those of the others.
+ */
 import type { Failure } from '../errors/failure.ts';
 import { callOnce } from '../exchange/own-call.ts';
 import type { UpstreamSession } from '../exchange/upstream-session.ts';
@@ -30,7 +33,7 @@ export class Audience {
     for (const listener of listeners) listener.lost(failure);
   }
 
-  /** The session goes on, and is not heard for now. */
+  /** The session stays open, but receives nothing for now. */
   silenced(failure: Failure): void {
     for (const listener of [...this.#listeners]) listener.silenced?.(failure);
   }
@@ -46,7 +49,7 @@ export class Audience {
       subscribe: (uri) => this.#subscribe(upstream, permit, uri),
       unsubscribe: (uri) => this.#unsubscribe(upstream, permit, uri),
       hear: (given) => {
-        // One object each, even where one listener is given twice.
+        // Wrap the listener, so that a listener registered twice is called twice.
         const listener: WatchListener = {
           heard: (notification) => given.heard(notification),
           lost: (failure) => given.lost(failure),
@@ -80,7 +83,7 @@ export class Audience {
     subscription.watchers -= 1;
     if (subscription.watchers > 0) return;
     this.#subscriptions.delete(uri);
-    // Whether the backend agrees changes nothing for anybody here.
+    // The outcome makes no difference to any watcher.
     callOnce((sink) => upstream.call(permit, subscribeRequest('resources/unsubscribe', uri), sink)).catch(
       () => undefined,
     );

@@ -1,4 +1,4 @@
-/** How much a client may subscribe to. Addresses are kept as long as a session or a stream, unlike everything else in a request. */
+/** Limits of a client's subscriptions. Unlike the rest of a request, URIs are kept as long as a session or stream. */
 import { Failure } from '../errors/failure.ts';
 import type { Request } from '../wire/message.ts';
 import { readFilter } from '../wire/subscription-filter.ts';
@@ -11,7 +11,7 @@ export interface SubscriptionLimits {
 /** RFC 9110, section 4.1, recommends to support URIs of 8,000 octets. Longer ones are rare, and clients cut them. */
 const URI_BYTES = 8 * 1024;
 
-/** Gives the bytes of an address. Throws where there are too many. */
+/** Returns the size of a URI in bytes. Throws where it is too long. */
 export function checkUri(uri: string): number {
   const bytes = Buffer.byteLength(uri);
   if (bytes <= URI_BYTES) return bytes;
@@ -19,7 +19,10 @@ export function checkUri(uri: string): number {
   throw new Failure('uri_too_long', { message });
 }
 
-/** A `subscriptions/listen` is kept whole as long as its stream. Throws where it is too large, or names too many resources. */
+/**
+ * A `subscriptions/listen` request is kept whole as long as its stream. Throws where it is too large, or names too many
+ * resources.
+ */
 export function checkListen(request: Request, limits: SubscriptionLimits): void {
   if (request.bytes.byteLength > limits.subscriptionBytesPerClient) throw tooManyBytes(limits);
   const uris = readFilter(request)?.resourceSubscriptions ?? [];

@@ -1,6 +1,7 @@
 /**
- * Changes of lists, to everybody whom they concern: what modern backends tell, on one stream for all, and backends that go
- * away and come back. What a legacy backend tells goes to the session that it was told to, and does not come this way.
+ * Distributes list changes to all clients concerned: those of modern backends, which come on one stream per backend,
+ * and those caused by backends that go away or come back. List changes of a legacy backend go directly to the session
+ * that received them.
  */
 import type { ListCache } from '../catalog/list-cache.ts';
 import { callStateless, listsOwner } from '../catalog/readers.ts';
@@ -15,7 +16,10 @@ import type { MethodRow } from '../wire/methods.ts';
 import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../wire/subscription-filter.ts';
 import { UpstreamSubscription } from './upstream-subscription.ts';
 
-/** `backend` is undefined where it is no single one: the endpoint, or what is shown of it, is another than before. */
+/**
+ * `backend` is undefined where the change concerns no single backend: the endpoint itself, or what it shows, has
+ * changed.
+ */
 export type HearChange = (backend: string | undefined, kind: ListKind) => void;
 
 interface Hearer {
@@ -23,19 +27,19 @@ interface Hearer {
   readonly principal: Principal;
   readonly hear: HearChange;
   readonly gone: ((backend: string) => void) | undefined;
-  /** The watches that it hears. A watch lasts while there is one who hears it, or lists are kept for which it is needed. */
+  /** The watches that it listens to. A watch lasts while it has listeners, or while cached lists depend on it. */
   readonly watches: Set<Watch>;
 }
 
 interface Watch {
   readonly backend: string;
-  /** Whom its changes concern; undefined: everybody. */
+  /** The principal that its changes concern; undefined: all principals. */
   readonly principal: string | undefined;
   hearers: number;
-  /** Lists of the backend are kept: it is needed whether or not anybody hears. */
+  /** Lists of the backend are cached, so the watch is needed even without listeners. */
   isKept: boolean;
   listening: UpstreamSubscription | undefined;
-  /** The capabilities that it had before. */
+  /** The backend's capabilities before the last change. */
   had: Readonly<Record<string, unknown>>;
   readonly stop: () => void;
 }
@@ -53,7 +57,7 @@ export class ListChangeNotifier {
     this.#clock = clock;
   }
 
-  /** Tells of changes at the backends of a place from now on, and of backends that are gone. Returns how to stop. */
+  /** Reports changes at the backends of an endpoint, and backends that are gone. Returns how to stop. */
   hear(place: Endpoint, principal: Principal, hear: HearChange, gone?: (backend: string) => void): () => void {
     const hearer: Hearer = { place, principal, hear, gone, watches: new Set() };
     this.#watchFor(hearer);
@@ -67,7 +71,7 @@ export class ListChangeNotifier {
     };
   }
 
-  /** A backend is watched from the first time that somebody wants to know what it has. */
+  /** Watches a backend from the first read of its lists on. */
   watch(name: string): void {
     const backend = this.#backends.get(name);
     if (backend === undefined || backend.ownOf !== undefined) return;
@@ -75,7 +79,7 @@ export class ListChangeNotifier {
     watch.isKept = true;
   }
 
-  /** What a list of this principal lacked, because it took too long, is there now. */
+  /** Part of a list came too late for this principal's request, and is available now. */
   late(backend: string, { method }: MethodRow, { key }: Principal): void {
     const kind = listKinds.find(({ lists }) => (lists as readonly string[]).includes(method));
     if (kind === undefined) return;
@@ -88,7 +92,7 @@ export class ListChangeNotifier {
     for (const name of place.backends) {
       const backend = this.#backends.of(name, principal);
       if (backend === undefined) continue;
-      // Where each principal presents something of its own, each has a watch of its own.
+      // Where principals present credentials of their own, each has a watch of its own.
       const isOwn = this.#backends.get(name)?.ownOf !== undefined;
       const key = isOwn ? keyOf(name, principal.key) : name;
       const watch = this.#watches.get(key) ?? this.#watch(key, backend, isOwn ? principal.key : undefined);
@@ -113,7 +117,7 @@ export class ListChangeNotifier {
     return watch;
   }
 
-  /** Also what is read in processes that serve lists is good until one of them tells of a change. */
+  /** Lists read from list processes stay cached until one of those processes reports a change. */
   #follow(backend: Backend, became: (state: BackendState) => void): () => void {
     const stopState = backend.onChange(became);
     const stopLists = backend.lists?.onChange((key, kinds) => {
@@ -130,17 +134,17 @@ export class ListChangeNotifier {
     watch.stop();
     watch.listening?.close();
     const key = watch.principal === undefined ? watch.backend : keyOf(watch.backend, watch.principal);
-    // Another may be there in its place since.
+    // A new watch may have replaced it since.
     if (this.#watches.get(key) === watch) this.#watches.delete(key);
   }
 
-  /** It is no longer there, or another one under the same name. */
+  /** The backend was removed, or replaced under the same name. */
   retire(name: string): void {
     for (const watch of [...this.#watches.values()]) if (watch.backend === name) this.#end(watch);
     for (const { gone } of [...this.#hearers]) gone?.(name);
   }
 
-  /** Places may have other backends than before. */
+  /** Endpoints may have different backends than before. */
   renewed(lists: ReadonlyMap<string, readonly ListKind[]>): void {
     for (const hearer of [...this.#hearers]) {
       this.#watchFor(hearer);
@@ -157,7 +161,7 @@ export class ListChangeNotifier {
     this.#hearers.clear();
   }
 
-  /** With a backend all that it has comes or goes. */
+  /** When a backend goes away or comes back, all its lists change. */
   #became(backend: Backend, watch: Watch, state: BackendState): void {
     watch.listening?.close();
     watch.listening = undefined;
@@ -197,7 +201,7 @@ export class ListChangeNotifier {
   }
 }
 
-/** No backend has a NUL in its name. */
+/** No backend has a NUL in its name, so keys are unambiguous. */
 function keyOf(backend: string, principal: string): string {
   return `${backend}\0${principal}`;
 }

@@ -1,4 +1,4 @@
-/** How many `subscriptions/listen` streams each principal has open, held to `limits.listenStreams`. */
+/** Counts the open `subscriptions/listen` streams of each principal, up to `limits.listenStreams`. */
 import { Failure } from '../errors/failure.ts';
 import type { Principal } from '../identity/principal.ts';
 

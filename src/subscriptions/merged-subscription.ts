@@ -1,6 +1,6 @@
 /**
- * A modern client's `subscriptions/listen` where several backends stand behind the endpoint: one stream towards the client,
- * as many towards backends as there are with something to tell.
+ * A modern client's `subscriptions/listen` at an endpoint with several backends: one stream to the client, and one to
+ * each backend that has something to report.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -27,29 +27,29 @@ import { ownNotification, withUri } from './notifications.ts';
 import type { WatchedSession } from './session-subscription.ts';
 import { UpstreamSubscription } from './upstream-subscription.ts';
 
-/** What is listened to, handed in by the spine. */
+/** What the subscription needs, handed in by the pipeline. */
 export interface SubscriptionSources {
-  /** As it is at the moment. */
+  /** The endpoint's current backends. */
   readonly place: Pick<Endpoint, 'backends'>;
-  /** All that is offered here. */
+  /** The merged discovery of the endpoint. */
   readonly discovery: Discovery;
   readonly client: ClientFacts;
   readonly clock: Clock;
   readonly limits: { readonly listWaitMs: number };
-  /** Changes at modern backends, and backends that come and go. */
+  /** Reports changes at modern backends, and backends that come and go. */
   hear(hear: HearChange, gone: (backend: string) => void): () => void;
-  /** The backend that has the resource, and what that calls it. Rejects with a Failure. */
+  /** The backend that has the resource, and the resource's URI there. Rejects with a Failure. */
   locate(uri: string): Promise<{ readonly backend: string; readonly name: string }>;
   isModern(backend: string): Promise<boolean>;
-  /** A legacy backend's session to listen to. */
+  /** A session of a legacy backend to receive notifications from. */
   watch(backend: string): Promise<WatchedSession>;
-  /** Whether its client may read the backend's resource, by the rules of the moment. */
+  /** Whether the client may read the backend's resource, by the current rules. */
   mayHear(backend: string, uri: string): boolean;
-  /** A call to a modern backend. */
+  /** Starts a call to a modern backend. */
   start(backend: string, request: CallRequest, sink: CallSink): Call;
 }
 
-/** One backend that tells of single resources. */
+/** One backend that reports updates of single resources. */
 interface SubscriptionSource {
   subscribe(uri: string): Promise<void>;
   close(): void;
@@ -60,7 +60,7 @@ export class MergedSubscription implements Call {
   readonly #sources: SubscriptionSources;
   readonly #request: Request;
   readonly #open = new Map<string, Promise<SubscriptionSource>>();
-  /** The client's address of a resource, by backend and the backend's own. */
+  /** The client's URI of a resource, by backend and the backend's own URI. */
   readonly #addresses = new Map<string, string>();
   readonly #early = new Set<ListKind>();
   #stopHearing: () => void = () => undefined;
@@ -68,14 +68,14 @@ export class MergedSubscription implements Call {
   #acknowledged = false;
   #ended = false;
 
-  /** `request` has the filter, where that is not all that the client asked for. */
+  /** `request` has the filter, which may be less than the client asked for. */
   constructor(exchange: Exchange, sources: SubscriptionSources, request: Request = exchange.request) {
     this.#exchange = exchange;
     this.#sources = sources;
     this.#request = request;
   }
 
-  /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
+  /** Acknowledges what is really honoured, then reports changes until one side ends it. Rejects with a Failure. */
   async begin(): Promise<void> {
     const asked = readFilter(this.#request);
     if (asked === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
@@ -108,7 +108,7 @@ export class MergedSubscription implements Call {
   }
 
   #heard(backend: string | undefined, kind: ListKind): void {
-    // One that was away may be back: what it told before has to be asked for again.
+    // A backend that was away may be back: its subscriptions must be made again.
     for (const name of backend === undefined ? this.#sources.place.backends : [backend])
       if (!this.#open.has(name)) this.#resume(name);
     this.#tellChange(kind);
@@ -126,7 +126,7 @@ export class MergedSubscription implements Call {
     else this.#early.add(kind);
   }
 
-  /** A legacy backend tells of its lists in a session; the modern ones are heard through the hub. */
+  /** A legacy backend reports list changes in a session; those of modern ones come through the `ListChangeNotifier`. */
   #watchLists(backend: string): void {
     if (!listKinds.some(({ flag }) => this.#wanted[flag])) return;
     this.#sources.isModern(backend).then(
@@ -150,7 +150,7 @@ export class MergedSubscription implements Call {
     }
   }
 
-  /** The client's address where the backend agreed, within its time. */
+  /** The client's URI where the backend accepted in time. */
   async #subscribe(uri: string): Promise<string | undefined> {
     const { clock, limits } = this.#sources;
     const subscribing = this.#subscribeAt(uri).catch(() => undefined);
@@ -162,7 +162,7 @@ export class MergedSubscription implements Call {
     if (this.#ended) throw new Failure('backend_unavailable');
     const source = await this.#source(backend);
     await source.subscribe(name);
-    // Too late to be acknowledged: the client does not know that it would hear of it.
+    // Too late for the acknowledgement: the client would not know of this subscription.
     if (this.#acknowledged) throw new Failure('backend_timeout');
     this.#addresses.set(keyOf(backend, name), uri);
     return uri;
@@ -182,7 +182,7 @@ export class MergedSubscription implements Call {
     return opening;
   }
 
-  /** Another may have been opened in its place since. */
+  /** A new source may have replaced it since. */
   #lost(backend: string, opening: Promise<SubscriptionSource> | undefined): void {
     if (this.#open.get(backend) === opening) this.#open.delete(backend);
   }
@@ -229,7 +229,7 @@ export class MergedSubscription implements Call {
     if (notification.method !== 'notifications/resources/updated' || !this.#acknowledged) return;
     const own = textMember(notification.bytes, notification.params, 'uri');
     const address = own === undefined ? undefined : this.#addresses.get(keyOf(backend, own));
-    // Another client of the same session wants to hear of it, or a part of something that was asked for.
+    // Drop updates for a different client of the same session, and updates of a part of a subscribed resource.
     if (own === undefined || address === undefined || !this.#sources.mayHear(backend, own)) return;
     this.#exchange.sendSubscribed(withUri(notification, address));
   }

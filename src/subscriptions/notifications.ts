@@ -1,4 +1,4 @@
-/** Notifications that the gateway writes, or writes anew. */
+/** Notifications that the gateway writes or rewrites. */
 import { notificationBytes, spliceMessage } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
@@ -8,7 +8,7 @@ export function ownNotification(method: string, params: object): Notification {
   return skimMessage(notificationBytes(method, JSON.stringify(params))) as Notification;
 }
 
-/** The same news about the same resource, under the address that the client knows it by. */
+/** The same notification with the URI that the client knows the resource by. */
 export function withUri(notification: Notification, uri: string): Notification {
   const span = member(notification.params, 'uri');
   if (span === undefined) return notification;

@@ -1,6 +1,6 @@
 /**
- * A modern client's `subscriptions/listen` at a legacy backend: what the upstream session says unasked, filtered, and
- * `resources/subscribe` for what has to be asked for.
+ * A modern client's `subscriptions/listen` at a legacy backend: filters the notifications of the upstream session, and
+ * sends `resources/subscribe` for single resources.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest } from '../exchange/call.ts';
@@ -19,35 +19,35 @@ import {
 } from '../wire/subscription-filter.ts';
 import { ownNotification } from './notifications.ts';
 
-/** The upstream session as a watcher sees it. Subscriptions of several watchers are counted there. */
+/** The upstream session as a watcher sees it. It counts the subscriptions of several watchers. */
 export interface WatchedSession {
   readonly discovery: Discovery;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
-  /** What is not heard cannot be subscribed to. Known after `whenHeard`. */
+  /** Whether notifications arrive; otherwise a subscription makes no sense. Known after `whenHeard`. */
   readonly hearing: Hearing;
-  /** Listen first, then wait for it: what the backend says on opening its stream is not missed then. */
+  /** Call `hear` first, then wait for this: otherwise notifications on the opening stream would be missed. */
   whenHeard(): Promise<void>;
-  /** Returns how to stop hearing. */
+  /** Returns how to stop listening. */
   hear(listener: WatchListener): () => void;
 }
 
 export interface WatchListener {
   heard(notification: Notification): void;
-  /** The session is gone. Nothing is heard any more. */
+  /** The session is gone. No more notifications follow. */
   lost(failure: Failure): void;
-  /** Nothing is heard for now; the session goes on. */
+  /** No notifications arrive for now; the session stays open. */
   silenced?(failure: Failure): void;
 }
 
-/** Changes between the request and its acknowledgement; more of the same would say no more. */
+/** Limit of notifications between the request and its acknowledgement. More of them would add nothing. */
 const EARLY = 100;
 
 export class SessionSubscription implements Call {
   readonly #exchange: Exchange;
   readonly #watched: WatchedSession;
   readonly #request: Request;
-  /** By the rules of the moment. */
+  /** Checks a notification against the current rules. */
   readonly #mayHear: (said: Notification) => boolean;
   #granted: SubscriptionFilter | undefined;
   #stop: () => void = () => undefined;
@@ -60,14 +60,14 @@ export class SessionSubscription implements Call {
     this.#mayHear = mayHear;
   }
 
-  /** Acknowledges what is really honoured, then tells of it until somebody ends it. Rejects with a Failure. */
+  /** Acknowledges what is really honoured, then reports changes until one side ends it. Rejects with a Failure. */
   async begin(): Promise<void> {
     const wanted = readFilter(this.#request);
     if (wanted === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
     // The client may have gone while the session was being opened.
     if (this.#exchange.settled) return;
     this.#exchange.drivenBy(this);
-    // Heard from now on, told once it was acknowledged.
+    // Notifications are collected from now on, and sent after the acknowledgement.
     const early: Notification[] = [];
     const lost = (failure: Failure) => {
       this.cancel();
@@ -89,7 +89,7 @@ export class SessionSubscription implements Call {
       this.cancel();
       throw new Failure('backend_unavailable', { message: 'The event stream of the backend was lost' });
     }
-    // A backend without an event stream can tell of nothing.
+    // A backend without an event stream cannot report anything.
     const capabilities = hearing === 'never' ? {} : this.#watched.discovery.capabilities;
     const subscribed = offersSubscriptions(capabilities) ? await this.#subscribe(wanted.resourceSubscriptions) : [];
     const granted = honoured(wanted, { ...offeredLists(capabilities), resourceSubscriptions: subscribed });
@@ -113,7 +113,7 @@ export class SessionSubscription implements Call {
 
   #tell(notification: Notification): void {
     if (this.#granted === undefined || !admits(this.#granted, notification) || !this.#mayHear(notification)) return;
-    // What says nothing has no parameters in this era, and still needs them to name the subscription.
+    // In this era a notification may lack `params`, but here it needs them for the subscription id.
     this.#exchange.sendSubscribed(
       notification.params === undefined ? ownNotification(notification.method, {}) : notification,
     );

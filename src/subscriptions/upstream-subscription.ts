@@ -1,6 +1,7 @@
 /**
- * Subscriptions of a legacy session at a modern backend: one `subscriptions/listen` upstream with all that the session wants.
- * When that changes another is opened, and the old one is closed once the new one stands, so that nothing is missed.
+ * Subscriptions of a legacy session at a modern backend: one `subscriptions/listen` upstream with everything that the
+ * session wants. When that changes, a new stream is opened, and the old one is closed once the new one is acknowledged,
+ * so that nothing is missed.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
@@ -11,10 +12,10 @@ import type { Notification } from '../wire/message.ts';
 import { metaKeys } from '../wire/meta.ts';
 import { admits, filterOf, isEmpty, readFilter, type SubscriptionFilter } from '../wire/subscription-filter.ts';
 
-/** Waits before a stream that broke is opened again; the last one repeats. */
+/** Pauses before a broken stream is opened again; the last one repeats. */
 const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
 
-/** A stream that stood for so long, and was not ended for flooding, was a working one. */
+/** A stream that was open this long, and was not ended for flooding, counts as working. */
 const STEADY_MS = 10_000;
 
 const acknowledged = 'notifications/subscriptions/acknowledged';
@@ -24,9 +25,9 @@ export interface UpstreamSubscriptionOptions {
   readonly client: ClientFacts;
   readonly clock: Clock;
   start(request: CallRequest, sink: CallSink): Call;
-  /** To the client, in its own words; what the backend said is there too. */
+  /** Delivers to the client: `message` in the form of the client's era, `said` as the backend sent it. */
   deliver(message: Uint8Array, said: Notification): void;
-  /** The backend listens to us, perhaps after a time in which it did not: what changed meanwhile was not heard. */
+  /** The stream is acknowledged, possibly after a gap whose changes were missed. */
   opened?(): void;
 }
 
@@ -36,9 +37,9 @@ interface OpenSubscription {
   call: Call | undefined;
   acknowledged: boolean;
   acknowledgedAt: number;
-  /** Tells whoever waits for the acknowledgement. */
+  /** Resolves for those who wait for the acknowledgement. */
   agree(agreed: SubscriptionFilter): void;
-  /** Tells them that there will be none. */
+  /** Rejects for them: no acknowledgement will come. */
   giveUp(failure: Failure): void;
 }
 
@@ -46,23 +47,23 @@ export class UpstreamSubscription {
   readonly #options: UpstreamSubscriptionOptions;
   #wanted: SubscriptionFilter;
   #current: OpenSubscription | undefined;
-  /** All that are open upstream: the current one, and older ones until it is acknowledged. */
+  /** All streams that are open upstream: the current one, and older ones until it is acknowledged. */
   readonly #standing = new Set<OpenSubscription>();
   #opening: Promise<SubscriptionFilter> | undefined;
   #failures = 0;
-  /** The last stream was ended for flooding: that the next is acknowledged does not say that it will stand. */
+  /** The last stream was ended for flooding, so an acknowledgement of the next one does not prove that it will last. */
   #flooded = false;
   #stopWaiting: (() => void) | undefined;
   #closed = false;
 
-  /** `lists` is heard of from the beginning. */
+  /** `lists`: the filter to start with. */
   constructor(lists: SubscriptionFilter, options: UpstreamSubscriptionOptions) {
     this.#options = options;
     this.#wanted = lists;
     if (!isEmpty(lists)) this.#open().catch(() => undefined);
   }
 
-  /** Resolves when the backend has agreed to tell of it. Rejects with a Failure. */
+  /** Resolves when the backend has accepted the subscription. Rejects with a Failure. */
   async subscribe(uri: string): Promise<void> {
     if (this.#closed) throw new Failure('backend_unavailable', { message: 'The subscription was ended' });
     if (this.#current?.acknowledged === true && this.#current.wanted.resourceSubscriptions.includes(uri)) return;
@@ -99,7 +100,7 @@ export class UpstreamSubscription {
     this.#wanted = { ...this.#wanted, resourceSubscriptions };
   }
 
-  /** Wishes that come together are put into one request. */
+  /** Subscriptions made together go into one request. */
   #openSoon(): Promise<SubscriptionFilter> {
     this.#opening ??= new Promise((resolve, reject) => {
       this.#options.clock.soon(() => {
@@ -116,7 +117,7 @@ export class UpstreamSubscription {
     this.#end([...this.#standing]);
   }
 
-  /** Who waits for one of them to be acknowledged hears what a newer one agreed to, or that none will. */
+  /** Callers that wait for the acknowledgement of an ended stream get that of the newer one, or a failure. */
   #end(standings: readonly OpenSubscription[], agreed?: SubscriptionFilter): void {
     for (const standing of standings) {
       this.#standing.delete(standing);
@@ -126,7 +127,7 @@ export class UpstreamSubscription {
     }
   }
 
-  /** Resolves with what the backend agreed to. */
+  /** Resolves with the filter that the backend accepted. */
   #open(): Promise<SubscriptionFilter> {
     return new Promise((resolve, reject) => {
       const standing: OpenSubscription = {
@@ -153,7 +154,7 @@ export class UpstreamSubscription {
             standing.acknowledgedAt = this.#options.clock.now();
             if (!this.#flooded) this.#failures = 0;
             const agreed = readFilter(notification) ?? standing.wanted;
-            // The newer one wants all that the older ones do.
+            // The newer stream wants everything that the older ones do.
             this.#end(
               older.filter((other) => this.#standing.has(other)),
               agreed,
@@ -177,7 +178,7 @@ export class UpstreamSubscription {
     });
   }
 
-  /** It broke, or the backend ended it: the session still wants to hear. */
+  /** The stream broke, or the backend ended it; the session still wants it. */
   #later(): void {
     if (this.#closed) return;
     const wait = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] as number;
@@ -188,13 +189,13 @@ export class UpstreamSubscription {
   }
 
   #heard(standing: OpenSubscription, notification: Notification): void {
-    // Of two streams that stand at once the newer one speaks, as soon as it was acknowledged.
+    // Of two open streams only the newer one delivers, as soon as it is acknowledged.
     const speaks = standing === this.#current || this.#current?.acknowledged === false;
     if (speaks && admits(this.#wanted, notification)) this.#options.deliver(untagged(notification), notification);
   }
 }
 
-/** The notification without the name of a subscription that the client knows nothing of. */
+/** The notification without the subscription id, which the client does not know. */
 export function untagged(notification: Notification): Uint8Array {
   const { bytes, params, meta, method } = notification;
   if (params === undefined || meta === undefined) return bytes;

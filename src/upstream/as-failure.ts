@@ -1,4 +1,6 @@
-/** Whatever was thrown, as something that may be told: what has no name is a fault of ours, and its text stays with the log. */
+/**
+ * Turns anything thrown into a `Failure`. An unnamed error is an internal error of ours: its text goes to the log only.
+ */
 import { Failure } from '../errors/failure.ts';
 
 export function asFailure(cause: unknown): Failure {

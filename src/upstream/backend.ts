@@ -1,6 +1,6 @@
 /**
- * One backend: what it is, how it fares, and the lanes to it. A modern backend has one lane for everybody; a legacy one has a
- * lane, and over stdio a process, for each client session.
+ * One backend: its discovery, its health, and the upstream sessions to it. A modern backend has one upstream session
+ * for all clients; a legacy backend has one for each client session, and over stdio a process for each.
  */
 import { Failure, isAboutCredentials } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
@@ -57,30 +57,30 @@ export interface BackendOptions {
   readonly connector: Connector;
   readonly limits: BackendLimits;
   readonly clock: TimerClock;
-  /** The connector's starts keep to it, too. */
+  /** The connector's process starts use the same backoff. */
   readonly backoff: Backoff;
   readonly notes: BackendNotes;
   /** Who we are: a raw `Implementation`. */
   readonly self: Raw;
-  /** One legacy session for everybody. */
+  /** One legacy session is shared by all clients. */
   readonly share: boolean;
-  /** Its owner says that it keeps nothing between calls. */
+  /** The operator declares that the backend keeps no state between calls. */
   readonly isStateless?: boolean;
-  /** What it is given at once by all who share a way to it. */
+  /** Limits concurrent calls, across all principals that share the backend. */
   readonly callSlots?: Slots | undefined;
-  /** The config that brought it: no older permit is good for it. */
+  /** Generation of the config that created the backend. Permits of older generations are refused. */
   readonly since?: number | undefined;
-  /** Which may be spoken to it; absent: all. */
+  /** Revisions that may be used with the backend. Absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
-  /** There is room for one process alone: a modern backend has no second one for its legacy half. */
+  /** Only one process may run, so a modern backend cannot get a second one for its legacy half. */
   readonly single?: boolean;
-  /** Shared by the backends of a gateway; absent: the first probe begins at once. */
+  /** Shared by all backends of a gateway. Absent: the first probe starts at once. */
   readonly slots?: Pick<ProbeSlots, 'run'> | undefined;
   /** Absent where the transport cannot say which gateways are behind the backend. */
   readonly behind?: Behind | undefined;
 }
 
-/** Doubts about what was found out a moment ago are not followed: whoever provokes errors must not provoke probes. */
+/** A discovery younger than this cannot be doubted, so a client that provokes errors cannot provoke probes. */
 const TRUST_MS = 5000;
 
 type ProbedWay = Pick<Probed, 'discovery' | 'way'>;
@@ -98,11 +98,11 @@ export class LiveBackend implements Backend {
   readonly #upstreams = new Set<LegacyUpstreamSession>();
   readonly #relay: ListRelay;
   readonly #sharedLegacy: SharedLegacy | undefined;
-  /** Where every session has a process of its own. */
+  /** Only where each session has its own process. */
   readonly lists: LiveListProcesses | undefined;
   readonly #monitor: HealthMonitor;
   readonly #half: LegacyHalf;
-  /** What the legacy half says of itself: legacy clients are told that, and not what the modern half offers. */
+  /** Discovery of the legacy half. Legacy clients get this one, not that of the modern half. */
   #halfDiscovery: Discovery | undefined;
   readonly #listeners = new Set<(state: BackendState) => void>();
   #state: BackendState = { state: 'starting' };
@@ -137,7 +137,7 @@ export class LiveBackend implements Backend {
       pauseMs: options.limits.restartMaxMs,
     });
     options.behind?.attach({
-      // While it is down, it is looked at anyway.
+      // While the backend is down, the health monitor probes it already.
       look: () => (this.#monitor.isDown ? undefined : void this.#look().catch(() => undefined)),
       suspect: () => this.#monitor.suspected(),
     });
@@ -159,7 +159,7 @@ export class LiveBackend implements Backend {
     return this.#known?.discovery;
   }
 
-  /** Nothing is under way: it can be closed and opened again without anybody noticing. */
+  /** True when nothing is in flight: the backend can be closed and reopened unnoticed. */
   get isIdle(): boolean {
     if (this.#probing !== undefined || this.#half.isAsking) return false;
     return this.#upstreams.size === 0 && (this.#modern?.upstream.isIdle ?? true);
@@ -174,7 +174,7 @@ export class LiveBackend implements Backend {
   }
 
   onChange(listener: (state: BackendState) => void): () => void {
-    // Each is heard on its own account, even where one function is given twice.
+    // Wrap the listener, so that a function registered twice is called twice.
     const own = (state: BackendState) => listener(state);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
@@ -286,7 +286,7 @@ export class LiveBackend implements Backend {
     return {
       ...{ deadlines: this.#deadlines, clock, limits, notes, self, revisions, since, health: this.#monitor },
       relay: this.#relay,
-      // A process that belongs to one session is not shared.
+      // A process that belongs to one session does not count against the shared limit.
       slots: this.lists === undefined ? this.#options.callSlots : undefined,
       ended: (gone) => void this.#upstreams.delete(gone),
     };
@@ -300,7 +300,7 @@ export class LiveBackend implements Backend {
     } catch (cause) {
       const failure = asFailure(cause);
       this.#monitor.unreached(failure, began);
-      // It answers, and not as it is expected to. That it is away, or busy, says nothing about what it is.
+      // Only an invalid answer casts doubt on the discovery. An outage or overload says nothing about revisions.
       if (failure.reason === 'backend_invalid') this.#doubt();
       throw failure;
     }
@@ -320,7 +320,10 @@ export class LiveBackend implements Backend {
     return this.#probing;
   }
 
-  /** The first time, when others are being started, too. Afterwards a caller waits, and pauses keep backends apart. */
+  /**
+   * Only the first probe waits for a slot, because all backends start then. Later probes have a caller waiting, and
+   * backoff spreads them.
+   */
   #paced(probe: () => Promise<Discovery>): Promise<Discovery> {
     const { slots } = this.#options;
     return slots === undefined || this.#state.state !== 'starting' ? probe() : slots.run(probe);
@@ -343,7 +346,7 @@ export class LiveBackend implements Backend {
     }
   }
 
-  /** Undefined where no modern backend is known, or it is one no longer. */
+  /** Undefined where no modern upstream session exists, or where the backend is no longer modern. */
   async #probeModern(): Promise<ProbedWay | undefined> {
     const modern = this.#modern;
     if (modern === undefined) return undefined;
@@ -351,7 +354,7 @@ export class LiveBackend implements Backend {
     const way = this.#options.connector;
     const verdict = await probeAgain({ channel, ids: channel.ids }, this.#probeOptions());
     if (verdict.kind === 'modern') {
-      // Whether it has a legacy half besides was found out when it was first probed.
+      // The first probe found out whether there is a legacy half.
       const eras = [...new Set([...verdict.discovery.eras, ...upstream.discovery.eras])];
       const discovery = { ...verdict.discovery, eras };
       upstream.rediscovered(discovery);
@@ -360,7 +363,7 @@ export class LiveBackend implements Backend {
     if (verdict.kind === 'none') {
       const busy = way.transport === 'stdio' && verdict.failure.reason === 'backend_timeout';
       if (!busy) throw verdict.failure;
-      // A process that is busy is what it was. Whether one that was in doubt is well remains open.
+      // A busy process keeps its discovery. If its health was in doubt, it stays in doubt.
       if (this.#monitor.phase === 'closed') return { discovery: upstream.discovery, way };
       throw new Failure('backend_busy', { cause: verdict.failure });
     }
@@ -380,7 +383,7 @@ export class LiveBackend implements Backend {
     return probed;
   }
 
-  /** The process goes on serving lists. */
+  /** Keeps the probe's process, to read lists from it. */
   #keepWarm({ line, agreement }: ProbedSession, { revision }: Discovery): void {
     if (this.lists === undefined || this.#closed !== undefined) {
       line.channel.close().catch(() => undefined);
@@ -394,7 +397,7 @@ export class LiveBackend implements Backend {
     });
   }
 
-  /** Over HTTP another question costs little, and a slow start must not be taken for a refusal. */
+  /** Over HTTP one more `initialize` is cheap. It also corrects a slow start that looked like a refusal. */
   #seekHalf(): void {
     if (this.#options.connector.transport === 'http') void this.#half.seek();
   }
@@ -447,8 +450,8 @@ export class LiveBackend implements Backend {
   }
 
   /**
-   * A session that was opened says what a probe would: where both say the same, there is no need for another probe, which
-   * over stdio costs a process.
+   * A newly opened session reports the same facts as a probe. Where both agree, the discovery counts as fresh, which
+   * saves a probe (over stdio: a process).
    */
   #confirm(discovery: Discovery): void {
     const known = this.#known;
@@ -487,7 +490,7 @@ function isSame(a: BackendState, b: BackendState): boolean {
   if (a.state === 'ready' && b.state === 'ready') return JSON.stringify(a.discovery) === JSON.stringify(b.discovery);
   if ((a.state === 'down' && b.state === 'down') || (a.state === 'refused' && b.state === 'refused')) {
     const isToldAlike = a.failure.reason === b.failure.reason && a.failure.message === b.failure.message;
-    // A page that has ended is of no use to anybody: the new one is told.
+    // Report a changed consent page: the URL of the previous one may have expired.
     return isToldAlike && a.failure.data?.url === b.failure.data?.url;
   }
   return a.state === b.state;

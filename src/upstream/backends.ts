@@ -1,4 +1,4 @@
-/** The backends that there are now, by name. A reload adds some and takes others away; whoever looks sees those of the moment. */
+/** The current backends by name. A reload adds and removes some; each lookup sees the current set. */
 
 import type { Backend } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -10,18 +10,21 @@ export class Backends implements Iterable<Backend> {
     for (const backend of backends) this.set(backend);
   }
 
-  /** As all see it. */
+  /** The backend that all principals share. */
   get(name: string): Backend | undefined {
     return this.#byName.get(name);
   }
 
-  /** As one principal sees it: where each presents something of their own, each has a way of their own. */
+  /**
+   * The backend for one principal. Where principals present credentials of their own, each has a backend instance of
+   * their own.
+   */
   of(name: string, principal: Principal): Backend | undefined {
     const backend = this.#byName.get(name);
     return backend?.ownOf === undefined ? backend : backend.ownOf(principal);
   }
 
-  /** In the place of the one that had the name. */
+  /** Replaces the backend of the same name. */
   set(backend: Backend): void {
     this.#byName.set(backend.name, backend);
   }

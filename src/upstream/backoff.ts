@@ -1,15 +1,15 @@
 /**
- * How long to leave a backend alone that failed: twice as long each time, within bounds, with jitter. One for each backend:
- * whatever tries it, a start of its process or a look at whether it is back, keeps to the same pauses.
+ * Backoff for a failed backend: the pause doubles each time, within bounds and with jitter. Each backend has one
+ * instance. Process starts and probes share it, so both keep to the same pauses.
  */
 export interface PaceLimits {
   readonly restartMinMs: number;
   readonly restartMaxMs: number;
 }
 
-/** A process that ended sooner, and answered nothing, did not work. */
+/** A process that ends sooner than this, without having answered anything, counts as a failed start. */
 export const STEADY_MS = 10_000;
-/** Beyond so many doublings every bound is reached, and the number stays a number. */
+/** Every configured maximum is reached within this many doublings. The cap keeps the number finite. */
 const DOUBLINGS = 30;
 
 export class Backoff {
@@ -30,7 +30,7 @@ export class Backoff {
   }
 
   failed(now: number): void {
-    // Several may notice the same failure; only the first begins a pause.
+    // Several callers may report the same failure; only the first report starts a pause.
     if (now < this.#until) return;
     const { restartMinMs, restartMaxMs } = this.#limits;
     const most = Math.min(restartMaxMs, restartMinMs * 2 ** Math.min(this.#failures, DOUBLINGS));
@@ -39,13 +39,13 @@ export class Backoff {
     this.#until = now + least + this.#random() * (most - least);
   }
 
-  /** It answered: the pause is over, and the next one is short. */
+  /** The backend answered: ends the pause and resets its length. */
   worked(): void {
     this.#failures = 0;
     this.#until = 0;
   }
 
-  /** Whether the last attempt that is known of failed. */
+  /** Whether the last known attempt failed. */
   get isDoubtful(): boolean {
     return this.#failures > 0;
   }

@@ -1,7 +1,7 @@
 /**
- * Which gateways stand behind a backend, as the backend says itself (wire/via.ts has the rule). One that leads back to this
- * gateway, however many gateways are in between, is down until it says otherwise. Gateways learn of each other by asking, so a loop
- * is found after at most as many looks as it has gateways.
+ * Which gateways are behind a backend, as the backend reports them (wire/via.ts has the rule). A backend that leads
+ * back to this gateway, directly or through others, is down until it reports otherwise. Gateways learn of each other by
+ * probing, so a loop is found after at most as many probes as it has gateways.
  */
 import { Failure, failures } from '../errors/failure.ts';
 import { type GatewayRoute, leadsBack, readRoutes } from '../wire/via.ts';
@@ -10,18 +10,18 @@ import type { TimerClock } from './deadlines.ts';
 export interface BehindOptions {
   /** The id of this gateway. */
   readonly own: string;
-  /** The ids of those that started it. */
+  /** The ids of the gateways that started this one. */
   readonly outer: readonly string[];
   readonly clock: Pick<TimerClock, 'after'>;
-  /** How often a backend that is a gateway is asked again: what stands behind it changes without a word. Undefined: never. */
+  /** How often to probe a backend that is a gateway: it does not announce changes behind it. Undefined: never. */
   readonly everyMs: number | undefined;
 }
 
-/** The backend that it is about. */
+/** The backend, as `Behind` sees it. */
 export interface Asking {
-  /** Asks the backend what it is. */
+  /** Probes the backend. */
   look(): void;
-  /** Something was said in passing that speaks against the backend. */
+  /** A response outside of a probe said that the backend leads back. */
   suspect(): void;
 }
 
@@ -36,7 +36,7 @@ export class Behind {
     this.#options = options;
   }
 
-  /** For those who have this gateway as a backend. */
+  /** The routes that this gateway reports to its own clients. */
   get told(): readonly GatewayRoute[] {
     return this.#leadsBack ? [] : this.#told;
   }
@@ -45,14 +45,17 @@ export class Behind {
     this.#asking = asking;
   }
 
-  /** The header of an answer. */
+  /** Reads the header of a response. */
   heard(via: string): void {
     this.#wasTold = true;
     this.#told = readRoutes(via);
     if (this.#leadsBack) this.#asking?.suspect();
   }
 
-  /** Rejects where the answers to the look say that the backend leads back. Where they say nothing, it is no gateway, or away. */
+  /**
+   * Rejects where the responses to the probe say that the backend leads back. Without the header it is no gateway, or
+   * is away.
+   */
   async during<T>(look: () => Promise<T>): Promise<T> {
     this.#wasTold = false;
     try {

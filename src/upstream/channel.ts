@@ -1,33 +1,39 @@
 /**
- * A way to one backend: a child's pipes, or an HTTP address. A channel moves messages and knows nothing of what they mean;
- * the adapters of the two eras (legacy.ts, modern.ts) are written once against it.
+ * A connection to one backend: the pipes of a child process, or an HTTP address. A channel moves messages without
+ * interpreting them. The adapters of the two eras (legacy.ts, modern.ts) are written once against it.
  */
 import type { Failure } from '../errors/failure.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 
-/** A request of ours. */
+/** A request from us to the backend. */
 export interface Outgoing {
   readonly bytes: Uint8Array;
   /** `Id.key` of the request, unique on this channel while it is in flight. */
   readonly id: string;
-  /** Mirrored headers, version header, session header: ignored by channels that have no headers. */
+  /** Mirrored headers, version header, session header. Channels without headers ignore them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Hears what comes back on a request's account. `answered` or `failed` ends it, once; nothing is called after `abort`. */
+/**
+ * Receives everything that belongs to one request. `answered` or `failed` ends it, once. Nothing is called after
+ * `abort`.
+ */
 export interface RequestSink {
   /** A notification or a request on this request's own stream. Only channels with a stream per request call it. */
   message(message: Notification | Request): Reception;
   answered(message: Response, http: HttpFacts | undefined): void;
-  /** Includes every answer that is no answer: 202, 204, an empty stream, an unreadable body, a cut-off, too many bytes. */
+  /**
+   * Includes every response that answers nothing: 202, 204, an empty stream, an unreadable body, a cut-off, too many
+   * bytes.
+   */
   failed(failure: Failure, http: HttpFacts | undefined): void;
-  /** Something came that completes no message: the head of a stream, a comment that keeps it open, a part of something large. */
+  /** Bytes arrived that complete no message: the head of a stream, a keep-alive comment, a part of a large message. */
   alive(): void;
-  /** The backend closed the stream and said when to come back; the channel comes back by itself. */
+  /** The backend closed the stream and said when to reconnect; the channel reconnects by itself. */
   paused(retryMs: number | undefined): void;
 }
 
-/** What HTTP said beside the message. */
+/** HTTP facts beside the message. */
 export interface HttpFacts {
   readonly status: number;
   /** `Mcp-Session-Id` of the response. */
@@ -35,26 +41,32 @@ export interface HttpFacts {
 }
 
 export interface Pending {
-  /** Stops waiting and closes the request's stream. Tells the backend nothing by itself, but for that. */
+  /** Stops waiting and closes the request's stream. Sends the backend no message. */
   abort(): void;
 }
 
 /**
- * What a message was, for the flood budget and for the rule of idle processes:
- * - `answer`: to a request of ours, also one that was aborted.
+ * What a message was, for the flood budget and for finding idle processes:
+ * - `answer`: to a request of ours, aborted ones included.
  * - `call`: progress or a log message of a running call.
- * - `late`: progress of an aborted call. Has the budget of `call`, and is no activity.
- * - `session`: passed on to the client of the session. Unsolicited.
- * - `none`: answered here, or dropped, or a log message outside of calls, which is passed on all the same. Unsolicited, and
- *   no activity: a process that writes nothing else is idle.
+ * - `late`: progress of an aborted call. Uses the budget of `call`, and does not count as activity.
+ * - `session`: forwarded to the client of the session. Unsolicited.
+ * - `none`: answered here, dropped, or a log message outside of calls, which is forwarded anyway. Unsolicited, and not
+ *   counted as activity: a process that writes nothing else is idle.
  */
 export type Reception = 'answer' | 'call' | 'late' | 'session' | 'none';
 
-/** Hears what belongs to no request. */
+/** Receives what belongs to no request. */
 export interface ChannelSink {
-  /** Anything that was not correlated to a request of ours; unknown and duplicate response ids are dropped by the channel and counted. */
+  /**
+   * Anything not correlated to a request of ours. The channel itself drops and counts responses with unknown or
+   * duplicate ids.
+   */
   stray(message: Notification | Request): Reception;
-  /** The process ended, or the channel was cut for good. Requests in flight have failed before. Not called after `close`. */
+  /**
+   * The process ended, or the channel was cut for good. Requests in flight have failed before this. Not called after
+   * `close`.
+   */
   lost(failure: Failure): void;
 }
 
@@ -62,43 +74,48 @@ export interface Channel {
   /** Whether requests and notifications of the backend come on the stream of the request that they belong to. */
   readonly streamPerRequest: boolean;
   request(outgoing: Outgoing, sink: RequestSink): Pending;
-  /** A notification, or our response to an ask. Resolves when it was handed over; rejects with a Failure. */
+  /**
+   * Sends a notification, or our response to a server request. Resolves when it was handed over; rejects with a
+   * Failure.
+   */
   post(message: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void>;
   /**
-   * Opens the backend's standalone stream where it has one (legacy GET): messages come as strays, it is re-opened with
-   * `Last-Event-ID` for as long as the channel lives, and a 405 means that there is none. A channel whose messages come
-   * anyway does nothing. Resolves when the backend has answered, whatever it said, or cannot any more; never rejects.
+   * Opens the backend's standalone stream where it has one (legacy GET). Its messages arrive as strays. The channel
+   * re-opens it with `Last-Event-ID` for as long as the channel lives; a 405 means that there is none. A channel that
+   * receives these messages anyway does nothing. Resolves when the backend has answered, with anything, or can no
+   * longer answer; never rejects.
    */
   listen(headers: Readonly<Record<string, string>>, listener: StandaloneListener): Promise<void>;
-  /** Ends a legacy HTTP session (DELETE) where one was named; ends nothing else. */
+  /** Ends a legacy HTTP session (DELETE) where the headers name one; ends nothing else. */
   forget(headers: Readonly<Record<string, string>>): Promise<void>;
-  /** While it is wanted, what carries it is not ended for being idle. Absent where nothing is. */
+  /** While `wanted` returns true, the process is not ended for being idle. Absent where the channel has no process. */
   keepWhile?(wanted: () => boolean): void;
   close(): Promise<void>;
 }
 
-/** How the backend's standalone stream fares. */
+/** Reports the state of the backend's standalone stream. */
 export interface StandaloneListener {
   opened(): void;
-  /** It does not stand: it ended, or could not be opened. It is tried again. */
+  /** The stream ended or could not be opened. It is retried. */
   away(): void;
-  /** It stands, and did not for a while: what the backend said meanwhile was not heard. */
+  /** The stream is open again after a gap: messages sent meanwhile were lost. */
   missed(): void;
-  /** It was tried as often as a request would be, in vain. It is tried further, at longer pauses. Called again for each attempt. */
+  /**
+   * As many attempts as a request gets have failed. Retries continue at longer pauses. Called again for each attempt.
+   */
   lost(failure: Failure): void;
-  /** The backend offers none. */
+  /** The backend offers no standalone stream. */
   none(): void;
 }
 
-/** What a channel noticed and survived, for logs and counters. */
+/** Irregularities that a channel survived, for logs and counters. */
 export interface ChannelNotes {
-  /** A standalone stream is lost for now. Returns what to call, once, when it is back, or is no longer wanted. */
+  /** The standalone stream is lost for now. Call the returned function once: when it is back, or no longer wanted. */
   streamLost(why: string): (how: 'back' | 'closed') => void;
-  /** A line on stdout that is no message, or a message nobody waits for. `text` is cut to a sane length. */
+  /** A line on stdout that is no message, or a response to no open request. `text` is truncated. */
   noise(kind: 'stdout' | 'unknown_id' | 'unreadable' | 'stderr', text: string): void;
   /**
-   * The backend sends too much that belongs to no call: it was paused for a while, or ended. `where`: which pipe or
-   * stream.
+   * The backend sends too much outside of calls: it was paused for a while, or ended. `where`: which pipe or stream.
    */
   flood(stage: 'paused' | 'ended', where: string): void;
 }

@@ -1,14 +1,14 @@
-/** Requests on a channel that everything shares: each answer is found by its id. */
+/** Requests on a channel that all requests share: matches each response to its request by id. */
 import { Failure } from '../errors/failure.ts';
 import type { Id, Notification, Request, Response } from '../wire/message.ts';
 import { idIn } from '../wire/values.ts';
 import type { ChannelNotes, HttpFacts, Pending, Reception, RequestSink } from './channel.ts';
 import { excerpt } from './incoming.ts';
 
-/** Who waits for one answer: nothing else is found by an id. */
+/** Receives one response. Only responses are found by id. */
 export type AnswerSink = Pick<RequestSink, 'answered' | 'failed'>;
 
-/** Aborted requests whose answers may still come. Several times `callsPerBackend`; the oldest is forgotten first. */
+/** Aborted requests whose responses may still arrive. Several times `callsPerBackend`; the oldest is dropped first. */
 const ABANDONED = 1024;
 
 export class AwaitedAnswer implements Pending {
@@ -37,7 +37,7 @@ export class Correlation {
   readonly #abandoned = new Set<string>();
   readonly #emptied: (() => void) | undefined;
 
-  /** `emptied`: no request waits for an answer. */
+  /** `emptied`: called when no request waits for a response any more. */
   constructor(notes: ChannelNotes, emptied?: () => void) {
     this.#notes = notes;
     this.#emptied = emptied;
@@ -47,7 +47,7 @@ export class Correlation {
     return this.#waiting.size;
   }
 
-  /** Throws a Failure where the id is in flight already. */
+  /** Throws a Failure where the id is already in flight. */
   add(id: string, sink: AnswerSink): AwaitedAnswer {
     if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
     const waiting = new AwaitedAnswer(this, id, sink);
@@ -55,7 +55,7 @@ export class Correlation {
     return waiting;
   }
 
-  /** Whether it was still waited for. */
+  /** Removes the request. False where it was already removed. */
   take(waiting: AwaitedAnswer): boolean {
     if (this.#waiting.get(waiting.id) !== waiting) return false;
     this.#waiting.delete(waiting.id);
@@ -71,8 +71,8 @@ export class Correlation {
   }
 
   /**
-   * An answer that nobody waits for (late, unknown or given twice) is noted. A late one was asked for all the same: the
-   * backend may have sent it before it heard of the cancellation
+   * Notes a response that matches no open request (late, unknown or duplicate). A late one still counts as an answer:
+   * the backend may have sent it before it got the cancellation
    * (https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations).
    */
   answer(message: Response): Reception {
@@ -86,7 +86,7 @@ export class Correlation {
     return this.#abandoned.delete(key) ? 'answer' : 'none';
   }
 
-  /** What a message was that the sink had this to say of: progress of an abandoned request is late. */
+  /** Corrects the sink's verdict on a message: progress of an abandoned request is `late`. */
   received(message: Notification | Request, reception: Reception): Reception {
     return reception === 'none' && this.#isLate(message) ? 'late' : reception;
   }
@@ -97,7 +97,7 @@ export class Correlation {
     return token !== undefined && this.#abandoned.has(token.key);
   }
 
-  /** False where nobody waits for an answer with that id. */
+  /** False where no request with that id is open. */
   fail({ key }: Id, failure: Failure): boolean {
     const waiting = this.#waiting.get(key);
     waiting?.fail(failure);

@@ -1,4 +1,4 @@
-/** A backend from its configuration: which channels it is reached by, and the limits of each. */
+/** Creates a backend from its config: its channels and their limits. */
 import type { BackendConfig, HttpBackendConfig, StdioBackendConfig } from '../config/config.ts';
 import type { Limits } from '../config/limits.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
@@ -26,24 +26,24 @@ import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
 export interface CreateOptions {
   readonly limits: Limits;
   readonly notes: BackendNotes;
-  /** Of the gateway: what backends are told where a client says nothing of itself, and when they are probed. */
+  /** Version of the gateway: sent to backends in probes, and for clients that do not identify themselves. */
   readonly version: string;
   readonly clock: TimerClock;
   /** From 0 up to 1, for jitter. */
   random?(): number;
-  /** What is presented to an HTTP backend, beside its configured headers, on behalf of whom. Absent where that is nothing. */
+  /** Credentials for an HTTP backend beside its configured headers, and whose they are. Absent: none. */
   readonly presented?: PresentedTo;
-  /** The ids of this gateway and of those that started it: its requests over HTTP are marked with them. */
+  /** The ids of this gateway and of the gateways that started it, for the header on its HTTP requests. */
   readonly via?: { readonly own: string; readonly outer: readonly string[] };
-  /** What every process is told beside its configured environment. */
+  /** Given to every process beside its configured environment. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Paces the first probes of all backends. */
   readonly slots?: ProbeSlots;
-  /** The generation of the config that brings it. */
+  /** The generation of the config that creates the backend. */
   readonly since?: number;
 }
 
-/** `shared`: the same for all. `personal`: each principal has something of their own. */
+/** `shared`: one credential for all. `personal`: one for each principal. */
 export type PresentedTo =
   | { readonly kind: 'shared'; readonly credentialProvider: CredentialProvider }
   | { readonly kind: 'personal'; credentialProviderFor(current: () => Principal): CredentialProvider };
@@ -63,12 +63,12 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
     { connectMs, headerBytes, connections, queue: HTTP_QUEUE, streams: streamsPerBackend },
     () => options.notes.streamsFull(streamsPerBackend),
   );
-  // Of all principals: they share the backend, and our event loop.
+  // One budget for all principals: they share the backend, and our event loop.
   const flood = new FloodBudget(options.limits);
   const { presented } = options;
-  // One principal's probe waits for no other's: the slots are for backends that start together.
+  // A probe for one principal waits for no other: probe slots are for backends that start together.
   const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) => {
-    // Nor is each principal's way looked at without end: there may be thousands.
+    // A backend instance of one principal is not probed periodically: there may be thousands.
     const everyMs = presented?.kind === 'personal' ? undefined : options.limits.restartMaxMs;
     const { own = '', outer = [] } = options.via ?? {};
     const behind = new Behind({ own, outer, clock: options.clock, everyMs });
@@ -121,7 +121,7 @@ function live(
   });
 }
 
-/** A shared process is one for each of the two eras that the backend may speak. */
+/** A shared backend needs one process for each era that it may use. */
 function processesOf({ share, maxProcesses }: StdioBackendConfig): number {
   return share ? 2 : maxProcesses;
 }

@@ -1,40 +1,42 @@
 /**
- * Time limits of calls. One coarse timer looks after all of them: a timer per call would cost more than the call's own
- * bookkeeping, and nobody can tell whether a minute was a quarter of a second longer.
+ * Time limits of calls. One coarse timer serves all calls: a timer per call would cost more than the call's other
+ * bookkeeping, and a quarter of a second more makes no difference to a limit of seconds.
  */
 import type { Clock as FullClock } from '../exchange/clock.ts';
 
 export type TimerClock = Pick<FullClock, 'now' | 'after'>;
 
 export interface DeadlineLimits {
-  /** Until anything comes back. */
+  /** Until the first byte of a response. */
   readonly firstByteMs: number;
-  /** Since the last message for the call; progress counts. */
+  /** Since the last message for the call. Progress counts. */
   readonly idleMs: number;
-  /** All in all, but for the time in which questions are out to the client: that has limits of its own. Nothing else extends it. */
+  /**
+   * In total, except while server requests wait for the client, which have their own limits. Nothing else extends it.
+   */
   readonly totalMs: number;
 }
 
 export type ExceededLimit = keyof DeadlineLimits;
 
-/** What a call lets others see of its age. */
+/** What the timer needs to know of a call. */
 export interface TimedCall {
   readonly startedAt: number;
-  /** When something last came for it; `startedAt` while nothing has. */
+  /** When something last arrived for the call; `startedAt` until then. */
   readonly heardAt: number;
   readonly heard: boolean;
-  /** Questions that are out to the client: the backend waits for us, so its silence proves nothing. */
+  /** Open server requests of the call. The backend waits for us meanwhile, so its silence proves nothing. */
   readonly asking: number;
-  /** For how long questions have been out. */
+  /** How long server requests have been open, in total. */
   askingMs: number;
-  /** Lives until somebody ends it: only its first message is awaited. */
+  /** Stays open until one side ends it: only the first message has a deadline. */
   readonly longLived: boolean;
-  /** The backend said that it is over; what is still due comes by then or never. */
+  /** The backend ended the call. What is still due arrives by this time or never. */
   readonly endBy: number | undefined;
   timedOut(limit: ExceededLimit): void;
 }
 
-/** A fine grain compared to limits of seconds, and rare enough to cost nothing. */
+/** Fine compared to limits of seconds, and rare enough to cost nothing. */
 const SWEEP_MS = 250;
 
 export function exceeded(call: TimedCall, now: number, limits: DeadlineLimits): ExceededLimit | undefined {
@@ -72,7 +74,7 @@ export class Deadlines {
     this.#calls.delete(call);
   }
 
-  /** The timer runs on until a sweep finds nothing to watch: calls come and go faster than timers are made. */
+  /** The timer keeps running until a sweep finds no calls: calls come and go faster than timers are made. */
   #arm(): void {
     this.#sweptAt = this.#clock.now();
     this.#stopTimer = this.#clock.after(SWEEP_MS, () => {

@@ -1,21 +1,21 @@
 /**
- * The process has one table of file descriptors for everything. Where it is full, no backend is to blame: the failure has a
- * name of its own, and there is one place that hears of it.
+ * The gateway process has one table of file descriptors. When it is full, no backend is to blame: the failure has its
+ * own name, and listeners here learn of it.
  */
 import { Failure } from '../errors/failure.ts';
 
-/** What the system refused for want of a descriptor. */
+/** What the system refused to open. */
 export type DescriptorUse = 'connection' | 'process';
 
 const listeners = new Set<(wanted: DescriptorUse) => void>();
 
-/** Calls whenever a descriptor was lacking. Returns how to stop that. */
+/** Calls the listener whenever the system refuses a descriptor. Returns how to unsubscribe. */
 export function onOutOfDescriptors(listener: (wanted: DescriptorUse) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Undefined where something else was wrong. EMFILE: the limit of this process; ENFILE: that of the machine. */
+/** Undefined where the cause is a different error. EMFILE: the limit of this process; ENFILE: that of the machine. */
 export function outOfDescriptors(cause: unknown, wanted: DescriptorUse): Failure | undefined {
   const { code } = (cause ?? {}) as { code?: unknown };
   if (code !== 'EMFILE' && code !== 'ENFILE') return undefined;

@@ -1,4 +1,4 @@
-/** Reads what a backend says of itself. Members that nobody here knows survive in the objects. */
+/** Reads `server/discover` and `initialize` results. Unknown members are kept. */
 import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { ResultResponse } from '../wire/message.ts';
@@ -12,10 +12,10 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A `DiscoverResult`, as far as its shape tells it from whatever a legacy server answers to a method it does not know. */
+/** A `DiscoverResult`, recognised by its shape: a legacy server may answer an unknown method with anything. */
 export interface DiscoverAnswer {
   readonly versions: readonly string[];
-  /** Undefined where it has no modern revision that we have. */
+  /** Undefined where the backend has no modern revision that we support. */
   readonly discovery: Discovery | undefined;
 }
 
@@ -61,7 +61,7 @@ export function readInitialize({ bytes, result }: ResultResponse, spoken: readon
   };
 }
 
-/** Any legacy revision that may be spoken will do, whatever was asked for; with another there is nothing to say to each other. */
+/** The backend may choose any legacy revision that its profile allows, not only the one we proposed. */
 function legacyRevision(version: unknown, spoken: readonly Revision[]): Revision {
   if (!isRevision(version) || era(version) !== 'legacy') {
     throw new Failure('backend_invalid', { message: 'The backend agreed on no legacy revision that is known here' });

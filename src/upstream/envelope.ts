@@ -1,6 +1,6 @@
 /**
- * Writes the envelope of the backend's era around what a client wants. The bytes of the client's `params` stay; what changes
- * is the progress token and the core `_meta` keys, which each hop writes itself.
+ * Writes a client's request in the form of the backend's era. The bytes of the client's `params` stay. Only the
+ * progress token and the core `_meta` keys change, because each hop writes its own.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta
  */
 import type { CallRequest } from '../exchange/call.ts';
@@ -11,12 +11,12 @@ import { metaKeys } from '../wire/meta.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { member } from '../wire/values.ts';
 
-/** Keys whose values are true on one hop only. */
+/** Keys that are valid on one hop only. */
 const ofOneHop: ReadonlySet<string> = new Set(['progressToken', ...Object.values(metaKeys)]);
 
 const noCapabilities = {};
 
-/** `_meta` of a request that the gateway sends on its own account: it declares no capabilities, so nobody asks it anything. */
+/** `_meta` of the gateway's own requests. It declares no capabilities, so no backend sends it server requests. */
 export function ownMeta(revision: Revision, info: Raw): Buffer {
   const parts: Raw[] = ['{'];
   addModern(parts, revision, info, capabilitiesMember(noCapabilities), undefined, undefined);
@@ -24,7 +24,7 @@ export function ownMeta(revision: Revision, info: Raw): Buffer {
   return concat(parts);
 }
 
-/** `id` is our request id and our progress token. */
+/** `id` is both our request id and our progress token. */
 export function modernRequest(request: CallRequest, id: string, revision: Revision): Buffer {
   const { message, client, round } = request;
   const meta: Raw[] = ['{'];
@@ -39,7 +39,7 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
   return withMembers(message, id, set, round === undefined ? isTask : ofRoundsOrTask);
 }
 
-/** Rounds are a modern thing: towards a legacy backend the answers travel as responses, and never as parameters. */
+/** Only modern requests have rounds. A legacy backend gets the client's answers as responses, never as parameters. */
 export function legacyRequest(request: CallRequest, id: string): Buffer {
   const { message } = request;
   const meta = legacyMeta(request, id);
@@ -49,7 +49,8 @@ export function legacyRequest(request: CallRequest, id: string): Buffer {
 }
 
 /**
- * Tasks are not carried, and no backend was told of a client that has them. A request that wants one is then an ordinary one:
+ * Tasks are not forwarded, and no backend is told that a client supports them. A request for a task becomes an ordinary
+ * one:
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-support-and-handling
  */
 function isTask(key: string): boolean {
@@ -60,7 +61,7 @@ function ofRoundsOrTask(key: string): boolean {
   return key === 'inputResponses' || key === 'requestState' || isTask(key);
 }
 
-/** Undefined where the message can keep what it has. */
+/** Undefined where the message can keep its `_meta`. */
 function legacyMeta({ message, progress }: CallRequest, id: string): Raw | undefined {
   const { bytes, meta } = message;
   if (progress) {
@@ -96,7 +97,7 @@ function addModern(
   if (token !== undefined) parts.push(`,"progressToken":${token}`);
 }
 
-// Bytes are copied faster than text is written, and these go with every call.
+// Copying bytes is faster than writing text, and these go with every call.
 const infoKey = Buffer.from(`,"${metaKeys.clientInfo}":`);
 const versionMembers = new Map<Revision, Uint8Array>();
 const capabilityMembers = new WeakMap<object, Uint8Array>();
@@ -110,7 +111,7 @@ function versionMember(revision: Revision): Uint8Array {
   return bytes;
 }
 
-/** A session declares its capabilities once and calls often. */
+/** Cached, because a session declares its capabilities once and calls often. */
 function capabilitiesMember(raw: Readonly<Record<string, unknown>>): Uint8Array {
   let bytes = capabilityMembers.get(raw);
   if (bytes === undefined) {
@@ -120,12 +121,12 @@ function capabilitiesMember(raw: Readonly<Record<string, unknown>>): Uint8Array 
   return bytes;
 }
 
-/** What we declare on a client's behalf. */
+/** The capabilities that we declare on a client's behalf. */
 export function capabilitiesText(raw: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(forUpstream(raw));
 }
 
-/** The message under another id and with another `_meta`: one copy, since every call to a modern backend comes through here. */
+/** Replaces id and `_meta` in one copy, since every call to a modern backend passes here. */
 function withMeta(message: Request, id: string, meta: readonly Raw[]): Buffer {
   const { bytes, params } = message;
   if (params === undefined) return withBody(message, id, ['{"_meta":', ...meta, '}']);
@@ -136,13 +137,13 @@ function withMeta(message: Request, id: string, meta: readonly Raw[]): Buffer {
 }
 
 interface MetaPlace extends Span {
-  /** What must stand before a `_meta` that was not there. */
+  /** Text to insert before a new `_meta`. */
   readonly before: string;
 }
 
 function metaPlace(params: ObjectSpan, meta: ObjectSpan | undefined): MetaPlace {
   if (meta !== undefined) return { start: meta.start, end: meta.end, before: '' };
-  // A `_meta` that is no object says nothing, and would hide ours.
+  // A `_meta` that is no object means nothing, and would hide ours.
   const odd = member(params, '_meta');
   if (odd !== undefined) return { start: odd.start, end: odd.end, before: '' };
   const last = params.members.at(-1);

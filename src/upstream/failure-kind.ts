@@ -1,4 +1,4 @@
-/** A class of causes: what clients are told of it, and what the people who run the gateway can do about it. */
+/** A class of causes: what clients are told, and what operators can do about it. */
 export interface FailureKind {
   readonly why: string;
   readonly cure: string;

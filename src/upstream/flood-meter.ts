@@ -1,7 +1,7 @@
 /**
- * Counts what a backend sends that nobody asked for, on one pipe or stream. Over the budget of a period the pipe is
- * paused until the period ends; after several such periods in a row the backend is ended. Without it one backend could
- * take the whole event loop, and all other backends would wait.
+ * Counts unsolicited messages of a backend on one pipe or stream. A pipe over its budget is paused until the period
+ * ends; after several such periods in a row the backend is ended. Otherwise one backend could occupy the whole event
+ * loop and starve all others.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -18,16 +18,19 @@ export interface FloodLimits {
 export type FloodClock = Pick<Clock, 'now' | 'after'>;
 
 /**
- * All pipes and streams of a backend together have the budgets of so many: 20,000 messages a second, unless configured.
+ * The budget of all pipes and streams of a backend together, in budgets of one: 20,000 messages a second by default.
  * Reading those takes a tenth of the event loop.
  */
 const BACKEND_BUDGETS = 20;
-/** Over that, only pipes that sent more than this part of one budget are paused. `callsPerBackend` that all flood leave room. */
+/**
+ * Above that, only pipes that used more than this part of their own budget are paused. Quiet pipes have room even if
+ * `callsPerBackend` pipes flood.
+ */
 const GUARANTEED = 1 / 20;
-/** Over this, all pipes are paused: by the same measure, a fifth of the event loop. */
+/** Above this, all pipes are paused. By the same measure it is a fifth of the event loop. */
 const MOST_BACKEND_BUDGETS = 2 * BACKEND_BUDGETS;
 
-/** What all pipes and streams of one backend share: however many there are, they leave time for other backends. */
+/** Shared by all pipes and streams of one backend, so that their number cannot starve other backends. */
 export class FloodBudget {
   readonly limits: FloodLimits;
   #spent = 0;
@@ -37,7 +40,7 @@ export class FloodBudget {
     this.limits = limits;
   }
 
-  /** `own`: what the pipe has spent in its period. False: nothing is left for it in this one. */
+  /** `own`: what this pipe has used in its period. False: the pipe has nothing left in this period. */
   spend(weight: number, own: number, now: number): boolean {
     if (now >= this.#periodEnds) {
       this.#spent = 0;
@@ -54,15 +57,18 @@ export class FloodBudget {
 export interface Valve {
   pause(): void;
   resume(): void;
-  /** It was over the budget for too many periods. False: it is to go on, paused as before, and counts anew. */
+  /**
+   * Called when the pipe was over the budget for too many periods. False: do not end it. It stays paused, and counting
+   * restarts.
+   */
   tryEnd(): boolean;
 }
 
-/** A large message costs what several small ones do: so many bytes count as one more. */
+/** A large message counts as several: each this many bytes count as one more. */
 const BYTES_PER_MESSAGE = 4096;
 /**
- * Progress and log messages of running calls have a budget of their own, so many times as large. Over it the pipe is
- * paused, too, but never ended: the call has its own limits, and a chatty server that works is only slowed down.
+ * Progress and log messages of running calls have a separate budget, this many times as large. A pipe over it is paused
+ * but never ended: the call has its own limits, and a chatty server that works is only slowed down.
  */
 const CALL_BUDGETS = 10;
 
@@ -71,11 +77,11 @@ export class FloodMeter {
   readonly #limits: FloodLimits;
   readonly #clock: FloodClock;
   readonly #valve: Valve;
-  /** What was counted in this period, in messages. */
+  /** Counted in this period, in messages. */
   #unsolicited = 0;
   #ofCalls = 0;
   #periodEnds = 0;
-  /** Periods in a row, up to this one, that were over the budget. */
+  /** Consecutive periods over the budget, this one included. */
   #exceeded = 0;
   #isStopped = false;
   #cancelResume: (() => void) | undefined;
@@ -97,7 +103,7 @@ export class FloodMeter {
     return this.#exceeded > 0;
   }
 
-  /** Counts messages that belong to no running call, and the bytes of all of them. */
+  /** Counts messages outside of running calls, by number and bytes. */
   countUnsolicited(messages: number, bytes: number): void {
     if (this.#isStopped) return;
     const weight = messages + Math.floor(bytes / BYTES_PER_MESSAGE);
@@ -125,7 +131,7 @@ export class FloodMeter {
     if (!isLeft || this.#ofCalls > CALL_BUDGETS * this.#limits.unsolicitedMessages) this.#pause();
   }
 
-  /** Counts and pauses no more. The caller resumes the pipe, or does not. */
+  /** Stops counting and pausing. Whether to resume the pipe is up to the caller. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelResume?.();
@@ -145,7 +151,7 @@ export class FloodMeter {
     this.#valve.pause();
   }
 
-  /** Returns what time it is. */
+  /** Starts a new period where one is due. Returns the current time. */
   #turnPeriod(): number {
     const now = this.#clock.now();
     if (now >= this.#periodEnds && !this.isPaused) this.#begin(now);
@@ -162,7 +168,7 @@ export class FloodMeter {
   }
 }
 
-/** Why the process or stream of a backend was ended. */
+/** The failure of a process or stream that was ended for flooding. */
 export function floodFailure(): Failure {
   const cure = 'see what the backend sends (`log.level: debug`) and correct it, or raise `limits.unsolicitedMessages`';
   return new Failure('backend_flooding', { cure });

@@ -1,4 +1,4 @@
-/** `initialize`: how a legacy session begins, for a client and for a probe alike. */
+/** `initialize`: opens a legacy session, for a client or for a probe. */
 import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { concat, type Raw, requestBytes } from '../wire/compose.ts';
@@ -13,24 +13,24 @@ import { type ProbeAnswer, ProbeRequest } from './question.ts';
 
 export type HandshakeHeaders = Readonly<Record<string, string>>;
 
-/** What is put forward. */
+/** What we propose. */
 export interface Introduction {
   readonly revision: Revision;
   readonly info: Raw;
   readonly capabilities: Raw;
-  /** This era has none of its own at this point. */
+  /** This era defines no headers for `initialize`. */
   readonly headers?: HandshakeHeaders;
 }
 
-/** What came of it. */
+/** What both sides agreed on. */
 export interface Agreement {
   readonly discovery: Discovery;
   readonly sessionId: string | undefined;
-  /** On everything that follows, where the channel has headers. */
+  /** Sent with everything that follows, where the channel has headers. */
   readonly headers: HandshakeHeaders;
 }
 
-/** Throws where no legacy revision may be spoken. */
+/** Throws where the profile allows no legacy revision. */
 export function newestLegacy(spoken: readonly Revision[] = revisions): Revision {
   const revision = newest(spoken, 'legacy');
   if (revision !== undefined) return revision;
@@ -38,8 +38,8 @@ export function newestLegacy(spoken: readonly Revision[] = revisions): Revision 
 }
 
 /**
- * The client's own revision where it is a legacy one that may be spoken, or else the nearest before it, so that the backend
- * speaks as the client expects.
+ * The client's revision where it is a legacy one that the profile allows, or else the nearest older one, so that the
+ * backend behaves as the client expects.
  */
 export function revisionFor(client: Revision, spoken: readonly Revision[] = revisions): Revision {
   const older = spoken.filter((revision) => era(client) === 'modern' || revision <= client);
@@ -64,14 +64,14 @@ export function askInitialize(
   return new ProbeRequest(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers }, heard);
 }
 
-/** What the answer says about whether the backend can be reached. A refusal over HTTP says nothing: it may be ours to mend. */
+/** Reports whether the backend could be reached. An HTTP refusal reports nothing: the cause may be on our side. */
 export function bearWitness(answer: ProbeAnswer, began: number, health: HealthReporter): void {
   if (answer.kind === 'answered') health.reached();
   else if (answer.kind === 'silent') health.unreached(unanswered(), began);
   else if (answer.http === undefined) health.unreached(answer.failure, began);
 }
 
-/** Throws a Failure where no session came of it. */
+/** Throws a Failure where no session was established. */
 export function readAgreement(answer: ProbeAnswer, spoken?: readonly Revision[]): Agreement {
   if (answer.kind === 'silent') throw unanswered();
   if (answer.kind === 'failed') throw answer.failure;
@@ -96,13 +96,15 @@ function refused(bytes: Uint8Array, text: { start: number; end: number } | undef
   return new Failure('backend_invalid', { message: 'The backend refused initialize', cause });
 }
 
-/** Visible ASCII alone: 2025-11-25, basic/transports#session-management. Anything else can't be sent back in a header. */
+/**
+ * Only visible ASCII (2025-11-25, basic/transports#session-management). Anything else cannot be sent back in a header.
+ */
 function checkedSession(sessionId: string | undefined): string | undefined {
   if (sessionId === undefined || /^[\x21-\x7e]+$/.test(sessionId)) return sessionId;
   throw new Failure('backend_invalid', { message: 'The backend gave a malformed session id' });
 }
 
-/** The version header is younger than sessions: 2025-06-18, basic/transports#protocol-version-header. */
+/** The version header is newer than sessions: 2025-06-18, basic/transports#protocol-version-header. */
 function headersOf(revision: Revision, sessionId: string | undefined): HandshakeHeaders {
   return {
     ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),

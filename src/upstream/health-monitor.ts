@@ -1,4 +1,7 @@
-/** Keeps a backend's health: hears what became of attempts, and looks after the backend in the background while it is not well. */
+/**
+ * Tracks a backend's health: collects the results of attempts, and probes the backend in the background while it is
+ * unwell.
+ */
 import type { Failure } from '../errors/failure.ts';
 import type { Backoff } from './backoff.ts';
 import type { TimerClock } from './deadlines.ts';
@@ -8,9 +11,9 @@ export interface KeeperOptions {
   readonly limits: HealthLimits;
   readonly backoff: Backoff;
   readonly clock: TimerClock;
-  /** Finds out whether the backend is there, and tells by `found` or `lookFailed`. Joins what looks already; never rejects. */
+  /** Probes the backend and reports by `found` or `lookFailed`. Joins a probe that is running; never rejects. */
   look(): Promise<void>;
-  /** It went down, or is still down for another reason; undefined: it is no longer down. */
+  /** The backend went down, or is down for a different reason. Undefined: it is no longer down. */
   turned(down: Failure | undefined): void;
 }
 
@@ -39,7 +42,7 @@ export class HealthMonitor implements HealthReporter {
     return !this.isDown ? undefined : this.#health.refusal(this.#options.clock.now());
   }
 
-  /** Of every answer to every call: all is well, ordinarily, and there is nothing to do. */
+  /** Called for every response to every call, so the ordinary case returns at once. */
   reached(): void {
     if (this.#health.phase === 'closed') return;
     this.#health.reached();

@@ -1,31 +1,32 @@
 /**
- * Whether a backend can be reached, from what became of the last attempts, and the circuit that keeps callers away from one
- * that cannot. Pure: times are handed in, and whoever owns it looks at the backend when `dueAt` says so (keeper.ts).
+ * Whether a backend can be reached, judged by the last attempts, and the circuit breaker that protects callers from a
+ * backend that cannot. Pure: times are handed in, and the owner probes the backend when `dueAt` says so
+ * (health-monitor.ts).
  *
- *   closed      Nothing speaks against it. Callers go to it, and nobody looks.
- *   doubtful    Something does. Callers go to it still; after the shortest pause it is looked at.
- *   open        It is down. Callers are refused at once; it is looked at after the shortest pause, then after pauses that grow.
- *   half-open   It is being looked at. Callers are refused still: what a look costs is nobody's to pay.
+ *   closed      No failures. Calls pass, no probes.
+ *   doubtful    Failures below the limit. Calls pass; a probe follows after the shortest pause.
+ *   open        Down. Calls are refused at once; probes follow after the shortest pause, then after growing pauses.
+ *   half-open   A probe is running. Calls are still refused, so that no caller pays for the probe.
  *
- *   from        reached    an attempt failed                   suspected   a look failed
+ *   from        reached    an attempt failed                   suspected   a probe failed
  *   closed      -          doubtful, or open at the limit      doubtful    open
  *   doubtful    closed     doubtful, or open at the limit      -           open
  *   open        closed     - (began before)                    -           open
  *   half-open   closed     - (began before)                    -           open
  *
- * A tool that is slow, or that answers with an error, is an answer, or at most a suspicion.
+ * A slow tool is at most a suspicion, and an error response counts as reached.
  */
 import { Failure, type FailureDetail, isAboutCredentials } from '../errors/failure.ts';
 import type { Backoff } from './backoff.ts';
 
 export interface HealthLimits {
-  /** Attempts in a row that fail, until the backend is down. */
+  /** Consecutive failed attempts until the backend is down. */
   readonly downAfter: number;
 }
 
 export type HealthPhase = 'closed' | 'doubtful' | 'open' | 'half-open';
 
-/** Unavailable because of us: it is left alone, or we ended what was idle. Says nothing about the backend. */
+/** Unavailable because of us: backoff, or we ended an idle process. Proves nothing about the backend. */
 export class LocalRefusal extends Failure {
   constructor(detail: FailureDetail) {
     super('backend_unavailable', detail);
@@ -33,19 +34,19 @@ export class LocalRefusal extends Failure {
 }
 
 /**
- * For whoever still waits at a backend that was closed, or comes to it afterwards. A gateway that stops has answered its clients
- * before it closes its backends: the backend was taken out of the config, or is another one there.
+ * For requests that wait at a closed backend, or arrive afterwards. A gateway that stops answers its clients before it
+ * closes its backends, so the backend was removed from the config, or replaced there.
  */
 export function outOfService(): LocalRefusal {
   return new LocalRefusal({ message: 'The backend was taken out of service' });
 }
 
-/** For what was decided by the config before it. */
+/** For a request that an older config authorized. */
 export function replaced(): LocalRefusal {
   return new LocalRefusal({ message: 'A reload has replaced the backend while the request waited: send it again' });
 }
 
-/** We refuse, and say when it is worth another try. */
+/** Refuses a call during backoff, and says when to retry. */
 export function leftAlone(failure: Failure | undefined, retryAfterMs: number): LocalRefusal {
   return new LocalRefusal({
     ...(failure === undefined ? {} : { message: failure.message, cause: failure }),
@@ -53,15 +54,15 @@ export function leftAlone(failure: Failure | undefined, retryAfterMs: number): L
   });
 }
 
-/** Whoever tries a backend says here what became of it. */
+/** Callers of a backend report here what became of each attempt. */
 export interface HealthReporter {
-  /** Why nothing is to be sent now. */
+  /** Why nothing may be sent now. */
   refusal(): Failure | undefined;
-  /** It answered, whatever it said. */
+  /** The backend answered, with anything. */
   reached(): void;
-  /** It could not be reached. `began`: when that was tried, where several may be under way. */
+  /** The backend could not be reached. `began`: when the attempt started, where several may run at once. */
   unreached(failure: Failure, began?: number): void;
-  /** It took a request and said nothing at all for as long as it may. That can be the tool's own doing. */
+  /** The backend took a request and sent nothing until the time limit. The tool alone may be the cause. */
   suspected(): void;
 }
 
@@ -83,12 +84,12 @@ export class Health {
     return this.#phase;
   }
 
-  /** Why it is down; undefined while it is not. */
+  /** Why the backend is down; undefined while it is not. */
   get down(): Failure | undefined {
     return this.#phase === 'open' || this.#phase === 'half-open' ? this.#failure : undefined;
   }
 
-  /** When it is to be looked at; undefined: not at all. */
+  /** When the next probe is due; undefined: none. */
   get dueAt(): number | undefined {
     return this.#dueAt;
   }
@@ -111,13 +112,13 @@ export class Health {
 
   unreached(failure: Failure, began: number, now: number): void {
     if (this.down !== undefined || !isAway(failure)) return;
-    // What was under way together fails together: that is one failure, not many in a row.
+    // Attempts that ran together fail together: that is one failure, not several in a row.
     if (this.#failedAt !== undefined && began < this.#failedAt) return;
     this.#failures++;
     this.#failedAt = now;
     if (this.#failures < this.#limits.downAfter) this.suspected(now);
     else {
-      // Several calls may have failed by their own doing: whether they did is found out soon.
+      // The calls themselves may be the cause, so the first probe follows soon.
       this.#failure = failure;
       this.#phase = 'open';
       this.#dueAt = now + this.#backoff.leastMs;
@@ -130,13 +131,13 @@ export class Health {
     this.#dueAt ??= now + Math.max(this.#backoff.leastMs, this.#backoff.leftMs(now));
   }
 
-  /** It is being looked at, on whoever's account. */
+  /** A probe is running, no matter who started it. */
   looking(): void {
     this.#dueAt = undefined;
     if (this.#phase === 'open') this.#phase = 'half-open';
   }
 
-  /** Whatever died of being looked at, it is well: there are servers that take it amiss to be asked before `initialize`. */
+  /** Resets the backoff even where the probe killed a process: some servers exit on requests before `initialize`. */
   found(): void {
     this.#backoff.worked();
     this.reached();
@@ -165,7 +166,7 @@ function saysNothing(failure: Failure): boolean {
   return failure.reason === 'backend_busy' || failure.reason === 'out_of_descriptors';
 }
 
-/** Anything else it has to say proves that it is there. */
+/** Any other failure proves that the backend is there. */
 function isAway(failure: Failure): boolean {
   if (saysNothing(failure)) return false;
   return failure.reason === 'backend_unavailable' || failure.reason === 'backend_timeout';

@@ -1,14 +1,14 @@
 /**
- * Ids of our requests to backends, which are our progress tokens as well. Each is random: several callers, and several
- * processes of the gateway, can share one process or one session of a backend, and a caller that could guess the id of
+ * Ids of our requests to backends, which also serve as our progress tokens. Each is random: several callers, and
+ * several gateway processes, can share one process or session of a backend, and a caller that could guess the id of
  * another caller's request could make the backend answer it. Ids are never reused, so a late answer matches no request.
- * They are strings: there are servers whose integers have 32 bits.
+ * They are strings, because some servers have 32-bit integers.
  */
 import { randomBytes } from 'node:crypto';
 
-/** Base64url: 6 bits a character, 96 bits in all. Some servers accept letters, digits, `-` and `_` alone. */
+/** Base64url: 6 bits a character, 96 bits in all. Some servers accept only letters, digits, `-` and `_`. */
 const LENGTH = 16;
-/** Ids drawn at once: a call for random bytes costs more than all the rest. */
+/** Ids drawn at once: asking the system for random bytes is the expensive part. */
 const DRAWN = 64;
 
 let drawn = '';

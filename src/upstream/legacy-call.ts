@@ -7,14 +7,14 @@ import type { HttpFacts, Reception } from './channel.ts';
 import { codeOf, METHOD_NOT_FOUND } from './codes.ts';
 import { type CallHost, RunningCall } from './running.ts';
 
-/** What a legacy call needs of its session. */
+/** What a legacy call needs from its session. */
 export interface LegacyCallHost extends CallHost {
   readonly hasSession: boolean;
   post(message: Uint8Array, what: string): void;
   asked(message: Request, call: LegacyCall): Reception;
   withdrew(message: Notification): void;
   lost(failure: Failure): void;
-  /** The backend did what it was asked to. */
+  /** The backend fulfilled the request. */
   done(request: CallRequest): void;
 }
 
@@ -38,7 +38,7 @@ export class LegacyCall extends RunningCall {
       if (this.request.row.action === 'subscribe') this.#session.done(this.request);
       return { kind: 'result', message, vocabulary: 'legacy' };
     }
-    // Some servers say 404 to a method that they do not have.
+    // Some servers answer an unknown method with 404.
     if (this.#isGone(http) && codeOf(message) !== METHOD_NOT_FOUND) {
       const failure = this.#loseSession(new Failure('backend_session_lost'));
       return { kind: 'failure', failure, unseen: this.unseen };
@@ -53,21 +53,24 @@ export class LegacyCall extends RunningCall {
     return gone ? this.#loseSession(new Failure('backend_session_lost', { cause: failure })) : failure;
   }
 
-  /** A dropped stream is no cancellation in this era; it must be said. Servers leave the stream open afterwards, so it is closed, too. */
+  /**
+   * In this era a closed stream is no cancellation, so we must send one. Servers leave the stream open afterwards, so
+   * we close it as well.
+   */
   protected override recall(reason: string | undefined): void {
     this.#session.post(cancelledBytes(this.id, reason), 'notifications/cancelled');
   }
 
   /**
-   * 2025-11-25, basic/transports#session-management: a 404 to a request that named its session means that there is none. The
-   * request was not looked at; where the session is lost later, while the answer was on its way, it may have been done.
+   * 2025-11-25, basic/transports#session-management: a 404 to a request with a session id means that the session is
+   * gone. The backend has not processed this request. A request that loses its session later may have been processed.
    */
   #isGone(http: HttpFacts | undefined): boolean {
     this.unseen = http?.status === 404 && this.#session.hasSession;
     return this.unseen;
   }
 
-  /** The others in flight have lost it, too. They hear it after this one. */
+  /** The other calls in flight lose the session as well; they learn of it after this one. */
   #loseSession(failure: Failure): Failure {
     queueMicrotask(() => this.#session.lost(failure));
     return failure;

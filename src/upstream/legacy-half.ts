@@ -1,7 +1,7 @@
 /**
- * Whether a modern backend speaks the legacy era too. `supportedVersions` need not say so: the official SDKs name the modern
- * revisions alone. An answer to `initialize` tells; silence and an outage tell nothing, so that it is asked again, at the
- * latest when a legacy client comes.
+ * Whether a modern backend speaks the legacy era as well. `supportedVersions` need not say so: the official SDKs list
+ * only modern revisions. A response to `initialize` decides it. Silence or an outage does not, so we ask again, at the
+ * latest for the next legacy client.
  */
 import type { TimerClock } from './deadlines.ts';
 import type { ProbeAnswer } from './question.ts';
@@ -9,19 +9,19 @@ import { saysNothing, type Transport } from './verdict.ts';
 
 export type Half = 'present' | 'absent' | 'unknown';
 
-/** What became of an `initialize` that was not agreed to. */
+/** What a failed `initialize` says about the legacy half. */
 export function halfAfter(answer: ProbeAnswer, transport: Transport): Exclude<Half, 'present'> {
   if (answer.kind === 'silent') return 'unknown';
   return saysNothing(answer.http?.status, transport, answer.kind === 'answered') ? 'unknown' : 'absent';
 }
 
 export interface LegacyHalfOptions {
-  /** Asks `initialize`, in a process of its own over stdio. Never rejects. */
+  /** Sends `initialize`, over stdio in a separate process. Never rejects. */
   ask(): Promise<Half>;
-  /** It speaks the legacy era too. */
+  /** The backend speaks the legacy era as well. */
   found(): void;
   readonly clock: Pick<TimerClock, 'now'>;
-  /** After a question that told nothing, callers are not made to wait for another one for so long. */
+  /** After an undecided attempt, callers do not wait for another one for this long. */
   readonly pauseMs: number;
 }
 
@@ -35,7 +35,7 @@ export class LegacyHalf {
     this.#options = options;
   }
 
-  /** What a probe told. A half that was found stays: a probe of the modern one says nothing against it. */
+  /** Takes over the result of a full probe. `probeAgain` asks the modern half only, and leaves this result as it is. */
   probed(half: Half): void {
     this.#half = half;
     this.#dueAt = 0;
@@ -45,7 +45,9 @@ export class LegacyHalf {
     return this.#asking !== undefined;
   }
 
-  /** Finds out, where that is open. Concurrent callers share one question. Never rejects. */
+  /**
+   * Finds out whether there is a legacy half, where that is open. Concurrent callers share one attempt. Never rejects.
+   */
   seek(): Promise<void> {
     if (this.#half !== 'unknown') return Promise.resolve();
     if (this.#asking === undefined && this.#options.clock.now() < this.#dueAt) return Promise.resolve();
@@ -58,7 +60,7 @@ export class LegacyHalf {
   async #ask(): Promise<void> {
     const { ask, found, clock, pauseMs } = this.#options;
     const half = await ask();
-    // A probe may have told meanwhile.
+    // A probe may have decided it meanwhile.
     if (this.#half !== 'unknown') return;
     this.#half = half;
     if (half === 'present') found();

@@ -1,6 +1,7 @@
 /**
- * The lane to a legacy backend: one upstream session, opened with `initialize` for one client (or for one group of modern
- * clients that are the same to the backend). The session's own traffic, asks and notifications outside any call, is heard here.
+ * The upstream session to a legacy backend: opened with `initialize` for one client, or for a group of modern clients
+ * that look the same to the backend. It also receives the session's own traffic: server requests and notifications
+ * outside of any call.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
@@ -41,7 +42,7 @@ import type { Slots } from './slots.ts';
 import { Standalone } from './standalone-state.ts';
 
 export interface LegacyLimits {
-  /** How long `initialize` may take: the process may have to be unpacked first. */
+  /** Time limit of `initialize`: the process may have to be unpacked first. */
   readonly firstByteMs: number;
   readonly asksPerSession: number;
 }
@@ -51,20 +52,23 @@ export interface LegacyOptions {
   readonly clock: TimerClock;
   readonly limits: LegacyLimits;
   readonly notes: BackendNotes;
-  /** Who we are, for clients that do not say who they are: a raw `Implementation`. */
+  /** The gateway's own `Implementation` (raw), for clients that do not identify themselves. */
   readonly self: Raw;
-  /** Which may be spoken; absent: all. */
+  /** Revisions that may be used. Absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
   readonly health: HealthReporter;
   readonly relay: ListRelay;
   readonly slots?: Slots | undefined;
-  /** The config that brought the backend: no older permit is good for it. */
+  /** Generation of the config that created the backend. Permits of older generations are refused. */
   readonly since?: number | undefined;
-  /** The lane is closed or lost, and its channel is gone. */
+  /** The session is closed or lost, and its channel is closed. */
   ended(upstream: LegacyUpstreamSession): void;
 }
 
-/** A GET is answered in a round trip, a few where the connection is new. Calls go ahead without a stream that needs longer. */
+/**
+ * A GET is answered within a round trip, or a few on a new connection. If the stream takes longer, calls start without
+ * it.
+ */
 const LISTEN_MS = 200;
 
 const ownInitialized = notificationBytes('notifications/initialized');
@@ -85,19 +89,22 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   readonly #standalone: Standalone;
   #agreement: Agreement | undefined;
   #initialized = false;
-  /** While `initialized` is on its way, calls wait: over HTTP one could overtake it. */
+  /** Calls wait while `initialized` is being sent: over HTTP a call could overtake it. */
   #initializing: Promise<void> | undefined;
-  /** While the standalone stream is being opened, calls that may ask wait: what is said there before is heard by nobody. */
+  /**
+   * Calls that may cause server requests wait while the standalone stream is opened: earlier messages on it would be
+   * lost.
+   */
   #listening: Promise<void> | undefined;
   /** Why nothing can be sent any more. */
   #over: Failure | undefined;
   #ended: Promise<void> | undefined;
-  /** Introduced for a modern client: it has a level for each request, and hears nothing outside of them. */
+  /** Opened for a modern client: log levels are per request, and nothing outside of requests reaches it. */
   #forModern = false;
-  /** A question came outside the stream of the call that it can have belonged to. */
+  /** A server request arrived outside the stream of the call that may have caused it. */
   #asksElsewhere = false;
 
-  /** Rejects with a Failure, and ends the line then. */
+  /** Rejects with a Failure, and closes the channel then. */
   static async open(
     line: ProbedChannel,
     client: ClientFacts,
@@ -111,13 +118,13 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       return upstream;
     } catch (cause) {
       const failure = asFailure(cause);
-      // Nobody waits for that: a process may take seconds to go.
+      // Do not wait for the end: a process may take seconds to exit.
       void upstream.end(failure);
       throw failure;
     }
   }
 
-  /** Goes on with a session that was opened already. */
+  /** Takes over a session that is already initialized. */
   static adopt(
     line: ProbedChannel,
     agreement: Agreement,
@@ -179,7 +186,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.channel.keepWhile?.(wanted);
   }
 
-  /** The gateway is itself the client, and is ready. */
+  /** Sends `initialized` where the gateway itself is the client. */
   begin(): void {
     this.#sendInitialized(ownInitialized);
   }
@@ -188,7 +195,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     return this.#agreement?.headers ?? {};
   }
 
-  /** Whether a 404 means that the session is gone: one was named, or the channel is one by itself. */
+  /** Whether a 404 means that the session is gone: we sent a session id, or the channel itself is the session. */
   get hasSession(): boolean {
     return this.#agreement?.sessionId !== undefined || !this.channel.streamPerRequest;
   }
@@ -202,7 +209,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       return call;
     }
     this.#calls.set(call.key, call);
-    // Whatever the client does, the backend hears that it is initialized before it hears of anything else.
+    // The backend must get `initialized` before anything else, whatever the client does.
     this.#sendInitialized(ownInitialized);
     const mayAsk = request.row.mayAsk === true && mayBeAsked(request.client.capabilities);
     if (this.#initializing === undefined && (!mayAsk || this.#listening === undefined)) this.#start(call);
@@ -215,7 +222,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     if (mayAsk) await this.#listening;
   }
 
-  /** A channel that stands is proof enough that the backend is there. */
+  /** An open channel is proof enough that the backend is there. */
   #refusal(): Failure | undefined {
     return this.channel.streamPerRequest ? this.health.refusal() : undefined;
   }
@@ -238,7 +245,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       case 'notifications/initialized':
         this.#sendInitialized(forwarded(notification));
         return;
-      // Ids differ on the two sides: a cancellation comes through `Call.cancel`.
+      // Request ids differ on the two sides, so cancellations come through `Call.cancel`.
       case 'notifications/cancelled':
         return;
       default:
@@ -250,7 +257,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     void this.end(new Failure('session_ended'));
   }
 
-  /** Ends calls, asks, the session and the channel. Resolves when they are gone; never rejects. */
+  /** Ends calls, server requests, the session and the channel. Resolves when all are gone; never rejects. */
   end(failure: Failure): Promise<void> {
     this.#ended ??= this.#end(failure);
     return this.#ended;
@@ -268,7 +275,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.#options.ended(this);
   }
 
-  /** From here on nothing is sent, and nobody waits. */
+  /** Fails everything that is open, and sends nothing from here on. */
   #finish(failure: Failure): void {
     this.#asks.close();
     this.#standalone.close();
@@ -276,12 +283,12 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.#over ??= failure;
   }
 
-  /** A notification, or an answer. */
+  /** Sends a notification or a response. */
   post(message: Uint8Array, what: string): void {
     void this.#deliver(message, what);
   }
 
-  /** Whether the backend took it. Never rejects. */
+  /** Whether the backend accepted the message. Never rejects. */
   async #deliver(message: Uint8Array, what: string): Promise<boolean> {
     if (this.#over !== undefined) return false;
     try {
@@ -303,7 +310,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.#asks.callEnded(call, how);
   }
 
-  /** The process ended, or the backend forgot the session. */
+  /** The process ended, or the backend no longer knows the session. */
   lost(failure: Failure): void {
     if (this.#over !== undefined) return;
     const opened = this.#agreement !== undefined;
@@ -327,7 +334,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     }
   }
 
-  /** What the backend did not say in this session, and would have. */
+  /** Passes on a notification that this session would have got if its standalone stream had been open. */
   #unasked(notification: Notification): void {
     if (this.#over !== undefined) return;
     try {
@@ -347,7 +354,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     }
   }
 
-  /** A request of the backend, on the stream of `call` or on none. */
+  /** Handles a server request that came on the stream of `call`, or on no call's stream. */
   asked(message: Request, call: LegacyCall | undefined): Reception {
     if (message.method === 'ping') {
       this.post(resultBytes(message.id.raw, '{}'), 'an answer');
@@ -372,11 +379,11 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       guessed: call === undefined,
       put: (ask) => (owner === undefined ? this.#sink.ask(ask) : owner.sink.ask(ask)),
     });
-    // A call may ask a person some questions, not thousands: they count although they belong to it.
+    // Server requests count against the session's budget even within a call: a person can answer some, not thousands.
     return 'session';
   }
 
-  /** `notifications/cancelled` of the backend: it takes back a question of its own. */
+  /** `notifications/cancelled` from the backend: it withdraws a server request. */
   withdrew(message: Notification): void {
     const id = idIn(message, 'requestId');
     if (id !== undefined) this.#asks.withdraw(id.key);
@@ -401,8 +408,8 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   }
 
   /**
-   * A log message names no request. To modern clients it belongs to one or does not come: where one call alone is running it is
-   * that one's. A session of a legacy client hears it as such.
+   * A log message names no request. A modern client gets it only as part of a request: where exactly one call is
+   * running, it belongs to that call. A legacy client gets it on its session.
    */
   #logged(message: Notification): Reception {
     const [only, ...others] = this.#calls.values();
@@ -420,8 +427,8 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   }
 
   /**
-   * Outside a request's stream nothing says which call a question belongs to. Where one call alone can have caused it, it
-   * did: servers ask on their standalone stream from within a tool, too.
+   * Outside of a request's stream nothing says which call a server request belongs to. Where only one call can have
+   * caused it, it belongs to that one: some servers use their standalone stream even from within a tool.
    */
   #onlyAsker(): LegacyCall | undefined {
     let only: LegacyCall | undefined;
@@ -450,7 +457,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     if (this.#over !== undefined) throw this.#over;
     this.#agreement = agreement;
     this.#forModern = era(client.revision) === 'modern';
-    // A modern client knows nothing of it; a legacy one says itself when it is ready.
+    // Modern clients do not send `initialized`; legacy clients send it themselves.
     if (this.#forModern) this.#sendInitialized(ownInitialized);
   }
 
@@ -467,7 +474,10 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.#listening = this.#listen();
   }
 
-  /** Until the standalone stream stands, or is not to be had. Servers that send no headers before their first event exist. */
+  /**
+   * Waits until the standalone stream is open or unavailable, within `LISTEN_MS`: some servers send no headers before
+   * their first event.
+   */
   async #listen(): Promise<void> {
     try {
       await within(

@@ -1,7 +1,7 @@
 /**
- * Processes that serve lists to client sessions which have none of their own: the one that the backend was probed with, and one
- * for each kind of client that comes. They are introduced as the gateway's own with what the client declares; they get lists
- * to answer and nothing else, and what they ask in return is refused, since they speak to nobody in particular.
+ * Processes that serve lists to client sessions without a process of their own: the one from the probe, and one for
+ * each kind of client. They are initialized as the gateway, with the client's capabilities. They get list requests
+ * only, and their server requests are refused, because no single client is behind them.
  */
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
@@ -15,35 +15,38 @@ import type { TimerClock } from './deadlines.ts';
 import { revisionFor } from './handshake.ts';
 import type { BackendNotes } from './notes.ts';
 
-/** A lane whose process serves lists. */
+/** An upstream session whose process serves lists. */
 export interface ListLane extends UpstreamSession {
   readonly isIdle: boolean;
   keepWhile(wanted: () => boolean): void;
 }
 
 export interface ListProcessesOptions {
-  /** Introduces the gateway with what the client declares. Rejects with a Failure. */
+  /** Initializes a process as the gateway, with the client's capabilities. Rejects with a Failure. */
   open(client: ClientFacts, sink: UpstreamSessionSink): Promise<ListLane>;
-  /** The newest legacy revision that the backend was found to speak; undefined: not known yet. */
+  /** The newest legacy revision that the backend is known to support; undefined: not known yet. */
   newest(): Revision | undefined;
-  /** Which may be spoken to it; absent: all. */
+  /** Revisions that may be used. Absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
   readonly clock: Pick<TimerClock, 'now'>;
   readonly notes: BackendNotes;
 }
 
 /**
- * Kinds of clients that have a process at a time: what a client declares is up to it. Those that are about at the same time are
- * few, since they are programs, not people.
+ * How many kinds of clients have a process at a time. Clients choose freely what they declare, so this needs a limit.
+ * Kinds are few at any time, because they are programs, not people.
  */
 const KINDS = 4;
-/** One that was lost sooner would be lost again: clients that are told would list, and lose it, without end. */
+/**
+ * A process lost sooner than this is likely to be lost again. Clients are not notified then: they would list, and lose
+ * the process, in a loop.
+ */
 const STOOD_MS = 10_000;
 
 interface Running {
   readonly opening: Promise<ListLane>;
   readonly since: number;
-  /** Whether anybody was served. */
+  /** Whether it served any request. */
   used: boolean;
   upstream?: ListLane;
 }
@@ -53,7 +56,7 @@ type ListChangeListener = (kind: ListKind) => void;
 
 export class LiveListProcesses implements ListProcesses {
   readonly #options: ListProcessesOptions;
-  /** In the order of use. */
+  /** Least recently used first. */
   readonly #running = new Map<string, Running>();
   readonly #listeners = new Set<ChangeListener>();
   readonly #hearers = new Map<string, Set<ListChangeListener>>();
@@ -62,7 +65,7 @@ export class LiveListProcesses implements ListProcesses {
     this.#options = options;
   }
 
-  /** A backend agrees on the client's revision, or on its own newest where that is older. */
+  /** A backend agrees on the client's revision, or on its own newest one where that is older. */
   keyOf({ revision, capabilities }: ClientFacts): string {
     const asked = revisionFor(revision, this.#options.revisions);
     const newest = this.#options.newest();
@@ -100,7 +103,7 @@ export class LiveListProcesses implements ListProcesses {
     return this.#running.get(this.keyOf(client))?.upstream?.discovery;
   }
 
-  /** Goes on with the process of a probe, which declared nothing, unless there is one like it already. */
+  /** Takes over the process of a probe, which declared no capabilities, unless an equal one is running. */
   adopt(revision: Revision, start: (sink: UpstreamSessionSink) => ListLane): void {
     const key = this.keyOf({ revision, info: undefined, capabilities: readCapabilities({}) });
     const before = this.#running.get(key);
@@ -114,7 +117,7 @@ export class LiveListProcesses implements ListProcesses {
     this.#running.set(key, running);
     this.#stands(key, running, upstream);
     if (before === undefined) return;
-    // The backend is another than it was.
+    // The backend's discovery has changed.
     close(before);
     this.#changed(key, listKinds);
   }
@@ -167,7 +170,7 @@ export class LiveListProcesses implements ListProcesses {
     return this.#running.delete(key);
   }
 
-  /** One that nobody was ever served by goes first, then the one that was used least recently. */
+  /** Ends processes that never served a request; at the limit, the least recently used idle one too. */
   #makeRoom(): void {
     for (const [key, running] of this.#running) if (!running.used && !this.#hearers.has(key)) this.#end(key, running);
     if (this.#running.size < KINDS) return;
@@ -182,7 +185,7 @@ export class LiveListProcesses implements ListProcesses {
   #end(key: string, running: Running): void {
     this.#running.delete(key);
     close(running);
-    // What it would have told is not told any more.
+    // Changes that the process would have announced are lost from here on.
     this.#changed(key, listKinds, false);
   }
 

@@ -1,8 +1,8 @@
 /**
- * Changes of lists, passed on between the legacy sessions of one backend: from those whose standalone stream stands to those
- * whose stream does not, because there is no room for more or because it is lost. All sessions here present the same
- * credentials (a backend to which each principal presents its own is one `LiveBackend` each), and what is passed on says no more
- * than that a list may have changed. Everything else that a session says is its client's alone.
+ * Relays list changes between the legacy sessions of one backend: from sessions whose standalone stream is open to
+ * sessions whose stream is not, because of the limit on streams or because it was lost. All sessions here present the
+ * same credentials (where each principal presents its own, each has a `LiveBackend`), and a relayed notification says
+ * no more than that a list may have changed. Everything else in a session is for its client alone.
  */
 
 import type { Clock } from '../exchange/clock.ts';
@@ -15,7 +15,7 @@ export interface RelayListener {
 
 export class ListRelay {
   readonly #deaf = new Set<RelayListener>();
-  /** As many sessions as there are tell of the same change. */
+  /** Coalesces reports: every session reports the same change. */
   readonly #changes: Changes<string, Notification>;
 
   constructor(clock: Pick<Clock, 'after'>, quietMs: number) {
@@ -24,17 +24,17 @@ export class ListRelay {
     });
   }
 
-  /** The listener's own stream does not stand. */
+  /** Called when the listener's own stream is not open. */
   join(listener: RelayListener): void {
     this.#deaf.add(listener);
   }
 
-  /** It stands again, or nobody listens any more. */
+  /** Called when the stream is open again, or the session is closed. */
   leave(listener: RelayListener): void {
     this.#deaf.delete(listener);
   }
 
-  /** A session was told that a list changed. */
+  /** Called when a session got a list change from the backend. */
   told(notification: Notification): void {
     if (this.#deaf.size > 0) this.#changes.changed(notification.method, notification);
   }

@@ -1,6 +1,6 @@
 /**
- * The lane to a modern backend. It is stateless, so there is one of it for everybody: nothing is opened, nothing is kept
- * between requests, and closing it ends nothing.
+ * The upstream session to a modern backend. Modern backends are stateless, so all clients share one: nothing is opened,
+ * nothing is kept between requests, and closing it ends nothing.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
@@ -24,8 +24,8 @@ import { type CallEnding, type CallHost, RunningCall } from './running.ts';
 import type { Slots } from './slots.ts';
 
 /**
- * A server that tears a subscription down says so and then answers the request; one that says it and does not answer is not
- * waited for any longer.
+ * A server that ends a subscription announces it and then answers the request. If the answer does not follow in this
+ * time, the call ends without it.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
  */
 const TEARDOWN_MS = 5000;
@@ -40,15 +40,15 @@ export interface ModernOptions {
   readonly notes: BackendNotes;
   readonly health: HealthReporter;
   readonly slots?: Slots | undefined;
-  /** The config that brought the backend: no older permit is good for it. */
+  /** Generation of the config that created the backend. Permits of older generations are refused. */
   readonly since?: number | undefined;
-  /** The backend no longer behaves like what was discovered. */
+  /** The backend no longer behaves as it was discovered. */
   doubt(): void;
 }
 
 export class ModernUpstreamSession implements UpstreamSession, ChannelSink, CallHost {
   readonly era = 'modern';
-  /** A modern backend never asks: it answers `input_required`. */
+  /** A modern backend sends no server requests: it answers `input_required`. */
   readonly attributesAsks = true;
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
@@ -82,7 +82,7 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     return this.#discovery;
   }
 
-  /** What a later probe found, so long as the backend is still modern. */
+  /** Takes over the result of a later probe, while the backend is still modern. */
   rediscovered(discovery: Discovery): void {
     this.#discovery = discovery;
   }
@@ -107,17 +107,17 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     return call;
   }
 
-  /** The revision has no notification from a client but `cancelled`, and that is `Call.cancel`. */
+  /** The only client notification of this revision is `cancelled`, and that is `Call.cancel`. */
   notify(): void {
     return;
   }
 
-  /** Shared by everybody: each call is ended by who began it. */
+  /** All clients share the session, so each call is ended by its own caller. */
   close(): void {
     return;
   }
 
-  /** Ends every call, for good. */
+  /** Ends every call, and refuses new ones. */
   shut(failure: Failure): void {
     this.#closed = failure;
     for (const call of [...this.#calls.values()]) call.fail(failure);
@@ -132,7 +132,7 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
   }
 
   /**
-   * Only channels without a stream per request have strays in this era.
+   * In this era, only channels without a stream per request have strays.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#receiving-messages
    */
   stray(message: Notification | Request): Reception {
@@ -147,7 +147,7 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     return 'none';
   }
 
-  /** Calls in flight have failed before; the next ones find a new process, or fail by themselves. */
+  /** Calls in flight have failed already. Later calls get a new process, or fail by themselves. */
   lost(): void {
     this.doubt();
   }
@@ -177,7 +177,7 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     }
   }
 
-  /** Log messages name no request. They go to the one that wants them, if there is one and only one. */
+  /** A log message names no request. It goes to the only call that asked for log messages, if there is exactly one. */
   #onlyLogging(): ModernCall | undefined {
     let only: ModernCall | undefined;
     for (const call of this.#calls.values()) {
@@ -211,7 +211,7 @@ class ModernCall extends RunningCall {
     if (message.kind === 'error') {
       const code = codeOf(message);
       if (turnedLegacy(code, http?.status)) this.#upstream.doubt();
-      // It said that it has the revision. A client that is told otherwise would think that the gateway has not.
+      // The backend had offered this revision. If the client got this error, it would blame the gateway's revision.
       if (code === UNSUPPORTED_VERSION) return invalid('The backend no longer supports the revision that it offered');
       return { kind: 'error', message, vocabulary: 'modern' };
     }
@@ -239,7 +239,7 @@ class ModernCall extends RunningCall {
     else this.fail(new Failure('backend_unavailable', { message: 'The backend ended the subscription' }));
   }
 
-  /** Over HTTP closing the stream says it; elsewhere it must be said. */
+  /** Over HTTP, closing the stream cancels the request. Other channels need a notification. */
   protected override recall(reason: string | undefined): void {
     const { channel, notes } = this.#upstream;
     if (channel.streamPerRequest) return;

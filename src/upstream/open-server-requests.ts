@@ -1,6 +1,6 @@
 /**
- * The questions of a legacy backend that are open on one lane. Each is answered once, under the backend's own id, or taken
- * back; none is left without an answer while the lane lives.
+ * The open server requests of one legacy upstream session. Each is answered once, under the backend's own id, or
+ * withdrawn. None stays unanswered while the session lives.
  */
 import { Failure } from '../errors/failure.ts';
 import type { ServerRequest, ServerRequestReply } from '../exchange/call.ts';
@@ -10,14 +10,14 @@ import type { MethodRow } from '../wire/methods.ts';
 import { asFailure } from './as-failure.ts';
 import type { BackendNotes } from './notes.ts';
 
-/** The call that a question was put to. */
+/** The call that caused a server request. */
 export interface AskedCall {
   asking: number;
-  /** The backend goes on: its silence counts again from now. */
+  /** The backend continues: the idle time counts from now. */
   touch(): void;
 }
 
-/** Where a question goes. `guessed`: nothing but the moment says that it belongs to the call. */
+/** Where a server request goes. `guessed`: the call was assigned by timing alone. */
 export interface AskTarget {
   readonly call: AskedCall | undefined;
   readonly guessed: boolean;
@@ -25,23 +25,23 @@ export interface AskTarget {
 }
 
 export interface AskBookOptions {
-  /** Questions open at once on one lane. */
+  /** Limit of open server requests on one session. */
   readonly asksPerSession: number;
   readonly notes: BackendNotes;
-  /** Hands an answer to the backend. Never throws. */
+  /** Sends a response to the backend. Never throws. */
   send(answer: Uint8Array): void;
-  /** Who hears what belongs to no call. */
+  /** Receives server requests that belong to no call. */
   orphaned(ask: ServerRequest): void;
 }
 
 const INTERNAL = -32603;
 
-/** The client was not asked: it could not have answered. */
+/** The client was not asked, because it could not have answered. */
 function isRefusal({ reason }: Failure): boolean {
   return reason === 'ask_not_supported' || reason === 'revision_too_old';
 }
 
-/** What clients answer to a question that they have no capability for. */
+/** The codes that clients use for a server request without the capability for it. */
 const refusals: Readonly<Record<string, number>> = {
   'elicitation/create': -32602,
   'roots/list': -32601,
@@ -81,16 +81,16 @@ export class OpenServerRequests {
     }
   }
 
-  /** The backend takes its question back. */
+  /** The backend withdraws a server request. */
   withdraw(key: string): void {
     const ask = this.#open.get(key);
     if (ask !== undefined) this.#close(ask)?.withdrawn();
   }
 
   /**
-   * A call is over. Its questions are taken back, and the backend is told, should it still wait. One that was only
-   * guessed to belong to a call which the backend has completed did not belong to it: it stays open. A client that has
-   * it already is not asked twice; otherwise it is put to the lane.
+   * A call is over. Its server requests are withdrawn, and the backend gets an error for each, in case it still waits.
+   * If the backend completed the call, a server request that was only guessed to belong to it belongs elsewhere, and
+   * stays open: where a client has it already, it stays there; otherwise it goes to the session.
    */
   callEnded(call: AskedCall, how: 'settled' | 'dropped'): void {
     if (call.asking === 0) return;
@@ -113,7 +113,7 @@ export class OpenServerRequests {
     }
   }
 
-  /** The session is over: there is nobody left to answer. */
+  /** The session is over: the backend can get no more answers. */
   close(): void {
     for (const ask of [...this.#open.values()]) this.#close(ask)?.withdrawn();
   }
@@ -162,7 +162,7 @@ class OpenAsk implements ServerRequest {
     return this.#target;
   }
 
-  /** Whether a client has it. */
+  /** Whether a client has received it. */
   get isOut(): boolean {
     return this.#isOut;
   }
@@ -198,7 +198,7 @@ function replyBytes({ id, method }: Request, reply: ServerRequestReply): Uint8Ar
   if ('result' in reply) return resultBytes(id.raw, reply.result);
   if ('error' in reply) return concat([`{"jsonrpc":"2.0","id":${id.raw},"error":`, reply.error, '}']);
   const { failure } = reply;
-  // A form that may not be asked for is the backend's own mistake, and it is told which.
+  // An elicitation form that is not allowed is the backend's mistake: the error names the reason.
   const mistaken = failure.reason === 'invalid_params' ? failure.row.legacy : undefined;
   const refused = isRefusal(failure) ? refusals[method] : mistaken;
   return errorBytes(id.raw, {

@@ -1,6 +1,6 @@
 /**
- * A backend to which each principal presents something of their own: to each it is a backend of its own, with its own state,
- * lists and sessions, so that one who is refused is refused alone. The connections are shared.
+ * A backend to which each principal presents credentials of their own. Each principal has a separate backend instance
+ * with its own state, lists and sessions, so a refused principal affects no other. The connections are shared.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Backend, BackendState, Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
@@ -11,44 +11,47 @@ import { outOfService } from './health.ts';
 import type { BackendNotes } from './notes.ts';
 
 export interface OwnBackend extends Backend {
-  /** Nothing is under way: it can be closed and opened again without anybody noticing. */
+  /** True when nothing is in flight: the backend can be closed and reopened unnoticed. */
   readonly isIdle: boolean;
-  /** Who hears of its changes. */
+  /** How many listeners its changes have. */
   readonly hearers: number;
 }
 
 export interface PersonalOptions {
   readonly name: string;
-  /** As one principal uses it, whose credentials of the moment `current` gives. Called anew for every principal, and after one was idle for long. */
+  /**
+   * Creates the instance of one principal; `current` gives its latest credentials. Called for each new principal, and
+   * again after a principal was idle for long.
+   */
   open(current: () => Principal): OwnBackend;
-  /** Whoever was not here for so long begins anew: what is lost is what was found out about the backend. */
+  /** The instance of a principal is closed after this idle time. All it loses is the discovery of the backend. */
   readonly idleMs: number;
   readonly clock: TimerClock;
   readonly notes: BackendNotes;
-  /** Ends what is shared. */
+  /** Closes what all principals share. */
   close(): Promise<void>;
 }
 
-/** A few kilobytes each, without what they have under way. */
+/** An instance takes a few kilobytes, without its requests in flight. */
 const MOST_PRINCIPALS = 10_000;
 
 interface Own {
   readonly backend: OwnBackend;
-  /** As it came last: a refreshed token is the same principal, and another proof of it. */
+  /** The latest one: a refreshed token is the same principal with a new proof. */
   principal: Principal;
   usedAt: number;
 }
 
 export class PersonalBackend implements Backend {
   readonly name: string;
-  /** Nothing is anybody else's. */
+  /** No upstream session is common to all principals. */
   readonly modern = undefined;
   readonly #options: PersonalOptions;
-  /** The one that was used least recently first. */
+  /** Least recently used first. */
   readonly #own = new Map<string, Own>();
   readonly #listeners = new Set<(state: BackendState) => void>();
   #last: Discovery | undefined;
-  /** The one that was used most recently. */
+  /** Most recently used. */
   #latest: Backend | undefined;
   #stopSweeping: () => void;
   #closed: Promise<void> | undefined;
@@ -101,7 +104,7 @@ export class PersonalBackend implements Backend {
     return backend;
   }
 
-  /** What was refused to a principal may be given now. */
+  /** Probes again: credentials that were refused may be accepted now. */
   lookAgain(principalKey: string): void {
     this.#own
       .get(principalKey)
@@ -109,7 +112,7 @@ export class PersonalBackend implements Backend {
       .catch(() => undefined);
   }
 
-  /** Nobody in particular has nothing to present. */
+  /** Without a principal there are no credentials to present, so this can only repeat the last discovery. */
   discover(): Promise<Discovery> {
     if (this.#last !== undefined) return Promise.resolve(this.#last);
     return Promise.reject(new Failure('backend_unavailable', { message: 'Each principal reaches this backend alone' }));
@@ -170,7 +173,7 @@ export class PersonalBackend implements Backend {
   }
 }
 
-/** Its only hearer is ourselves. */
+/** We ourselves are one of the listeners. */
 function isUnused({ isIdle, hearers }: OwnBackend): boolean {
   return isIdle && hearers <= 1;
 }

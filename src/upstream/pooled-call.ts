@@ -1,6 +1,6 @@
 /**
- * A call on an upstream session that belongs to nobody in particular. The lane is given back when the call is over; a session
- * that the backend has forgotten is opened anew, once, for what may be sent again. A call that may have run is not.
+ * A call on an upstream session from the pool. The session is released when the call is over. If the backend lost the
+ * session, a new one is opened, once, for a request that may be repeated. A call that may have run is not repeated.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
@@ -8,10 +8,10 @@ import type { UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { SessionLevel, StartRequest } from './session-level.ts';
 
-/** An upstream session for one call, given back with `release`. */
+/** An upstream session for one call, returned with `release`. */
 export interface OpenedUpstream {
   readonly upstream: Pick<UpstreamSession, 'call' | 'discovery' | 'era' | 'hearing'>;
-  /** Of a session that has log messages. */
+  /** Only for a session that has log messages. */
   readonly level: SessionLevel | undefined;
   release(): void;
 }

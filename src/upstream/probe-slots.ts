@@ -1,10 +1,11 @@
 /**
- * Bounds how many backends are probed for the first time at once: many that start together on a small machine would all be
- * too slow, and be misjudged. A probe holds its slot for a bounded time, so that backends which hang delay the others little.
+ * Limits how many backends are probed for the first time at once: if many started together on a small machine, all
+ * would be too slow, and be misjudged. A probe holds its slot for a limited time, so that hanging backends delay others
+ * little.
  */
 import type { TimerClock } from './deadlines.ts';
 
-/** Most backends have answered by then. With 51 that hang, the last one is asked after some 7 seconds. */
+/** Most backends have answered by then. If 51 hang, the last one is probed after some 7 seconds. */
 const HOLD_MS = 1_000;
 
 export class ProbeSlots {
@@ -17,7 +18,7 @@ export class ProbeSlots {
     this.#clock = clock;
   }
 
-  /** Runs it when there is a slot, in the order of arrival. */
+  /** Runs the probe when a slot is free, in order of arrival. */
   async run<T>(probe: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -1,6 +1,7 @@
 /**
- * Finds out what a backend is: `server/discover`, then `initialize`, then `initialize` over HTTP+SSE. A probe declares no capabilities, so that nobody asks
- * it anything, and leaves nothing behind but a modern process that the lane goes on with.
+ * Finds out what a backend is: `server/discover`, then `initialize`, then `initialize` over HTTP+SSE. A probe declares
+ * no capabilities, so it gets no server requests. It leaves nothing behind except a channel or process that an upstream
+ * session takes over.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
@@ -24,30 +25,30 @@ import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts'
 export interface ProbeOptions {
   readonly connector: Pick<Connector, 'transport' | 'connect' | 'older'>;
   readonly limits: {
-    /** How long the backend may think about `server/discover`, or about a stream that it was not said to have. */
+    /** Time limit of `server/discover`, and of an HTTP+SSE stream that the config does not promise. */
     readonly probeMs: number;
-    /** How long `initialize` may take: a process that is slow to start is silent until it runs. */
+    /** Time limit of `initialize`: a process that is slow to start is silent until it runs. */
     readonly firstByteMs: number;
-    /** How long a modern backend may think about `initialize` when a legacy client has come. */
+    /** Time limit of `initialize` for a modern backend when a legacy client arrives. */
     readonly legacyHalfMs: number;
     /** The longest pause before a process that ended is started again. */
     readonly restartMaxMs: number;
   };
   readonly clock: TimerClock;
   readonly self: Raw;
-  /** Which may be spoken to it; absent: all. */
+  /** Revisions that may be used. Absent: all. */
   readonly revisions?: readonly Revision[] | undefined;
 }
 
 export interface Probed {
   readonly discovery: Discovery;
-  /** What it was found to be reached by. */
+  /** The transport by which the backend was reached. */
   readonly way: TransportWay;
-  /** Goes on with the backend, where it is modern and nothing was said to it that would bind it to the other era. */
+  /** The channel to continue with, where the backend is modern and nothing sent on it bound it to the legacy era. */
   readonly line: ProbedChannel | undefined;
-  /** A process that was initialized: whoever gets it ends it. */
+  /** An initialized process. The receiver must end it. */
   readonly session?: ProbedSession | undefined;
-  /** Whether a modern backend speaks the legacy era too; absent where it is no modern one. */
+  /** Whether a modern backend speaks the legacy era as well; absent where it is not modern. */
   readonly half?: Half;
 }
 
@@ -56,7 +57,7 @@ export interface ProbedSession {
   readonly agreement: Agreement;
 }
 
-/** A server that refuses a revision and names another is asked once more, in that one. */
+/** Where a server refuses a revision and names a different one, that one is tried once. */
 const ATTEMPTS = 2;
 
 type ProbeTarget = Pick<ProbedChannel, 'channel' | 'ids'>;
@@ -67,10 +68,10 @@ interface Finding {
   readonly question: ProbeRequest;
 }
 
-/** Rejects with a Failure where there is no verdict. */
+/** Rejects with a Failure where the probe has no verdict. */
 export async function probe(options: ProbeOptions): Promise<Probed> {
   const way = options.connector;
-  // It is older than the modern era, or is to be spoken to as if it were: there is nothing to discover.
+  // HTTP+SSE is older than the modern era, or the profile allows no modern revision: skip `server/discover`.
   if (way.transport === 'sse' || newestModern(options) === undefined) {
     return initializeAfresh(way, await openWay(way), options);
   }
@@ -84,7 +85,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         return { ...(await withLegacyHalf(verdict.discovery, visit, options)), way, line: visit.line };
       case 'legacy': {
         const afresh = async () => initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
-        // There are servers that exit when they are asked anything before `initialize`.
+        // Some servers exit on any request before `initialize`.
         if (way.transport === 'stdio' && answer.kind === 'failed') return await afresh();
         const initialized = await initialize(visit, options, question);
         if ('discovery' in initialized) {
@@ -93,7 +94,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
           kept = session !== undefined;
           return { discovery, half: halfSaid(discovery, options), way, line: undefined, session };
         }
-        // Others say nothing and exit with the next line that they read: those on the Python SDK 1.3 to 1.6.
+        // Others stay silent, and exit at the next line that they read: servers on the Python SDK 1.3 to 1.6.
         if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
         const failure = understoodNothing(initialized.failure);
         const { older } = options.connector;
@@ -110,7 +111,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
 
 type Halves = Required<Pick<Probed, 'discovery' | 'half'>>;
 
-/** Over HTTP it costs one request to find out; over stdio a process, which is not started before a legacy client comes. */
+/** Over HTTP this costs one request. Over stdio it costs a process, which is started only for a legacy client. */
 async function withLegacyHalf(discovery: Discovery, visit: ProbeConnection, options: ProbeOptions): Promise<Halves> {
   const { connector, limits } = options;
   const said = halfSaid(discovery, options);
@@ -119,13 +120,13 @@ async function withLegacyHalf(discovery: Discovery, visit: ProbeConnection, opti
   return half === 'present' ? { discovery: withLegacy(discovery), half } : { discovery, half };
 }
 
-/** What follows from the versions that the backend named. */
+/** What the versions in the backend's answer imply. */
 function halfSaid(discovery: Discovery, { revisions: spoken = revisions }: ProbeOptions): Half {
   if (discovery.eras.includes('legacy')) return 'present';
   return newest(spoken, 'legacy') === undefined ? 'absent' : 'unknown';
 }
 
-/** `discovery`: what the legacy half says of itself, where it is present. It may differ from what the modern one says. */
+/** `discovery`: that of the legacy half, where it is present. It may differ from the modern one. */
 export interface AskedHalf {
   readonly half: Half;
   readonly discovery?: Discovery;
@@ -143,7 +144,7 @@ export function withLegacy(discovery: Discovery): Discovery {
   return { ...discovery, eras: [...new Set([...discovery.eras, 'legacy' as const])] };
 }
 
-/** Asks a modern backend whether it speaks the legacy era too, apart from what goes on with it. Never rejects. */
+/** Asks a modern backend whether it speaks the legacy era as well, on a separate channel. Never rejects. */
 export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf> {
   const { connector, limits } = options;
   try {
@@ -154,7 +155,7 @@ export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf>
       visit.leave();
     }
   } catch {
-    // It could not be asked: there is no process to be had, or it is being closed.
+    // The backend could not be asked: no process is available, or it is being closed.
     return { half: 'unknown' };
   }
 }
@@ -162,15 +163,18 @@ export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf>
 function newestModern({ revisions: spoken = revisions }: ProbeOptions): Revision | undefined {
   return newest(spoken, 'modern');
 }
-/** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers */
+/**
+ * Modern servers want the mirrored method header on `initialize` as well:
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers
+ */
 const asModernServersWant = { 'mcp-method': 'initialize' };
 
-/** A fresh way to the backend: a new process, or the same address. */
+/** Opens a new channel: a new process, or the same address. */
 function openWay(way: TransportWay, patienceMs?: number): Promise<ProbedChannel> {
   return openLine((sink) => way.connect('modern', sink, patienceMs));
 }
 
-/** `refusal`: why it was looked for. Where there is no such stream, that is what is wrong with the backend. */
+/** `refusal`: why HTTP+SSE is tried. If there is no such stream either, the error reports both. */
 async function openOlder(older: TransportWay, refusal: Failure, { limits }: ProbeOptions): Promise<ProbedChannel> {
   try {
     return await openWay(older, limits.probeMs);
@@ -183,8 +187,8 @@ async function openOlder(older: TransportWay, refusal: Failure, { limits }: Prob
 }
 
 /**
- * A line that no lane listens to yet. Nobody waits for its end: a process may take seconds to go, and what was found out is
- * known before.
+ * A channel that no upstream session has taken over yet. The probe does not wait for its end: a process may take
+ * seconds to exit, and the result is known before.
  */
 class ProbeConnection {
   readonly line: ProbedChannel;
@@ -205,7 +209,7 @@ class ProbeConnection {
     this.#session = agreement;
   }
 
-  /** The process and what was agreed with it. Undefined where there is no process, or nothing was agreed. */
+  /** The process and its agreement. Undefined where there is no process, or no agreement. */
   handOver({ transport }: TransportWay): ProbedSession | undefined {
     const agreement = this.#session;
     if (transport !== 'stdio' || agreement === undefined) return undefined;
@@ -213,7 +217,7 @@ class ProbeConnection {
     return { line: this.line, agreement };
   }
 
-  /** Politely: the backend may count its sessions. */
+  /** Ends the session properly: the backend may count its sessions. */
   endSession(): void {
     void this.#forget();
   }
@@ -234,12 +238,12 @@ class ProbeConnection {
   }
 }
 
-/** Whether it went well is the backend's business alone. */
+/** Ignores errors: they concern the backend alone. */
 async function settled(ending: Promise<void>): Promise<void> {
   await ending.catch(() => undefined);
 }
 
-/** Asks a backend that is known to be modern, on the channel that is in use. Its silence now means that it is busy. */
+/** Probes a backend that is known to be modern, on the channel in use. Silence means that it is busy. */
 export async function probeAgain(known: ProbeTarget, options: ProbeOptions): Promise<Verdict> {
   const { verdict, question } = await discover(known, 'http', options);
   question.drop();
@@ -291,8 +295,8 @@ async function initializeAfresh(way: TransportWay, line: ProbedChannel, options:
 type Initialized = { readonly discovery: Discovery } | { readonly failure: Failure; readonly answer: ProbeAnswer };
 
 /**
- * `unanswered`: the probe that a process was silent on. Should it be a modern one that was merely slow to start, its answer
- * comes before that to `initialize`, and counts.
+ * `unanswered`: the `server/discover` request that a process has not answered. If the process is modern and was only
+ * slow to start, that answer arrives before the one to `initialize`, and decides.
  */
 async function initialize(
   visit: ProbeConnection,
@@ -313,7 +317,7 @@ async function initialize(
     if (!('kind' in first)) return { discovery: first };
     const initialized = readInitialized(visit, first, options.revisions);
     if ('discovery' in initialized || first.kind !== 'answered' || unanswered === undefined) return initialized;
-    // A modern server that was slow to start may refuse `initialize` before it answers what it was asked first.
+    // A modern server that was slow to start may refuse `initialize` before it answers `server/discover`.
     const answer = await unanswered.within(limits.probeMs, clock);
     const late = judge(answer, connector.transport, options.revisions);
     return late.kind === 'modern' ? { discovery: late.discovery } : initialized;
@@ -334,7 +338,7 @@ function lateDiscovery(
         const verdict = judge(answer, transport, spoken);
         if (verdict.kind === 'modern') resolve(verdict.discovery);
       })
-      // What cannot be read decides nothing; `initialize` does.
+      // An unreadable answer decides nothing; `initialize` does.
       .catch(() => undefined);
   });
 }
@@ -359,7 +363,7 @@ function understoodNothing(cause: Failure): Failure {
   return new Failure('backend_invalid', { message, cause });
 }
 
-/** Nothing is left without an answer, and nothing but a ping gets one that says yes. */
+/** Answers every server request during a probe: a ping with success, anything else with an error. */
 function answerKindly(channel: Channel, message: Notification | Request): void {
   if (message.kind !== 'request') return;
   const { raw } = message.id;
@@ -367,6 +371,6 @@ function answerKindly(channel: Channel, message: Notification | Request): void {
     message.method === 'ping'
       ? resultBytes(raw, '{}')
       : errorBytes(raw, { code: METHOD_NOT_FOUND, message: 'Method not found' });
-  // Whether it arrives matters to the backend alone, and the probe hears by itself if the channel is gone.
+  // Only the backend cares whether this arrives. The probe itself notices a lost channel.
   channel.post(answer, {}).catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-/** A channel with its ids, and a sink that can be handed from a probe to a lane. */
+/** A channel with its ids, and a sink that can be handed from a probe to an upstream session. */
 import type { Failure } from '../errors/failure.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import type { Channel, ChannelSink, Reception } from './channel.ts';
@@ -9,7 +9,9 @@ export type Connect = (sink: ChannelSink) => Promise<Channel>;
 export interface ProbedChannel {
   readonly channel: Channel;
   readonly ids: Ids;
-  /** Whoever hears from now on what belongs to no request. Told at once where the channel was lost already. */
+  /**
+   * Sets the receiver for what belongs to no request. Its `lost` is called at once where the channel is already lost.
+   */
   attach(sink: ChannelSink): void;
 }
 

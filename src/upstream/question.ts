@@ -1,4 +1,4 @@
-/** One request of the gateway's own, and what became of it. */
+/** One request of the gateway's own, and its outcome. */
 import type { Failure } from '../errors/failure.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
@@ -7,7 +7,7 @@ import type { TimerClock } from './deadlines.ts';
 export type ProbeAnswer =
   | { readonly kind: 'answered'; readonly message: Response; readonly http: HttpFacts | undefined }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly http: HttpFacts | undefined }
-  /** Nothing came within the time given; it still may. */
+  /** No answer within the time limit; it may still come. */
   | { readonly kind: 'silent' };
 
 export class ProbeRequest implements RequestSink {
@@ -16,7 +16,7 @@ export class ProbeRequest implements RequestSink {
   #pending: Pending | undefined;
   #resolve: (answer: ProbeAnswer) => void = () => undefined;
 
-  /** `heard` gets what comes on the question's own stream before the answer. */
+  /** `heard` gets the messages on the request's stream before the answer. */
   constructor(channel: Channel, outgoing: Outgoing, heard: (message: Notification | Request) => void) {
     this.#heard = heard;
     this.answer = new Promise((resolve) => {
@@ -46,7 +46,7 @@ export class ProbeRequest implements RequestSink {
     return;
   }
 
-  /** The answer, or silence when the time is over. The question stays open until it is dropped. */
+  /** The answer, or silence after the time limit. The request stays open until `drop`. */
   within(ms: number, clock: TimerClock): Promise<ProbeAnswer> {
     return new Promise((resolve) => {
       const stop = clock.after(ms, () => resolve({ kind: 'silent' }));
@@ -57,7 +57,7 @@ export class ProbeRequest implements RequestSink {
     });
   }
 
-  /** Nobody waits any more. The backend is not told: what is asked here may not be cancelled. */
+  /** Stops waiting. Sends no cancellation, because `initialize` must not be cancelled. */
   drop(): void {
     this.#pending?.abort();
     this.#pending = undefined;

@@ -1,6 +1,6 @@
 /**
- * What a call is in both eras: it has an id of ours, it is heard of, and it ends once. The eras differ in how a message is
- * understood, how an answer is judged, and how a backend is told that nobody waits any more.
+ * The part of a call that both eras share: it has an id of ours, receives messages, and ends once. The eras differ in
+ * how they interpret a message, judge a response, and cancel at the backend.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
@@ -15,26 +15,26 @@ import { keyOf } from './ids.ts';
 import type { BackendNotes } from './notes.ts';
 import type { Slots, SlotWaiter, Ticket } from './slots.ts';
 
-/** What a call needs of the lane that runs it. */
+/** What a call needs from its upstream session. */
 export interface CallHost {
   readonly deadlines: Deadlines;
   readonly notes: BackendNotes;
   readonly channel: Pick<Channel, 'streamPerRequest'>;
   readonly health: HealthReporter;
-  /** What the backend is given at once. Absent where whoever calls has it alone. */
+  /** Limits concurrent calls to the backend. Absent where the caller has the backend's process to itself. */
   readonly slots: Slots | undefined;
-  /** The call is over, one way or the other. */
+  /** The call is over, with any outcome. */
   gone(call: RunningCall, how: CallEnding): void;
 }
 
-/** What is sent when its turn has come. */
+/** A request that waits for a slot. */
 interface Queued {
   readonly channel: Channel;
   readonly outgoing: Outgoing;
   readonly ticket: Ticket;
 }
 
-/** `settled`: the backend was done with it. `dropped`: nobody waits any more, or it failed. */
+/** `settled`: the backend completed the call. `dropped`: the call was cancelled, or failed. */
 export type CallEnding = 'settled' | 'dropped';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
@@ -45,7 +45,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   readonly key: string;
   readonly request: CallRequest;
   readonly sink: CallSink;
-  /** The principal that it counts for where several wait. */
+  /** The principal that the call counts against while calls wait for slots. */
   readonly holder: string;
   startedAt: number;
   readonly longLived: boolean;
@@ -55,7 +55,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   askingMs = 0;
   endBy: number | undefined = undefined;
 
-  /** The backend refused the request without looking at it. */
+  /** The backend refused the request without processing it. */
   protected unseen = false;
   protected readonly host: CallHost;
   private pending: Pending | undefined = undefined;
@@ -76,18 +76,18 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     this.heardAt = this.startedAt;
   }
 
-  /** A message that belongs to this call, from its own stream or found by its token. */
+  /** Interprets a message of this call, from its own stream or matched by its token. */
   protected abstract understand(message: Notification | Request): Reception;
   protected abstract judge(message: Response, http: HttpFacts | undefined): CallOutcome;
   protected abstract judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure;
-  /** Tells the backend that nobody waits, where closing the stream does not say it. */
+  /** Cancels the request at the backend, where closing the stream does not do so. */
   protected abstract recall(reason: string | undefined): void;
 
-  /** Not at once, perhaps: then it may be over already. */
+  /** Some calls start only after a wait, so the call may be over already. */
   start(channel: Channel, outgoing: Outgoing): void {
     if (this.over) return;
     const { slots } = this.host;
-    // What is open for as long as somebody listens has limits of its own.
+    // Long-lived requests have limits of their own.
     if (slots === undefined || this.longLived) this.send(channel, outgoing);
     else if (slots.enter()) {
       this.hasSlot = true;
@@ -96,7 +96,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     this.starting = false;
   }
 
-  /** Its turn has come. */
+  /** The call got its slot. */
   admitted(): void {
     const queued = this.queued;
     this.queued = undefined;
@@ -106,7 +106,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     if (queued !== undefined) this.send(queued.channel, queued.outgoing);
   }
 
-  /** Its turn did not come. */
+  /** The call got no slot. */
   refused(failure: Failure): void {
     if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
   }
@@ -121,7 +121,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     }
   }
 
-  /** Instead of `start`: it is not sent at all. */
+  /** Called instead of `start`: the request is not sent at all. */
   refuse(failure: Failure): void {
     this.starting = false;
     queueMicrotask(() => {
@@ -158,14 +158,14 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
 
   failed(failure: Failure, http: HttpFacts | undefined): void {
     if (this.over) return;
-    // On a channel that stands, the channel itself tells when it is gone.
+    // Where all requests share one channel, the channel itself reports its loss.
     if (http === undefined && this.host.channel.streamPerRequest) this.host.health.unreached(failure, this.startedAt);
     const judged = this.judgeFailure(failure, http);
     this.settle({ kind: 'failure', failure: judged, unseen: this.unseen });
   }
 
   alive(): void {
-    // Who listens is owed an acknowledgement; that the stream stands is none.
+    // A long-lived request must get an acknowledgement; an open stream is none.
     if (!this.over && !this.longLived) this.touch();
   }
 
@@ -189,7 +189,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     this.fail(failure, 'The request timed out');
   }
 
-  /** Ends it here and upstream, and says why to whoever waits. */
+  /** Ends the call here and upstream, and reports the failure to the caller. */
   fail(failure: Failure, reason?: string): void {
     if (this.drop(reason)) this.tell({ kind: 'failure', failure });
   }
@@ -199,14 +199,14 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     this.heardAt = this.host.deadlines.now();
   }
 
-  /** A report under another token is not about this call, though it came on its stream. */
+  /** Progress with a different token is not about this call, even on its own stream. */
   private isOurs(progress: Notification | Request): boolean {
     return idIn(progress, 'progressToken')?.key === this.key;
   }
 
   /**
-   * What a call of a client says while it runs is the call's, also what an extension adds. Changes of lists and resources,
-   * and what somebody listens to for long, have the budget of a session.
+   * Notifications during a call belong to the call's budget, those of extensions too. List and resource changes, and
+   * everything in long-lived requests, use the session's budget.
    */
   protected notify(message: Notification): Reception {
     this.sink.notify(message);
@@ -222,7 +222,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   }
 
   private settle(outcome: CallOutcome): void {
-    // Whoever called `call` has not got the call yet.
+    // `call` has not returned to its caller yet.
     if (this.starting) {
       queueMicrotask(() => this.settle(outcome));
       return;
@@ -237,7 +237,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   private drop(reason: string | undefined): boolean {
     if (this.over) return false;
     this.over = true;
-    // Without it the backend never got the request, and has nothing to stop.
+    // Without `pending` the backend never got the request, so there is nothing to cancel.
     if (this.pending !== undefined) {
       this.recall(reason);
       this.pending.abort();

@@ -1,23 +1,24 @@
 /**
- * The log level of one upstream session that serves requests with levels of their own: a legacy backend has one level a session.
- * The most verbose one of the requests in flight is set; each of them hears what it asked for and no more (the drive filters).
+ * The log level of an upstream session whose requests have levels of their own: a legacy backend has one level per
+ * session. The most verbose level of the requests in flight is set. The responder filters, so each request gets what it
+ * asked for and no more.
  */
 import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import { mostVerbose } from '../wire/log-level.ts';
 
-/** A backend sets its level at once or never. No call is held up for its log messages longer than that. */
+/** Servers set the level at once or never. No call waits longer than this for its log messages. */
 const SET_LEVEL_MS = 2_000;
 
-/** Makes a request on the session. */
+/** Starts a request on the session. */
 export type StartRequest = (request: CallRequest, sink: CallSink) => Call;
 
 export class SessionLevel {
   readonly #clock: Clock;
-  /** By the call that has it. */
+  /** The wanted level by call. */
   readonly #wishes = new Map<object, string>();
-  /** What the backend was told last. Whether it agreed changes nothing: it is not told the same again. */
+  /** The level last sent. It is not sent again, even if the backend refused it. */
   #told: string | undefined;
   #telling: Promise<void> | undefined;
 
@@ -25,7 +26,7 @@ export class SessionLevel {
     this.#clock = clock;
   }
 
-  /** What to wait for, where the backend has to be told first. It never rejects, and ends in time. */
+  /** Returns what to wait for where the level must be sent first. It never rejects, and has a time limit. */
   want(who: object, level: string | undefined, start: StartRequest): Promise<void> | undefined {
     if (level === undefined) {
       this.leave(who, start);
@@ -44,7 +45,7 @@ export class SessionLevel {
     return this.#telling;
   }
 
-  /** Where nobody wants anything, whatever comes is dropped: that is no reason to tell the backend. */
+  /** Where no call wants log messages, the backend's level stays, and its messages are dropped. */
   #untold(): string | undefined {
     const wanted = mostVerbose(this.#wishes.values());
     return wanted === this.#told ? undefined : wanted;

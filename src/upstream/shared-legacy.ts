@@ -1,9 +1,8 @@
 /**
- * `share: true`: one legacy process for everybody, because its owner says that it keeps nothing between calls that one
- * client must not see of another. It is introduced to the first client, and knows of no other: what that one declared is
- * what the backend may ask of anybody. Ids and progress are mapped as ever; changes of resources go to those who subscribed
- * to them, the end of a visit to the one who was asked for it, and other notifications outside any call to all. The most verbose
- * log level of all is set.
+ * `share: true`: one legacy process for all clients. The operator declares that it keeps nothing between calls that one
+ * client must not see of another. It is initialized for the first client, whose capabilities apply to all. Resource
+ * updates go to subscribers, the completion of a URL elicitation to the client that was asked, other notifications
+ * outside of calls to all clients. Ids and progress are mapped as always; the most verbose log level is set.
  */
 
 import { visitIds } from '../bridge/url-elicitation.ts';
@@ -21,15 +20,18 @@ import { SharedSubscriptions } from './shared-subscriptions.ts';
 
 const VISITED = 'notifications/elicitation/complete';
 
-/** Visits whose end was not told yet; the oldest go first. Many never end, and backends need not tell. */
+/**
+ * URL elicitations without a completion yet; the oldest are dropped first. Many never complete, and backends need not
+ * report it.
+ */
 const VISITS = 1_000;
 
-/** Who hears the shared session. */
+/** The clients of the shared session. */
 class SharedAudience implements UpstreamSessionSink {
   readonly subscriptions = new SharedSubscriptions<UpstreamSessionSink>();
-  /** What each of them set. */
+  /** The log level that each client set. */
   readonly levels = new Map<UpstreamSessionSink, string>();
-  /** Who was asked for a visit, by its id. */
+  /** Which client was asked for a URL elicitation, by its id. */
   readonly #visitors = new Map<string, UpstreamSessionSink>();
   readonly #sinks = new Set<UpstreamSessionSink>();
   readonly #ended: () => void;
@@ -42,7 +44,7 @@ class SharedAudience implements UpstreamSessionSink {
     this.#sinks.add(sink);
   }
 
-  /** Subscriptions that nobody has any more. */
+  /** Removes a client. Returns the subscriptions that no client has any more. */
   leave(sink: UpstreamSessionSink): readonly string[] {
     this.#sinks.delete(sink);
     this.levels.delete(sink);
@@ -58,7 +60,7 @@ class SharedAudience implements UpstreamSessionSink {
     }
   }
 
-  /** 2025-11-25, client/elicitation: told to the client that was asked, and to nobody else. */
+  /** 2025-11-25, client/elicitation: only the client that was asked gets the completion. */
   #visited(notification: Notification): void {
     const id = textIn(notification, 'elicitationId');
     const visitor = id === undefined ? undefined : this.#visitors.get(id);
@@ -73,7 +75,10 @@ class SharedAudience implements UpstreamSessionSink {
         if (this.subscriptions.concerns(notification, sink)) sink.notify(notification);
   }
 
-  /** A question outside any call is put to the only client there is, or to nobody: it is not one client's to answer for another. */
+  /**
+   * A server request outside of any call goes to the only client, or is refused where there are several: one client
+   * must not answer for another.
+   */
   ask(ask: ServerRequest): void {
     const [first, ...others] = this.#sinks;
     if (first !== undefined && others.length === 0) {
@@ -94,7 +99,7 @@ class SharedAudience implements UpstreamSessionSink {
   }
 }
 
-/** The answer to a client that takes back what others still want. */
+/** The response to an unsubscribe while other clients are still subscribed. */
 const taken = skimMessage(resultBytes('1', '{}')) as ResultResponse;
 
 class SharedLane implements UpstreamSession {
@@ -104,7 +109,7 @@ class SharedLane implements UpstreamSession {
   readonly #upstream: UpstreamSession;
   readonly #audience: SharedAudience;
   readonly #client: UpstreamSessionSink;
-  /** Under which the client subscribed. */
+  /** The permit under which the client subscribed, by URI. */
   readonly #permits = new Map<string, Permit>();
 
   constructor(upstream: UpstreamSession, audience: SharedAudience, client: UpstreamSessionSink) {
@@ -131,19 +136,19 @@ class SharedLane implements UpstreamSession {
     this.#upstream.notify(permit, notification);
   }
 
-  /** The others go on. Each call is ended by who began it. */
+  /** The session stays open for the other clients. Each call is ended by its own caller. */
   close(): void {
     for (const uri of this.#audience.leave(this.#client)) {
       const permit = this.#permits.get(uri);
       if (permit === undefined) continue;
-      // Whether the backend agrees changes nothing for anybody here.
+      // The outcome makes no difference to any client.
       callOnce((sink) => this.#upstream.call(permit, ownRequest('resources/unsubscribe', { uri }), sink)).catch(
         () => undefined,
       );
     }
   }
 
-  /** Its questions are this client's. */
+  /** Server requests of this call go to this client. */
   #heardBy(sink: CallSink): CallSink {
     return {
       notify: (notification) => sink.notify(notification),
@@ -159,7 +164,10 @@ class SharedLane implements UpstreamSession {
     };
   }
 
-  /** What the others want to hear must not be lost because this one wants less: each hears its own part. */
+  /**
+   * A client that wants fewer messages must not reduce those of the others, so the most verbose level is set and
+   * filtered for each client.
+   */
   #setLevel(request: CallRequest): CallRequest {
     const { bytes, params } = request.message;
     const level = logLevelAt(bytes, member(params, 'level'));
@@ -172,7 +180,7 @@ class SharedLane implements UpstreamSession {
 
   #subscribe(uri: string, permit: Permit, request: CallRequest, sink: CallSink): Call {
     const { subscriptions } = this.#audience;
-    // Not after the answer: the first change may come with it.
+    // Before the response, because the first update may arrive with it.
     const isNew = subscriptions.add(uri, this.#client);
     this.#permits.set(uri, permit);
     return this.#upstream.call(permit, request, {
@@ -202,7 +210,7 @@ function visitOf({ message }: ServerRequest): readonly string[] {
 
 function answer(message: ResultResponse, sink: CallSink): Call {
   let wanted = true;
-  // Whoever called has not got the call yet.
+  // The caller does not have the call yet.
   queueMicrotask(() => {
     if (wanted) sink.settle({ kind: 'result', message, vocabulary: 'legacy' });
   });
@@ -216,7 +224,7 @@ function answer(message: ResultResponse, sink: CallSink): Call {
 export class SharedLegacy {
   #session: { readonly upstream: Promise<UpstreamSession>; readonly audience: SharedAudience } | undefined;
 
-  /** `open` is called for the first one, and for the first after the process ended. */
+  /** `open` is called for the first client, and again for the first one after the process ended. */
   async join(
     sink: UpstreamSessionSink,
     open: (sink: UpstreamSessionSink) => Promise<UpstreamSession>,

@@ -1,6 +1,6 @@
 /**
- * Which clients of one shared session subscribed to which resources. The backend knows of one client only, so what it tells
- * is handed to those who asked for it, and a subscription is taken back when the last of them does.
+ * Which clients of one shared session subscribed to which resources. The backend knows only one client, so its updates
+ * are distributed here, and it gets an unsubscribe when the last subscriber leaves.
  */
 import type { Notification } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
@@ -8,7 +8,7 @@ import { member, stringAt } from '../wire/values.ts';
 export class SharedSubscriptions<Client> {
   readonly #clients = new Map<string, Set<Client>>();
 
-  /** False where the client had it already. */
+  /** False where the client was already subscribed. */
   add(uri: string, client: Client): boolean {
     const clients = this.#clients.get(uri) ?? new Set();
     this.#clients.set(uri, clients);
@@ -17,7 +17,7 @@ export class SharedSubscriptions<Client> {
     return isNew;
   }
 
-  /** Whether nobody is left who wants it. */
+  /** Whether no subscriber is left. */
   remove(uri: string, client: Client): boolean {
     const clients = this.#clients.get(uri);
     clients?.delete(client);
@@ -26,15 +26,16 @@ export class SharedSubscriptions<Client> {
     return true;
   }
 
-  /** What nobody wants any more without the client. */
+  /** Removes a client. Returns the URIs without subscribers. */
   leave(client: Client): readonly string[] {
     const its = [...this.#clients].filter(([, clients]) => clients.has(client)).map(([uri]) => uri);
     return its.filter((uri) => this.remove(uri, client));
   }
 
   /**
-   * A change of a resource is for those who subscribed to it. A backend may also tell of a part of what was subscribed to
-   * (2025-11-25, `ResourceUpdatedNotification`), and only it knows of what: then for all who subscribed to anything.
+   * An update goes to the subscribers of the resource. A backend may also report a part of a subscribed resource
+   * (2025-11-25, `ResourceUpdatedNotification`), and only the backend knows of which one: such an update goes to every
+   * client with a subscription.
    */
   concerns(notification: Notification, client: Client): boolean {
     if (notification.method !== 'notifications/resources/updated') return true;

@@ -1,6 +1,6 @@
 /**
- * One way to a modern backend for everybody. Over stdio that is a process, which may end: it is started again when somebody
- * needs it. Whoever was in flight then has failed, and nothing is sent twice.
+ * The one channel to a modern backend that all clients share. Over stdio it is a process, which may end: the next
+ * request starts it again. Requests in flight at that moment have failed, and nothing is sent twice.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Notification, Request } from '../wire/message.ts';
@@ -10,7 +10,7 @@ import { type HealthReporter, outOfService } from './health.ts';
 import type { Ids } from './ids.ts';
 import { type Connect, openLine, type ProbedChannel } from './probed-channel.ts';
 
-/** Requests that wait while a process is started: that takes milliseconds, so more is a stampede. */
+/** Requests that wait while a process starts. A start takes milliseconds, so more than this is a stampede. */
 const WAITING = 256;
 
 class QueuedRequest implements Pending {
@@ -45,7 +45,7 @@ class QueuedRequest implements Pending {
 
 export class SharedChannel implements Channel, ChannelSink {
   readonly streamPerRequest: boolean;
-  /** Go on counting over restarts, so that an id is never used twice. */
+  /** Kept across restarts. Ids are never reused. */
   readonly ids: Ids;
   readonly #connect: Connect;
   readonly #health: Pick<HealthReporter, 'unreached'>;
@@ -54,7 +54,7 @@ export class SharedChannel implements Channel, ChannelSink {
   #waiting: QueuedRequest[] | undefined;
   #closed: Failure | undefined;
 
-  /** Takes over a line that was opened by a probe. */
+  /** Takes over a channel that a probe opened. */
   constructor(line: ProbedChannel, connect: Connect, health: Pick<HealthReporter, 'unreached'>) {
     this.streamPerRequest = line.channel.streamPerRequest;
     this.ids = line.ids;
@@ -77,7 +77,7 @@ export class SharedChannel implements Channel, ChannelSink {
   }
 
   async post(message: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void> {
-    // What a notification is about ended with the process.
+    // Without a process there is nothing to notify: the request of the notification ended with it.
     await this.#channel?.post(message, headers);
   }
 
@@ -126,7 +126,7 @@ export class SharedChannel implements Channel, ChannelSink {
         throw this.#closed;
       }
       this.#channel = line.channel;
-      // Tells at once if it is lost again already.
+      // Calls `lost` at once if the channel is lost again already.
       line.attach(this);
       const waiting = this.#take();
       for (const one of waiting) one.send(line.channel);

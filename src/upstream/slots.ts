@@ -1,22 +1,22 @@
 /**
- * Calls that a backend is given at once. One principal alone may use all of it. Where it is full, calls wait, each principal in a
- * queue of its own, and principals take turns: what one of them sends does not delay another by more than the call that ends
- * next. How many wait, and for how long, is bounded.
+ * Limits concurrent calls to a backend. One principal may use all slots. When they are taken, calls wait in one queue
+ * per principal, and principals take turns: the calls of one principal delay another principal by no more than the next
+ * call to end. The number of waiting calls and their waiting time are limited.
  */
 import { Failure } from '../errors/failure.ts';
 import { FairQueue } from '../exchange/fair-queue.ts';
 import type { TimerClock } from './deadlines.ts';
 
 export interface SlotLimits {
-  /** Calls at once. */
+  /** Concurrent calls. */
   readonly callsPerBackend: number;
-  /** Calls that wait for their turn. */
+  /** Calls that wait for a slot. */
   readonly queuedPerBackend: number;
-  /** How long one waits for its turn. */
+  /** How long a call waits for a slot. */
   readonly queueMs: number;
 }
 
-/** A call that waits for its turn. One of these is called, once, unless it is withdrawn before. */
+/** A call that waits for a slot. One of these is called, once, unless the call is withdrawn before. */
 export interface SlotWaiter {
   admitted(): void;
   refused(failure: Failure): void;
@@ -33,7 +33,7 @@ export class Slots {
   readonly #limits: SlotLimits;
   readonly #clock: TimerClock;
   readonly #queue: FairQueue<Ticket>;
-  /** In the order in which they came, which is the order in which their time is over. */
+  /** In order of arrival, which is the order in which they expire. */
   readonly #waiting = new Set<Ticket>();
   #taken = 0;
   #stopTimer: (() => void) | undefined;
@@ -44,34 +44,34 @@ export class Slots {
     this.#queue = new FairQueue(limits.queuedPerBackend);
   }
 
-  /** Whether there is room at once, and nobody was before. Given back with `leave`. */
+  /** Takes a slot if one is free and no call waits for it. The caller must give it back. */
   enter(): boolean {
     if (this.#taken >= this.#limits.callsPerBackend || this.#queue.size > 0) return false;
     this.#taken++;
     return true;
   }
 
-  /** For one that could not enter. Where there is no room to wait, somebody is refused, perhaps this one. */
+  /** Queues a call that could not enter. When the queue is full, one call is refused, possibly this one. */
   wait(holder: string, waiter: SlotWaiter): Ticket {
     const ticket: Ticket = { holder, waiter, until: this.#clock.now() + this.#limits.queueMs };
     const displaced = this.#queue.push(holder, ticket);
     if (displaced !== ticket) this.#waiting.add(ticket);
     if (displaced !== undefined) {
       this.#waiting.delete(displaced);
-      // Not before whoever called has its call.
+      // Only after the caller has its call.
       queueMicrotask(() => displaced.waiter.refused(busy()));
     }
     this.#arm();
     return ticket;
   }
 
-  /** It waits no longer. */
+  /** Removes a waiting call. */
   withdraw(ticket: Ticket): void {
     this.#waiting.delete(ticket);
     this.#queue.remove(ticket.holder, ticket);
   }
 
-  /** Whoever is next has the room. */
+  /** Frees a slot; the next waiting call gets it. */
   leave(): void {
     this.#taken--;
     if (this.#taken >= this.#limits.callsPerBackend) return;

@@ -1,6 +1,6 @@
 /**
- * What a legacy session hears outside its calls: whether its standalone stream stands, and what has to be told after a time in
- * which it did not. Nothing says what the backend told meanwhile, so everything that it would have told counts as changed.
+ * What a legacy session receives outside of its calls: whether its standalone stream is open, and what to report after
+ * a gap. The notifications of the gap are lost, so everything that the backend could have announced counts as changed.
  */
 import { Failure } from '../errors/failure.ts';
 import type { CallRequest } from '../exchange/call.ts';
@@ -14,22 +14,22 @@ import { textMember } from '../wire/values.ts';
 import type { StandaloneListener } from './channel.ts';
 import type { ListRelay, RelayListener } from './list-relay.ts';
 
-/** Resources that are remembered: of one client that is all that it may subscribe to, by default. */
+/** Limit of remembered resources: all that one client may subscribe to, by default. */
 const REMEMBERED = 1_000;
 
 export interface StandaloneOptions {
   capabilities(): Readonly<Record<string, unknown>>;
-  /** As if the backend had said it. */
+  /** Delivers a notification as if the backend had sent it. */
   notify(notification: Notification): void;
-  /** Nothing is heard for now. */
+  /** The session receives nothing for now. */
   silenced(failure: Failure): void;
-  /** Shared by the sessions of the backend. */
+  /** Shared by all sessions of the backend. */
   readonly relay: ListRelay;
 }
 
 export class Standalone implements StandaloneListener, RelayListener {
   readonly #options: StandaloneOptions;
-  /** Resources that were subscribed to in this session. */
+  /** Resources subscribed to in this session. */
   readonly #subscribed = new Set<string>();
   #hearing: Hearing = 'heard';
   #wasOpen = false;
@@ -43,7 +43,7 @@ export class Standalone implements StandaloneListener, RelayListener {
     return this.#hearing;
   }
 
-  /** A `resources/subscribe` or `resources/unsubscribe` that the backend agreed to. */
+  /** A `resources/subscribe` or `resources/unsubscribe` that the backend accepted. */
   subscribed({ row, message }: CallRequest): void {
     const uri = textMember(message.bytes, message.params, 'uri');
     if (uri === undefined) return;
@@ -61,7 +61,7 @@ export class Standalone implements StandaloneListener, RelayListener {
     if (!this.#isClosed) this.#options.relay.join(this);
   }
 
-  /** A session of the same backend was told that a list changed. */
+  /** A different session of the same backend got a list change. */
   overheard(notification: Notification): void {
     this.#options.notify(notification);
   }
@@ -87,7 +87,7 @@ export class Standalone implements StandaloneListener, RelayListener {
   none(): void {
     this.#hearing = 'never';
     this.#options.relay.leave(this);
-    // Where there never was one, nobody was promised anything yet.
+    // If there never was a stream, nothing was promised to the client.
     if (this.#wasOpen)
       this.#options.silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));
   }

@@ -1,26 +1,26 @@
 /**
- * Hands on what a pipe or stream of a backend brings, item by item. While the backend floods, the pipe is paused, and
- * items that were read already are held.
+ * Passes on the items of a backend's pipe or stream one by one. While the backend floods, the pipe is paused, and items
+ * that are already read are held.
  */
 import type { Reception } from './channel.ts';
 import { type FloodBudget, type FloodClock, FloodMeter } from './flood-meter.ts';
 
 export interface ThrottledPipe<T> {
-  /** Tells the throttle what each item was. */
+  /** Processes an item, and reports by `count` what it was. */
   take(item: T): void;
   pause(): void;
   resume(): void;
-  /** It flooded for too long. */
+  /** The pipe flooded for too long. */
   flooded(): void;
 }
 
-/** Reading so many lines that complete nothing takes as long as one message. */
+/** Reading this many lines that complete nothing takes as long as one message. */
 const LINES_PER_MESSAGE = 16;
 
 export class Throttle<T> {
   readonly #pipe: ThrottledPipe<T>;
   readonly #meter: FloodMeter;
-  /** Of one chunk, mostly: the rest that was read when the pipe was paused. */
+  /** The items that were read when the pipe was paused, mostly the rest of one chunk. */
   #held: readonly T[] = [];
   #isEnded = false;
 
@@ -41,12 +41,12 @@ export class Throttle<T> {
     return this.#meter.isFlooding;
   }
 
-  /** It flooded for too long: nothing more is handed on. */
+  /** The pipe flooded for too long: nothing more is passed on. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Another pipe takes the place of the one that was ended. */
+  /** A new pipe replaces the one that was ended. */
   restart(): void {
     this.#isEnded = false;
   }
@@ -57,35 +57,35 @@ export class Throttle<T> {
     this.#drain(false);
   }
 
-  /** Counts a message. Answers are what was asked for, however many. */
+  /** Counts a message. Responses are free: they were requested. */
   count(reception: Reception, bytes: number): void {
     if (this.#isEnded) return;
     if (reception === 'call' || reception === 'late') this.#meter.countCall(bytes);
     else if (reception !== 'answer') this.#meter.countUnsolicited(1, bytes);
   }
 
-  /** Counts what completes no message. */
+  /** Counts data that completes no message. */
   countNoise(items: number, bytes: number): void {
     if (this.#isEnded) return;
     if (items > 0 || bytes > 0) this.#meter.countUnsolicited(items, bytes);
   }
 
-  /** Counts lines that complete nothing, and cost less than a message. */
+  /** Counts lines that complete nothing; they cost less than a message. */
   countLines(lines: number): void {
     this.countNoise(lines / LINES_PER_MESSAGE, 0);
   }
 
-  /** Hands on what is held, paused or not: the pipe has come to its end, and there may be answers among it. */
+  /** Passes on what is held, even while paused: the pipe has ended, and responses may be among it. */
   release(): void {
     this.#drain(true);
   }
 
-  /** Nothing that is held is handed on. */
+  /** Discards what is held. */
   drop(): void {
     this.#held = [];
   }
 
-  /** Counts and pauses no more. */
+  /** Stops counting and pausing. */
   stop(): void {
     this.#meter.stop();
   }
@@ -105,7 +105,7 @@ export class Throttle<T> {
   #drain(evenPaused: boolean): void {
     const items = this.#held;
     let at = 0;
-    // Another array: `take` has dropped the rest.
+    // A changed array means that `take` has dropped the rest.
     while (at < items.length && this.#held === items && (evenPaused || !this.isPaused)) {
       this.#pipe.take(items[at++] as T);
     }

@@ -1,6 +1,6 @@
 /**
- * Which lane a request travels on. Modern backends: one lane for everybody. Legacy backends: one per client session, or a
- * pooled one per principal and declared capabilities for clients that have no session.
+ * Chooses the upstream session for a request. A modern backend has one for all clients. A legacy backend has one per
+ * client session, and pooled ones per principal and declared capabilities for clients without a session.
  */
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
@@ -27,39 +27,48 @@ import { type OpenedUpstream, PooledCall } from './pooled-call.ts';
 import { SessionLevel } from './session-level.ts';
 
 export interface UpstreamPoolLimits {
-  /** Pooled upstream sessions of one principal at one backend, whatever its requests declare; each may be a process. */
+  /** Pooled sessions of one principal at one backend, whatever its requests declare. Each may be a process. */
   readonly pooledPerPrincipal: number;
-  /** A pooled session that nobody used for so long is ended. */
+  /** A pooled session is closed after this idle time. */
   readonly processIdleMs: number;
 }
 
-/** From so many on, empty pools are looked for and forgotten. */
+/** From this many pools on, empty ones are removed. */
 const POOLS = 256;
 
-/** A lane for one call, given back when that is over. A lane that is shared by everybody is one too. */
+/** An upstream session for one call, released when the call is over. A session that all clients share is one too. */
 export interface UpstreamLease extends Pick<UpstreamSession, 'call' | 'discovery' | 'era' | 'hearing'> {
-  /** Gives it back without having called. */
+  /** Releases it without a call. */
   release?(): void;
-  /** A call of the gateway's own, beside the one that the lane is held for. `call` itself where the lane is everybody's. */
+  /**
+   * A call of the gateway's own, beside the one that the session is leased for. Absent where all clients share the
+   * session: use `call`.
+   */
   aside?: UpstreamSession['call'];
 }
 
 interface PooledSession {
-  /** Backend and principal: all that they have counts together. */
+  /** Backend and principal: the limit counts all their sessions together. */
   readonly owner: string;
   readonly opening: Promise<UpstreamSession>;
   users: number;
-  /** A call that may ask is alone on a lane where nothing says which call an ask belongs to. */
+  /**
+   * Set while one call has the session alone: a call that may cause server requests, where nothing says which call a
+   * server request belongs to.
+   */
   exclusive: boolean;
   idleSince: number;
-  /** Who hears what the session says outside any call. */
+  /** Receives what the session sends outside of calls. */
   readonly audience: Audience;
   readonly level: SessionLevel;
-  /** Once it stands. */
+  /** Set once the session is open. */
   upstream?: UpstreamSession;
 }
 
-/** What a pooled session says outside its calls; undefined: it is lost, or not heard for now, and so is what it would have said. */
+/**
+ * Receives what a pooled session sends outside of calls. Undefined: the session is lost or receives nothing for now, so
+ * notifications may be missing.
+ */
 export type HearPooled = (
   backend: string,
   principal: Principal,
@@ -78,8 +87,8 @@ export class UpstreamPool {
   readonly #hear: HearPooled;
   readonly #pools = new Map<string, Set<PooledSession>>();
   /**
-   * By backend: whether asks say which call they belong to. Known once a session was opened, and no longer believed of a
-   * backend that was heard asking elsewhere.
+   * By backend: whether server requests reveal the call that they belong to. Known once a session was opened; false for
+   * good after a server request came outside of its call's stream.
    */
   readonly #attributing = new Map<string, boolean>();
   #stopSweeping: () => void;
@@ -92,7 +101,10 @@ export class UpstreamPool {
     this.#stopSweeping = this.#clock.after(limits.processIdleMs, () => this.#sweep());
   }
 
-  /** The lane of a backend that is known to be modern. No waiting: this is the way that most modern calls take. */
+  /**
+   * The upstream session of a backend that is known to be modern. Synchronous, because most modern calls take this
+   * path.
+   */
   stateless(name: string, principal: Principal): UpstreamSession | undefined {
     return this.#backends.of(name, principal)?.modern;
   }
@@ -114,7 +126,10 @@ export class UpstreamPool {
     return backend.open(permit, 'modern', client, silent);
   }
 
-  /** The session's own lane; a dual backend is spoken to in the client's era, so that nothing needs translation. */
+  /**
+   * The client session's own upstream session. A backend of both eras is used in the client's era, so that nothing
+   * needs translation.
+   */
   forSession(
     permit: Permit,
     session: Session,
@@ -131,28 +146,31 @@ export class UpstreamPool {
     return opening;
   }
 
-  /** A modern backend that was taken for something else for a while has another lane since, and the old one is shut. */
+  /**
+   * If a modern backend was temporarily taken for a legacy one, it has a new upstream session since, and the old one is
+   * shut.
+   */
   #current(name: string, principal: Principal, upstream: UpstreamSession): UpstreamSession {
     return upstream.era === 'modern' ? (this.stateless(name, principal) ?? upstream) : upstream;
   }
 
-  /** Where lists are read for a session that has no process of its own; undefined where it needs none, or has one. */
+  /** Where to read lists for a session without a process of its own. Undefined where it needs none, or has one. */
   listsFor(session: Session, name: string): ListProcesses | undefined {
     if (session.upstreams.has(name)) return undefined;
     const backend = this.#backends.of(name, session.principal);
-    // Of a backend that is not known yet the first to ask finds out.
+    // For a backend without discovery, the first list request finds out.
     if (backend?.lists === undefined || backend.lastDiscovery?.eras.includes('legacy') === false) return undefined;
     return backend.lists;
   }
 
-  /** A process that serves lists to clients like this one. */
+  /** A process that serves lists to clients of this kind. */
   async forLists(lists: ListProcesses, client: ClientFacts): Promise<UpstreamLease> {
     const upstream = await lists.open(client);
     const opened = (on: UpstreamSession) => ({ upstream: on, level: undefined, release: () => undefined });
     return {
       era: upstream.era,
       discovery: upstream.discovery,
-      // It may have made room for others meanwhile.
+      // The process may have been ended meanwhile, to make room for other kinds of clients.
       call: (permit, request, sink) =>
         new PooledCall(request, sink, permit, async () => opened(await lists.open(client))).begin(opened(upstream)),
     };
@@ -168,7 +186,7 @@ export class UpstreamPool {
     const held = await this.#hold(permit, name, principal, client, row);
     const { upstream, release } = held;
     const reopen = (given: Permit) => {
-      // The next one to look would find it, too, before it hears that it is lost.
+      // Remove it now: otherwise the next lookup would find it before it is reported lost.
       this.#pool(name, principal, client).delete(held.entry);
       return this.#hold(given, name, principal, client, row);
     };
@@ -184,7 +202,10 @@ export class UpstreamPool {
     };
   }
 
-  /** A pooled session to listen to. Its calls are none of the watcher's business, so they share it. */
+  /**
+   * A pooled session to receive notifications from. Watching does not involve its calls, so it shares the session with
+   * them.
+   */
   async watch(permit: Permit, name: string, principal: Principal, client: ClientFacts): Promise<WatchedSession> {
     const pool = this.#pool(name, principal, client);
     const [entry = this.#grow(permit, name, principal, client)] = pool;
@@ -196,7 +217,7 @@ export class UpstreamPool {
     }
   }
 
-  /** The backend is gone, or another one under the same name: nothing new begins in the sessions that there are. */
+  /** The backend was removed or replaced: no new calls start in its pooled sessions. */
   retire(name: string): void {
     this.#attributing.delete(name);
     for (const key of [...this.#pools.keys()]) {
@@ -228,7 +249,7 @@ export class UpstreamPool {
     const mine = () => session.upstreams.get(name);
     let opened: Promise<UpstreamSession> | undefined;
     const sink = session.upstreamSink(name, (failure) => {
-      // Another may have been opened in its place since, or will be: its backend was taken out of service.
+      // Ignore a session that has been replaced since, or will be, because its backend was taken out of service.
       if (opened !== undefined && mine() !== opened) return;
       session.upstreams.delete(name);
       lost(failure);
@@ -245,7 +266,7 @@ export class UpstreamPool {
     const key = JSON.stringify([name, principal.key, client.revision, canonical(client.capabilities.raw)]);
     const existing = this.#pools.get(key);
     if (existing !== undefined) return existing;
-    // What a request declares is up to its sender: pools in which nothing is left must not pile up.
+    // Clients choose freely what their requests declare, so empty pools must not pile up.
     if (this.#pools.size >= POOLS)
       for (const [other, pool] of this.#pools) if (pool.size === 0) this.#pools.delete(other);
     const pool = new Set<PooledSession>();
@@ -260,7 +281,7 @@ export class UpstreamPool {
     client: ClientFacts,
     row: MethodRow,
   ): Promise<PoolLease> {
-    // Who can answer nothing is asked nothing: the pool is one of such clients alone.
+    // A client without such capabilities gets no server requests. Its pool contains only clients like it.
     const mayAsk = row.mayAsk === true && mayBeAsked(client.capabilities);
     const alone = () => mayAsk && this.#attributing.get(name) !== true;
     const free = () => {
@@ -271,7 +292,7 @@ export class UpstreamPool {
     let entry = free();
     const [first] = this.#pool(name, principal, client);
     if (entry === undefined && first !== undefined && !this.#attributing.has(name)) {
-      // Perhaps the session that is being opened can be shared: that is known when it stands.
+      // The session that is being opened may turn out to be sharable: wait until it is open.
       await first.opening.catch(() => undefined);
       entry = free();
     }
@@ -290,7 +311,7 @@ export class UpstreamPool {
       const upstream = await entry.opening;
       entry.upstream = upstream;
       if (this.#attributing.get(name) !== false) this.#attributing.set(name, upstream.attributesAsks);
-      // Where the stream tells whose ask it is, calls share the lane.
+      // Where the stream reveals the call of a server request, calls share the session.
       entry.exclusive = alone();
       const level = upstream.discovery.capabilities.logging === undefined ? undefined : entry.level;
       return { entry, upstream, level, release };
@@ -336,7 +357,10 @@ export class UpstreamPool {
     return entry;
   }
 
-  /** What a request declares is up to its sender: it must not be able to open sessions without end. The longest idle one goes. */
+  /**
+   * Clients choose freely what their requests declare, so the number of sessions is limited. Closes the one that is
+   * idle longest.
+   */
   #makeRoom(owner: string): void {
     const owned = [...this.#pools.values()].flatMap((pool) =>
       [...pool].filter((entry) => entry.owner === owner).map((entry) => ({ pool, entry })),
@@ -374,7 +398,7 @@ function closeWhenOpen({ opening }: PooledSession): void {
   );
 }
 
-/** For lanes behind which no client listens: there is nobody who could answer outside a call. */
+/** For upstream sessions without a client behind them: nobody could answer outside of a call. */
 const silent: UpstreamSessionSink = {
   notify: () => undefined,
   ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),

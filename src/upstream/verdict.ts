@@ -1,6 +1,6 @@
 /**
- * What the answer to a `server/discover` probe says about a backend's era. Only what is recognised as modern is modern; an
- * outage, or a door that is closed, says nothing.
+ * What the answer to `server/discover` says about a backend's era. Only a recognised modern answer means modern. An
+ * outage or refused credentials say nothing.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
  */
 import { Failure } from '../errors/failure.ts';
@@ -13,12 +13,12 @@ import { readDiscover } from './discovery.ts';
 import { failureOfStatus } from './http/verdict.ts';
 import type { ProbeAnswer } from './question.ts';
 
-/** `http`: Streamable HTTP. `sse`: HTTP+SSE, which has the legacy era alone. */
+/** `http`: Streamable HTTP. `sse`: HTTP+SSE, which exists in the legacy era only. */
 export type Transport = 'stdio' | 'http' | 'sse';
 
 export type Verdict =
   | { readonly kind: 'modern'; readonly discovery: Discovery }
-  /** Modern, in another revision that we have. */
+  /** Modern, in a different revision that we support. */
   | { readonly kind: 'retry'; readonly revision: Revision }
   /** `initialize` is to be tried. */
   | { readonly kind: 'legacy' }
@@ -26,11 +26,11 @@ export type Verdict =
 
 const legacy: Verdict = { kind: 'legacy' };
 
-/** `spoken`: the revisions that may be spoken to it. */
+/** `spoken`: the revisions that may be used with the backend. */
 export function judge(answer: ProbeAnswer, transport: Transport, spoken: readonly Revision[] = revisions): Verdict {
   switch (answer.kind) {
     case 'silent':
-      // A pipe has nobody else on it, so silence there is the server's own. Behind HTTP stands who knows what.
+      // On a pipe, only the server itself can be silent. Behind HTTP it may be any intermediary.
       return transport === 'stdio' ? legacy : none(unanswered());
     case 'failed':
       return saysNothing(answer.http?.status, transport, false) ? none(answer.failure) : legacy;
@@ -53,8 +53,8 @@ export function judge(answer: ProbeAnswer, transport: Transport, spoken: readonl
 }
 
 /**
- * Whether a POST was refused as by a server that takes none at this address, as one of HTTP+SSE does. A modern server
- * explains itself; what it says is recognised, and then there is nothing older to look for.
+ * Whether the refusal of a POST looks like that of an HTTP+SSE server, which takes none at this address. A modern
+ * server explains its refusal; where that is recognised, HTTP+SSE is not tried.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#http%2Bsse-transport-2024-11-05
  */
 export function takesNoPosts(answer: ProbeAnswer): boolean {
@@ -68,8 +68,8 @@ export function takesNoPosts(answer: ProbeAnswer): boolean {
 }
 
 /**
- * Refused credentials, rate limits and broken gateways are not the server's word. A JSON-RPC error with a plain 500 is: there
- * are legacy servers that answer so to a request before `initialize`.
+ * Refused credentials, rate limits and broken proxies do not come from the MCP server. A JSON-RPC error with a plain
+ * 500 does: some legacy servers answer so to a request before `initialize`.
  */
 export function saysNothing(status: number | undefined, transport: Transport, jsonRpc: boolean): boolean {
   if (status === undefined) return transport === 'http' && !jsonRpc;
@@ -77,7 +77,7 @@ export function saysNothing(status: number | undefined, transport: Transport, js
   return status >= 500 && !(jsonRpc && status === 500);
 }
 
-/** A server that names its versions is taken at its word: a modern one that both have, else a legacy one. */
+/** Trusts the versions that a server names: a modern one that both sides support, or else a legacy one. */
 function choose(versions: readonly string[], spoken: readonly Revision[]): Verdict {
   const known = versions.filter(isRevision).filter((version) => spoken.includes(version));
   const revision = newest(known, 'modern');

@@ -1,20 +1,20 @@
 /**
- * A body that is gathered within a bound. Most come in one chunk and are never copied. A large one whose length was announced
- * is copied as it comes, so that its chunks are garbage at once, and not when all of them are old.
+ * A body of limited size. Most arrive in one chunk and are never copied. A large body with an announced length is
+ * copied as it arrives, so that each chunk is garbage at once, before it grows old.
  */
 
-/** Below this, one chunk is likely to be all. */
+/** Below this, one chunk is likely to be the whole body. */
 const LARGE = 64 * 1024;
 
 export class BoundedBody {
   readonly #limit: number;
-  /** Memory for all of it, where its length is known. */
+  /** Memory for the whole body, where its length is known. */
   readonly #whole: Buffer | undefined;
   #first: Buffer | undefined;
   #more: Buffer[] | undefined;
   #size = 0;
 
-  /** `announced` is what the peer said, and need not be true. */
+  /** `announced` is what the peer claims, and need not be true. */
   constructor(limit: number, announced?: number) {
     this.#limit = limit;
     if (announced !== undefined && announced > LARGE && announced <= limit) {
@@ -22,7 +22,7 @@ export class BoundedBody {
     }
   }
 
-  /** False: too large. */
+  /** False: the body is too large. */
   add(chunk: Buffer): boolean {
     const at = this.#size;
     this.#size += chunk.byteLength;

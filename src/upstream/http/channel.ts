@@ -1,6 +1,6 @@
 /**
- * A channel over Streamable HTTP, for both eras: the adapters give the headers that differ. Light: the connections are those
- * of the backend, and a channel is what one session, or the modern era, has of them.
+ * A channel over Streamable HTTP, for both eras: the adapters supply the headers that differ. It is light: connections
+ * belong to the backend, and a channel is what one session, or the modern era, uses of them.
  */
 import type { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
@@ -22,16 +22,19 @@ import type { CallPool, CallPools } from './pool.ts';
 import { HttpRequest, type RequestContext } from './request.ts';
 import { StandaloneStream } from './standalone-stream.ts';
 
-/** A notification is accepted without thinking; a backend that needs longer is stuck. */
+/** Accepting a notification needs no work; a backend that takes longer is stuck. */
 export const HANDOVER_MS = 10_000;
 
 export interface HttpChannelOptions {
   readonly url: URL;
   /** Shared with other channels to the same backend; closing a channel leaves them open. */
   readonly pools: CallPools;
-  /** Configured headers and credentials. Give the same object while nothing changed: what is built from it is kept. */
+  /**
+   * Configured headers and credentials. Return the same object while they are unchanged: derived headers are cached by
+   * it.
+   */
   headers(): HeaderRecord;
-  /** Whether a cut stream may be taken up again: the legacy revisions have that, the modern one does not. */
+  /** Whether a cut stream may be resumed: the legacy revisions can, the modern one cannot. */
   readonly resumable: boolean;
   readonly limits: HttpChannelLimits;
   /** Shared with other channels to the same backend. */
@@ -102,7 +105,7 @@ export class HttpChannel implements Channel {
     try {
       await this.#handOver('DELETE', this.#context.headers.get(headers), null);
     } catch {
-      // 405 is allowed, 404 means that it is gone, and whatever else is the backend's to clear up.
+      // 405 is allowed, 404 means that the session is gone, and anything else is for the backend to clean up.
     }
   }
 
@@ -113,7 +116,7 @@ export class HttpChannel implements Channel {
     this.#handovers.close(wayClosed());
   }
 
-  /** The mirrored header tells which requests stay open for as long as anybody listens. */
+  /** The mirrored method header tells which requests are long-lived. */
   #poolFor(outgoing: Outgoing): CallPool {
     const method = outgoing.headers['mcp-method'];
     const isLong = method !== undefined && methodRow(method)?.longLived === true;
@@ -125,7 +128,7 @@ export class HttpChannel implements Channel {
     await this.#handovers.send({ method, path: this.#context.path, headers, body });
   }
 
-  /** The session is gone, and with it whatever still waits in it. */
+  /** The session is gone: everything in flight in it fails. */
   #onLost(failure: Failure): void {
     if (this.#closed) return;
     for (const request of [...this.#requests]) request.lose(failure);

@@ -1,4 +1,4 @@
-/** What everything on an HTTP channel shares. */
+/** What all requests and streams of an HTTP channel share. */
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { ChannelNotes } from '../channel.ts';
@@ -6,15 +6,15 @@ import type { FloodBudget } from '../flood-meter.ts';
 import type { RequestHeaders } from './headers.ts';
 
 export interface HttpChannelLimits {
-  /** One answer, or one event. */
+  /** One response, or one event. */
   readonly resultBytes: number;
-  /** Attempts to take up a stream again without progress in between. */
+  /** Attempts to resume a stream without progress in between. */
   readonly reconnects: number;
-  /** Until a notification, an answer of ours, or a DELETE is accepted. */
+  /** Until the backend accepts a notification, a response of ours, or a DELETE. */
   readonly handoverMs: number;
 }
 
-/** Takes the header of wire/via.ts, where an answer has it: those to `server/discover` and `initialize` alone. */
+/** Receives the header of wire/via.ts. Only responses to `server/discover` and `initialize` have it. */
 export type HearVia = (via: string) => void;
 
 export interface HttpContext {
@@ -25,15 +25,15 @@ export interface HttpContext {
   readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
-  /** Hears which gateways the backend says are behind it. */
+  /** Receives which gateways the backend reports behind it. */
   readonly told?: HearVia | undefined;
   random(): number;
 }
 
-/** Why a connection ends before its answer does. Made once: nobody reads its stack. */
+/** The reason for closing a connection before its response is complete. Created once: its stack is never read. */
 export const closedByUs = new Error('closed by us');
 
-/** For whoever still waits on a channel that we close, or comes to it afterwards. */
+/** For requests that wait on a channel that we close, or arrive afterwards. */
 export function wayClosed(): Failure {
   return new Failure('backend_unavailable', { message: 'The way to the backend was closed' });
 }

@@ -1,14 +1,14 @@
 /**
- * Where we are in a backend's event stream, across the connections that carry it: the last event id, the time to come back
- * after, and which events were seen, so that a replay of what we have is not heard twice.
+ * The position in a backend's event stream, across its connections: the last event id, the reconnection time, and the
+ * events already seen, so that a replayed event is not processed twice.
  */
 import type { Failure } from '../../errors/failure.ts';
 import { type SseEvent, SseReader } from '../../wire/sse.ts';
 import { asFailure } from '../as-failure.ts';
 
-/** A replay begins right after the last id that was read, so an overlap is short. */
+/** A replay starts right after the last id that we read, so an overlap is short. */
 const SEEN_IDS = 256;
-/** Longer ids than any header line carries are of no use. */
+/** No header line carries longer ids than this, so they are useless. */
 const ID_CHARACTERS = 4_096;
 
 export class EventCursor {
@@ -24,7 +24,7 @@ export class EventCursor {
     this.#reader = new SseReader({ eventBytes });
   }
 
-  /** As the header value to resume with; undefined where the stream cannot be resumed. */
+  /** The `Last-Event-ID` to resume with; undefined where the stream cannot be resumed. */
   get lastEventId(): string | undefined {
     return this.#lastEventId;
   }
@@ -33,13 +33,16 @@ export class EventCursor {
     return this.#retryMs;
   }
 
-  /** The stream begins, or goes on over another connection; what was cut off in the middle comes again. */
+  /** The stream starts, or continues on a new connection. An event that was cut off is sent again. */
   opened(): void {
     this.#reader = new SseReader({ eventBytes: this.#eventBytes });
     this.#isReplay = this.#seen !== undefined;
   }
 
-  /** The events that the chunk completes; last a failure where one is too large, after which nothing can be read. */
+  /**
+   * The events that the chunk completes. The last item is a failure where an event is too large; nothing more can be
+   * read then.
+   */
   read(chunk: Uint8Array): readonly (SseEvent | Failure)[] {
     try {
       const events = this.#reader.push(chunk);
@@ -49,25 +52,25 @@ export class EventCursor {
     }
   }
 
-  /** How many lines since the last time said nothing. */
+  /** How many lines since the last call were empty or comments. */
   takeEmptyLines(): number {
     return this.#reader.takeEmptyLines();
   }
 
-  /** How many lines since the last time came beyond those that an event needs. */
+  /** How many lines since the last call exceed those that an event needs. */
   takeFurtherLines(): number {
     return this.#reader.takeFurtherLines();
   }
 
-  /** Each event in turn: whether it was not heard before. */
+  /** Takes each event in order. Returns whether it is new. */
   isNew({ id, retry }: SseEvent): boolean {
     if (retry !== undefined) this.#retryMs = retry;
     return id === undefined || this.#isNewId(id);
   }
 
   /**
-   * After a reconnect, events that we have seen already come first, if at all. From the first new one on, ids are taken as
-   * they come: a server that uses one twice means two events.
+   * After a reconnect, a server may first replay events that we have seen. From the first new event on, every id counts
+   * as new: a server that uses an id twice means two events.
    */
   #isNewId(id: string): boolean {
     if (this.#isReplay) {
@@ -88,13 +91,13 @@ export class EventCursor {
   }
 }
 
-/** Other events are no messages: keep-alives of some servers, `endpoint` of the old transport, ids that open a stream. */
+/** Other events are no messages: keep-alives of some servers, `endpoint` of HTTP+SSE, ids that open a stream. */
 export function messageIn({ event, data }: SseEvent): Uint8Array | undefined {
   if (event !== undefined && event !== '' && event !== 'message') return undefined;
   return data !== undefined && data.byteLength > 0 ? data : undefined;
 }
 
-/** An empty id takes the last one back (WHATWG HTML, 9.2.6), and one that no header can carry is as good as none. */
+/** An empty id resets the last one (WHATWG HTML, 9.2.6). An id that fits no header counts as none. */
 function asHeaderValue(id: string): string | undefined {
   if (id === '' || id.length > ID_CHARACTERS) return undefined;
   for (let i = 0; i < id.length; i++) {

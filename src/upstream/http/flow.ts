@@ -1,6 +1,4 @@
-/**
- * The messages of a backend's event stream, across the connections that carry it, no faster than a backend may flood.
- */
+/** The messages of a backend's event stream, across its connections, limited by the flood budget. */
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import type { Message } from '../../wire/message.ts';
@@ -13,7 +11,7 @@ import { Throttle } from '../throttle.ts';
 import { EventCursor, messageIn } from './cursor.ts';
 
 export interface FlowContext {
-  /** `resultBytes`: of one event. */
+  /** `resultBytes`: limit of one event. */
   readonly limits: { readonly resultBytes: number };
   /** Shared with the other streams of the backend. */
   readonly flood: FloodBudget;
@@ -22,7 +20,7 @@ export interface FlowContext {
 }
 
 export interface FlowListener {
-  /** Each event, ahead of its messages. What this throws breaks the stream. */
+  /** Called for each event, before its messages. An exception breaks the stream. */
   event?(event: SseEvent): void;
   message(message: Message): Reception;
   /** Nothing more can be read on this connection. */
@@ -38,7 +36,7 @@ export class EventFlow {
   readonly #throttle: Throttle<SseEvent | Failure>;
   #controller: Dispatcher.DispatchController | undefined;
 
-  /** `where`: how the log names the stream. */
+  /** `where`: the name of the stream in the log. */
   constructor({ limits, flood, clock, notes }: FlowContext, where: string, listener: FlowListener) {
     this.#notes = notes;
     this.#listener = listener;
@@ -69,7 +67,7 @@ export class EventFlow {
     return this.#throttle.isFlooding;
   }
 
-  /** A connection stands: the first, or one over which the stream goes on. */
+  /** A connection is open: the first one, or one that continues the stream. */
   opened(controller: Dispatcher.DispatchController): void {
     this.#cursor.opened();
     this.#throttle.restart();
@@ -84,13 +82,13 @@ export class EventFlow {
     this.#throttle.push(items);
   }
 
-  /** The connection is gone. What came before that is handed on. */
+  /** The connection is closed. Events that arrived before are passed on. */
   closed(): void {
     this.#controller = undefined;
     this.#throttle.release();
   }
 
-  /** Nothing more is wanted. */
+  /** Discards what is held, and stops counting. */
   stop(): void {
     this.#throttle.stop();
     this.#throttle.drop();

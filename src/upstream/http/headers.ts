@@ -1,11 +1,14 @@
-/** Headers both ways: what we send, as the flat arrays that undici takes without copying, and what we read of an answer. */
+/**
+ * Headers in both directions: request headers as the flat arrays that undici takes without copying, and response
+ * headers.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type HeaderRecord = Readonly<Record<string, string>>;
 
 /**
- * What the transport says itself. Configured headers that say it too give way: people copy whole header blocks, and a
- * second `Accept` or `Content-Type` only confuses the backend. The rest of them is refused by the HTTP client.
+ * Headers that the transport writes itself. Configured headers of these names are ignored: people copy whole header
+ * blocks, and a second `Accept` or `Content-Type` confuses the backend. The HTTP client refuses other invalid ones.
  */
 const reserved = new Set([
   'accept',
@@ -22,7 +25,7 @@ const reserved = new Set([
   'upgrade',
 ]);
 
-/** Bodies pass as they are, so they must not come compressed. */
+/** Bodies are forwarded unchanged, so they must not be compressed. */
 const common = ['accept-encoding', 'identity'] as const;
 
 export class RequestHeaders {
@@ -32,7 +35,10 @@ export class RequestHeaders {
   #post: readonly string[] = [];
   #get: readonly string[] = [];
 
-  /** `configured` may give another object when credentials change; while it is the same one, nothing is built anew. `accept` is what a POST may be answered with. */
+  /**
+   * `configured` returns a new object when credentials change; headers are rebuilt only then. `accept`: media types of
+   * the response to a POST.
+   */
   constructor(configured: () => HeaderRecord, accept = 'application/json, text/event-stream') {
     this.#configured = configured;
     this.#accept = accept;
@@ -74,13 +80,13 @@ function withOwn(base: readonly string[], own: HeaderRecord): string[] {
   return headers;
 }
 
-/** `none`: the answer names no type. */
+/** `none`: the response has no `Content-Type`. */
 export type MediaType = 'json' | 'sse' | 'none' | 'other';
 
 export function mediaType(headers: IncomingHttpHeaders): MediaType {
   const value = headers['content-type'];
   if (value === undefined) return 'none';
-  // What nearly everybody sends.
+  // The two most common values.
   if (value === 'application/json' || value === 'application/json; charset=utf-8') return 'json';
   if (value === 'text/event-stream') return 'sse';
   const end = String(value).indexOf(';');
@@ -95,7 +101,7 @@ export function singleHeader(headers: IncomingHttpHeaders, name: string): string
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** A session was named, so a 404 is about it. */
+/** Whether the headers carry a session id, so that a 404 is about the session. */
 export function namesSession(headers: HeaderRecord): boolean {
   for (const name in headers) if (name.toLowerCase() === 'mcp-session-id') return true;
   return false;

@@ -1,4 +1,4 @@
-/** A POST or DELETE whose answer is only a status: handed over, or not. */
+/** A POST or DELETE whose response is only a status: accepted, or not. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
@@ -8,11 +8,11 @@ import { mediaType } from './headers.ts';
 import type { CallPool } from './pool.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
-/** A status page or an error object; more than that is not worth keeping the connection for. */
+/** Fits a status page or an error object. For more than that, keeping the connection is not worth it. */
 const REST_BYTES = 64 * 1024;
 
 export class OneWayPost implements Dispatcher.DispatchHandler {
-  /** Resolves when the backend took it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
+  /** Resolves when the backend accepted it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
   readonly taken: Promise<void>;
   readonly #pool: CallPool;
   #resolve: () => void = () => undefined;
@@ -22,7 +22,7 @@ export class OneWayPost implements Dispatcher.DispatchHandler {
   #isAborted = false;
   #restBytes = 0;
 
-  /** Whoever sends it bounds it with `abort`. */
+  /** Has no time limit of its own: the caller uses `abort`. */
   static send(pool: CallPool, options: Dispatcher.DispatchOptions): OneWayPost {
     const handover = new OneWayPost(pool);
     try {
@@ -41,7 +41,7 @@ export class OneWayPost implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** Undefined where the backend answered nothing. */
+  /** Undefined where the backend has not responded. */
   get status(): number | undefined {
     return this.#status;
   }
@@ -62,7 +62,7 @@ export class OneWayPost implements Dispatcher.DispatchHandler {
     this.#status = status;
     if (status < 300) this.#resolve();
     else this.#reject(failureOfStatus(status, true));
-    // Some servers answer a notification with a stream on which nothing will ever come.
+    // Some servers answer a notification with a stream that stays empty.
     if (mediaType(headers) === 'sse') controller.abort(closedByUs);
   }
 
@@ -90,7 +90,7 @@ export interface HandoverOptions {
   readonly body: Uint8Array | null;
 }
 
-/** The handovers of one channel, none of which outlives it. */
+/** The one-way posts of one channel. None outlives the channel. */
 export class Handovers {
   readonly #pool: CallPool;
   readonly #handoverMs: number;
@@ -103,7 +103,7 @@ export class Handovers {
     this.#clock = clock;
   }
 
-  /** Rejects with a Failure, at the latest when its time is over. */
+  /** Rejects with a Failure, at the latest after `handoverMs`. */
   async send(options: HandoverOptions): Promise<void> {
     const handover = this.begin(this.#pool, options);
     const cancelTimer = this.#clock.after(this.#handoverMs, () => handover.abort(new Failure('backend_timeout')));
@@ -114,7 +114,7 @@ export class Handovers {
     }
   }
 
-  /** Over another pool, and for as long as whoever began it allows: the caller hears of its end by `taken`. */
+  /** Uses the given pool. The caller sets the time limit, and learns of the end by `taken`. */
   begin(pool: CallPool, options: HandoverOptions): OneWayPost {
     const handover = OneWayPost.send(pool, { ...options, bodyTimeout: this.#handoverMs });
     this.#open.add(handover);

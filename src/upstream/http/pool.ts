@@ -1,7 +1,7 @@
 /**
- * Connections to one backend's origin. Three pools, so that what lasts cannot starve what is short: calls; streams that stay
- * open (GET, `subscriptions/listen`); and handovers, among them the answers and cancellations that waiting calls need in
- * order to end.
+ * Connections to one backend's origin. There are three pools, so that long requests cannot starve short ones: calls;
+ * streams that stay open (GET, `subscriptions/listen`); and one-way posts, among them the responses and cancellations
+ * that running calls need in order to end.
  */
 import { type Dispatcher, Pool } from 'undici';
 import { Failure } from '../../errors/failure.ts';
@@ -9,11 +9,11 @@ import { createConnector } from '../../oauth/fetch/connector.ts';
 import { wayClosed } from './context.ts';
 
 export interface HttpPoolLimits {
-  /** Until a connection stands, TLS included. */
+  /** Until a connection is established, TLS included. */
   readonly connectMs: number;
-  /** Headers of an answer. */
+  /** Size of the headers of a response. */
   readonly headerBytes: number;
-  /** Calls at once: each has a connection while it runs. */
+  /** Concurrent calls: each has a connection while it runs. */
   readonly connections: number;
   /** Calls that wait for a connection. */
   readonly queue: number;
@@ -21,18 +21,20 @@ export interface HttpPoolLimits {
   readonly streams: number;
 }
 
-/** Beside calls: probes and `initialize`, which must not wait behind the calls of others. */
+/** Additional connections for probes and `initialize`, which must not wait behind calls. */
 export const HTTP_HANDSHAKES = 16;
-/** More would not be served within the time that clients wait. */
+/** More requests would not be served within the time that clients wait. */
 export const HTTP_QUEUE = 1024;
-/** Handovers are answered at once; so few connections carry thousands of them in a second. */
+/** One-way posts are answered at once, so this few connections carry thousands of them in a second. */
 const HANDOVERS = 16;
 
-/** What ends a dispatch must be told to the pool: `done` once, from `onResponseEnd` or `onResponseError`. */
+/** The handler must call `done` once for each dispatch, from `onResponseEnd` or `onResponseError`. */
 export interface CallPool {
-  /** How many may be under way at once. */
+  /** Limit of requests in flight. */
   readonly most: number;
-  /** Throws a Failure where there is no room. Everything else is told to the handler, possibly before this returns. */
+  /**
+   * Throws a Failure where the pool is full. Everything else is reported to the handler, possibly before this returns.
+   */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   done(): void;
 }
@@ -51,7 +53,7 @@ export class BoundedPool implements CallPool {
   #inFlight = 0;
   #closed = false;
 
-  /** `full`: told of each request for which there was no room. */
+  /** `full`: called for each request that found the pool full. */
   constructor(most: number, open: () => Pool, full?: () => void) {
     this.most = most;
     this.#open = open;
@@ -88,13 +90,13 @@ export class HttpPools implements CallPools {
   readonly streams: BoundedPool;
   readonly handovers: BoundedPool;
 
-  /** `streamsFull`: told of each stream for which there was no room. */
+  /** `streamsFull`: called for each stream that found the pool full. */
   constructor(origin: string, limits: HttpPoolLimits, streamsFull?: () => void) {
     const open = (connections: number) => (): Pool =>
       new Pool(origin, {
         connections,
         pipelining: 1,
-        // How long an answer may take is decided per call, elsewhere.
+        // Deadlines (deadlines.ts) decide per call how long a response may take.
         headersTimeout: 0,
         bodyTimeout: 0,
         maxHeaderSize: limits.headerBytes,

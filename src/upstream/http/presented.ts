@@ -1,7 +1,7 @@
 /**
- * The connections to a backend as one principal uses them: every request presents what the principal has in hand, and one that
- * is refused for it is sent again with something better, if there is such a thing. Whoever dispatches notices nothing: a request
- * that was refused with a 401 or 403 was not begun, so that it may be sent twice.
+ * The connections to a backend as one principal uses them. Every request carries the principal's current credentials; a
+ * refused request is repeated with better ones, if there are any. The caller of `dispatch` does not notice: the backend
+ * did not process a request that it refused with 401 or 403, so it may be sent twice.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -10,9 +10,9 @@ import type { CredentialHeaders, CredentialProvider, UpstreamRefusal } from '../
 import { closedByUs } from './context.ts';
 import type { CallPool, CallPools } from './pool.ts';
 
-/** What a refusal says beside its headers is for people; more of it than this is not worth keeping the connection for. */
+/** The body of a refusal is for people. For more than this, keeping the connection is not worth it. */
 const REFUSAL_BYTES = 64 * 1024;
-/** How often one request is sent in all. How often a principal may be refused in a row is the presenter's to bound. */
+/** How often one request is sent in total. The credential provider limits how often a principal is refused in a row. */
 const ATTEMPTS = 4;
 
 export function presentedPools(pools: CallPools, credentialProvider: CredentialProvider): CallPools {
@@ -26,7 +26,7 @@ export function presentedPools(pools: CallPools, credentialProvider: CredentialP
 class PresentedPool implements CallPool {
   readonly #pool: CallPool;
   readonly #credentialProvider: CredentialProvider;
-  /** Requests that wait for something to present: they have no connection, and are bounded all the same. */
+  /** Requests that wait for credentials. They have no connection, and are limited all the same. */
   #waiting = 0;
 
   constructor(pool: CallPool, credentialProvider: CredentialProvider) {
@@ -55,7 +55,7 @@ class PresentedPool implements CallPool {
   }
 
   done(): void {
-    // Each attempt tells the pool of its own end.
+    // Each attempt calls `done` on the underlying pool itself.
   }
 }
 
@@ -65,7 +65,7 @@ interface PresentedParts {
   wait<T>(promise: Promise<T>): Promise<T>;
 }
 
-/** One request, until it is answered with something else than a refusal, or nothing better can be presented. */
+/** One request, until its response is no refusal, or no better credentials can be had. */
 class PresentedRequest {
   readonly #means: PresentedParts;
   readonly #options: Dispatcher.DispatchOptions;
@@ -79,7 +79,7 @@ class PresentedRequest {
     this.#handler = handler;
   }
 
-  /** Throws a Failure where there is no room; everything else is told to the handler. */
+  /** Throws a Failure where the pool is full; everything else is reported to the handler. */
   begin(): void {
     const headers = this.#means.credentialProvider.headers();
     if (headers instanceof Promise) void this.#sendWhenGiven(headers);
@@ -90,7 +90,7 @@ class PresentedRequest {
     return this.#count >= ATTEMPTS;
   }
 
-  /** Resolves when it is known whether there is anything better, whatever came of it. */
+  /** Resolves when the attempt to get better credentials is over, with any outcome. */
   improve(refusal: UpstreamRefusal): Promise<void> {
     const { credentialProvider } = this.#means;
     return this.#sendWhenGiven(credentialProvider.refused(refusal).then(() => credentialProvider.headers()));
@@ -119,7 +119,7 @@ class PresentedRequest {
   }
 }
 
-/** One time that it is sent. */
+/** One attempt to send the request. */
 class Attempt implements Dispatcher.DispatchHandler {
   readonly #attempts: PresentedRequest;
   readonly #pool: CallPool;
@@ -152,14 +152,14 @@ class Attempt implements Dispatcher.DispatchHandler {
     text?: string,
   ): void {
     const wwwAuthenticate = challengesIn(headers);
-    // A 403 that demands nothing has nothing to do with what was presented.
+    // A 403 without a challenge has nothing to do with the credentials.
     const isRefusal = status === 401 || (status === 403 && wwwAuthenticate.length > 0);
     if (!isRefusal || this.#attempts.isLast) {
       this.#handler.onResponseStart?.(controller, status, headers, text);
       return;
     }
     this.#isRefused = true;
-    // The head says it all. What follows has until then to come to its end, so that the connection can be kept.
+    // The headers say everything. The body may end while we get better credentials; the connection can be kept then.
     void this.#attempts.improve({ status, wwwAuthenticate, presented: this.#presented }).then(() => {
       if (!this.#isDone) controller.abort(closedByUs);
     });
@@ -189,7 +189,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 }
 
-/** For a handler that is told of an end without there having been a connection. */
+/** The controller for a handler that fails before there was a connection. */
 const neverStarted: Dispatcher.DispatchController = {
   aborted: true,
   paused: false,
@@ -199,13 +199,13 @@ const neverStarted: Dispatcher.DispatchController = {
   resume: () => undefined,
 };
 
-/** As long as nobody demanded anything. */
+/** No credentials until the backend challenges. */
 function isNothing(presented: CredentialHeaders): boolean {
   for (const _name in presented) return false;
   return true;
 }
 
-/** What is presented takes the place of configured headers of the same name. */
+/** Credentials replace configured headers of the same name. */
 function withCredentials(given: Dispatcher.DispatchOptions['headers'], presented: CredentialHeaders): string[] {
   const names = new Set(Object.keys(presented).map((name) => name.toLowerCase()));
   const flat = Array.isArray(given) ? (given as readonly string[]) : [];

@@ -1,18 +1,18 @@
 /**
- * When to take up a cut stream again (2025-11-25, basic/transports, "Resumability and Redelivery"). Attempts are counted, and
- * the count starts over only after progress: a backend that accepts each time and says nothing must not hold a request for
- * ever. The standalone stream goes on trying after that, at the longest pause.
+ * When to resume a cut stream (2025-11-25, basic/transports, "Resumability and Redelivery"). Attempts are counted, and
+ * only progress resets the count: a backend that accepts each time and sends nothing must not hold a request forever.
+ * The standalone stream continues after that, at the longest pause.
  */
 export interface ReconnectLimits {
-  /** Attempts in a row without progress. */
+  /** Consecutive attempts without progress. */
   readonly reconnects: number;
 }
 
-/** A backend that says `retry: 0` is not asked in a tight loop. */
+/** A `retry: 0` must not cause a tight loop. */
 const RETRY_MIN_MS = 50;
-/** One that says to come back later than this is not waited for by a request. The standalone stream waits no longer than this. */
+/** A request gives up where `retry` is longer than this. The standalone stream waits no longer than this. */
 const RETRY_MAX_MS = 300_000;
-/** Where the backend said nothing: a second, then twice as long each time. */
+/** Without a `retry`: a second, then twice as long each time. */
 const BACKOFF_MIN_MS = 1_000;
 const BACKOFF_MAX_MS = 30_000;
 
@@ -31,7 +31,7 @@ export class Reconnects {
     return this.#attempts;
   }
 
-  /** As many attempts without progress as a request is given. */
+  /** Whether all attempts that a request gets have failed. */
   get isExhausted(): boolean {
     return this.#attempts >= this.#limits.reconnects;
   }
@@ -40,7 +40,10 @@ export class Reconnects {
     this.#attempts = 0;
   }
 
-  /** How long to wait before the next attempt; undefined: give up. A `retry` MUST be respected, so we never come sooner. */
+  /**
+   * How long to wait before the next attempt; undefined: give up. A `retry` MUST be respected, so we never reconnect
+   * sooner.
+   */
   next(retryMs: number | undefined): number | undefined {
     if (this.isExhausted) return undefined;
     if (retryMs !== undefined && retryMs > RETRY_MAX_MS) return undefined;
@@ -49,8 +52,9 @@ export class Reconnects {
   }
 
   /**
-   * The same for a stream that is never given up. Where the backend `served` the last one, and ended it, its `retry` is
-   * its own pace, down to a second once it came to nothing several times. One that was ended because it `flooded` waits at least for our own growing pause.
+   * The same for a stream that is never given up. Where the backend `served` the last connection and ended it, its
+   * `retry` sets the pace, but at least a second after several attempts without progress. After it `flooded`, the pause
+   * is at least our own growing one.
    */
   always(retryMs: number | undefined, last: 'served' | 'failed' | 'flooded'): number {
     const wasExhausted = this.isExhausted;
@@ -63,7 +67,7 @@ export class Reconnects {
 
   #backoff(attempt: number): number {
     const most = Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** Math.min(attempt, 10));
-    // Many sessions lose a restarted backend at the same moment.
+    // Jitter, because many sessions lose a restarted backend at the same moment.
     return most / 2 + (this.#random() * most) / 2;
   }
 }

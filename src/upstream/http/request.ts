@@ -1,6 +1,6 @@
 /**
- * One request: a POST whose answer is JSON or an event stream, and, where the revision has event ids, the GETs that take a
- * cut stream up again. Settles once, whatever the backend does.
+ * One request: a POST whose response is JSON or an event stream, and, where the revision has event ids, the GETs that
+ * resume a cut stream. Settles once, whatever the backend does.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -19,19 +19,19 @@ import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
 
 /** What all requests of a channel share. */
 export interface RequestContext extends HttpContext {
-  /** Nothing of the request is left. */
+  /** The request is settled and its connection released. */
   over(request: HttpRequest): void;
   /** The backend answered a request. */
   reached(): void;
 }
 
-/** Most servers end a stream right after the answer; one that does not within this time loses the connection. */
+/** Most servers end a stream right after the response. If one does not within this time, the connection is closed. */
 const LINGER_MS = 1_000;
 const ENDED = 'Backend unavailable: its stream ended without an answer';
-/** What may still come of a body that nobody wants, for the sake of keeping the connection. */
+/** How much of an unwanted body is read in order to keep the connection. */
 const REST_BYTES = 64 * 1024;
 
-/** `away`: between two connections of one stream. `rest`: the request is settled, its connection goes on for a while. */
+/** `away`: between two connections of one stream. `rest`: settled, while the connection is drained. */
 type RequestPhase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
 
 function invalid(why: string, cause?: unknown): Failure {
@@ -56,7 +56,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
   #body: BoundedBody | undefined;
   #flow: EventFlow | undefined;
   #reconnects: Reconnects | undefined;
-  /** Something readable came on the stream. */
+  /** Whether a readable message came on the stream. */
   #heard = false;
   #restBytes = 0;
   #cancelTimer: (() => void) | undefined;
@@ -80,7 +80,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
     this.#finish();
   }
 
-  /** Fails it, unless it is settled, and leaves nothing of it. */
+  /** Fails the request, unless it is settled, and releases everything. */
   lose(failure: Failure): void {
     this.#fail(failure);
     this.#disconnect();
@@ -106,7 +106,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
       if (type === 'json') this.#gather(headers);
       else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
     } else if (status === 202 || status === 204 || status === 205 || type === 'other') {
-      // A notification may be accepted like this, or anything that is not MCP; a request may not.
+      // These responses may accept a notification, or come from no MCP server; they cannot answer a request.
       this.#fail(invalid(type === 'other' ? `HTTP ${status} with neither JSON nor events` : `HTTP ${status}, empty`));
     } else if (type === 'sse') {
       this.#flow = this.#openFlow();
@@ -151,13 +151,15 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
       this.#pool.dispatch(options, this);
     } catch (cause) {
       this.#isConnected = false;
-      // Not before the caller has its Pending.
+      // Only after the caller has its Pending.
       queueMicrotask(() => this.#fail(failureOfError(cause)));
     }
     this.#isDispatching = false;
   }
 
-  /** undici reports an exception in `onResponseEnd` as an error of the same response. */
+  /**
+   * Runs at most once per connection: undici reports an exception in `onResponseEnd` as an error of the same response.
+   */
   #disconnected(): void {
     this.#controller = undefined;
     this.#flow?.closed();
@@ -220,7 +222,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
     return 'answer';
   }
 
-  /** The stream ended, or was cut, without an answer. */
+  /** The stream ended, or was cut, without a response. */
   #onStreamEnd(cause: Error | undefined): void {
     const { resumable, limits, clock, random } = this.#context;
     const flow = this.#flow;

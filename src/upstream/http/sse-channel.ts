@@ -1,6 +1,6 @@
 /**
- * A channel over HTTP+SSE, the transport of 2024-11-05: one stream brings everything, and whatever we say is a POST whose
- * answer says no more than that it was taken. The stream is the session.
+ * A channel over HTTP+SSE, the transport of 2024-11-05. One stream carries everything from the backend. Every message
+ * of ours is a POST, whose response only confirms that it was accepted. The stream is the session.
  */
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
@@ -16,11 +16,11 @@ import { PostedRequest } from './sse-request.ts';
 import { SessionStream } from './sse-stream.ts';
 
 export interface SseChannelLimits {
-  /** One event. */
+  /** Limit of one event. */
   readonly resultBytes: number;
-  /** Until a message that is no request is accepted; or a request whose answer is there already. */
+  /** Until the backend accepts a message that is no request, or a request whose response has already arrived. */
   readonly handoverMs: number;
-  /** Until the stream says where messages go to. */
+  /** Until the stream names the address for messages. */
   readonly endpointMs: number;
 }
 
@@ -28,7 +28,10 @@ export interface SseChannelOptions {
   readonly url: URL;
   /** Shared with other channels to the same backend; closing a channel leaves them open. */
   readonly pools: CallPools;
-  /** Configured headers and credentials. Give the same object while nothing changed: what is built from it is kept. */
+  /**
+   * Configured headers and credentials. Return the same object while they are unchanged: derived headers are cached by
+   * it.
+   */
   headers(): HeaderRecord;
   readonly limits: SseChannelLimits;
   /** Shared with other channels to the same backend. */
@@ -39,7 +42,7 @@ export interface SseChannelOptions {
   readonly told?: HearVia;
 }
 
-/** As long as the request line may be that common servers read. */
+/** The longest request line that common servers read. */
 const ADDRESS_CHARACTERS = 8 * 1024;
 
 interface SseOpening {
@@ -55,12 +58,12 @@ export class SseChannel implements Channel {
   readonly #waiting: Correlation;
   readonly #handovers: Handovers;
   #opening: SseOpening | undefined;
-  /** Where messages go to. */
+  /** The path for messages. */
   #path = '';
   /** Why nothing can be sent any more. */
   #over: Failure | undefined;
 
-  /** Resolves when there is a session to speak in. Rejects with a Failure, and leaves nothing open then. */
+  /** Resolves when the session is open. Rejects with a Failure, and leaves nothing open then. */
   static async open(options: SseChannelOptions): Promise<SseChannel> {
     const channel = new SseChannel(options);
     await channel.#open();
@@ -97,7 +100,7 @@ export class SseChannel implements Channel {
   }
 
   async listen(): Promise<void> {
-    // Whatever the backend has to say comes on the one stream anyway.
+    // The one stream carries everything anyway.
   }
 
   async forget(): Promise<void> {
@@ -158,7 +161,10 @@ export class SseChannel implements Channel {
   }
 }
 
-/** Another origin is refused, as the official clients do: it would get the credentials and messages that are meant for this one. */
+/**
+ * A different origin is refused, as in the official clients: it would get the credentials and messages meant for this
+ * one.
+ */
 function addressAt(address: string, url: URL): URL {
   if (address === '' || address.length > ADDRESS_CHARACTERS || !URL.canParse(address, url.href)) {
     throw new Failure('backend_invalid', { message: 'The backend gave no readable address for messages' });

@@ -1,4 +1,4 @@
-/** A request over HTTP+SSE: it is handed over by a POST, and its answer comes on the stream of the session. */
+/** A request over HTTP+SSE: sent by a POST, and answered on the stream of the session. */
 import type { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { Response } from '../../wire/message.ts';
@@ -12,7 +12,7 @@ export class PostedRequest implements Pending, AnswerSink {
   readonly #handoverMs: number;
   readonly #clock: Pick<Clock, 'after'>;
   #waiting: AwaitedAnswer | undefined;
-  /** While the POST is not answered. */
+  /** Set until the POST is answered. */
   #handover: OneWayPost | undefined;
   #cancelTimer: (() => void) | undefined;
 
@@ -22,7 +22,10 @@ export class PostedRequest implements Pending, AnswerSink {
     this.#clock = clock;
   }
 
-  /** How long the backend may take is for whoever waits to say: some servers accept a request when they are done with it. */
+  /**
+   * The POST has no time limit here, but that of its call: some servers accept a request only when they are done with
+   * it.
+   */
   begin(waiting: AwaitedAnswer, handover: OneWayPost): void {
     this.#waiting = waiting;
     this.#handover = handover;
@@ -41,7 +44,10 @@ export class PostedRequest implements Pending, AnswerSink {
     this.#drop();
   }
 
-  /** It can come before the POST is answered, which then has its time, so that the connection can be kept. */
+  /**
+   * The response can come before that to the POST. The POST then gets `handoverMs` to complete, so that the connection
+   * can be kept.
+   */
   answered(message: Response, http: HttpFacts | undefined): void {
     if (this.#handover !== undefined) this.#cancelTimer = this.#clock.after(this.#handoverMs, () => this.#drop());
     this.#sink.answered(message, http);

@@ -1,6 +1,6 @@
 /**
  * The stream of one HTTP+SSE session (2024-11-05, basic/transports, "HTTP with SSE"): a GET whose first event names the
- * address for messages. It cannot be taken up again, so its end is the session's.
+ * address for messages. It cannot be resumed, so its end is the end of the session.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -17,10 +17,10 @@ import type { CallPool } from './pool.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
 export interface SessionListener {
-  /** What the first event says, once, before any message. Throws a Failure where it is no address. */
+  /** The address in the first event: called once, before any message. Throws a Failure where it is no valid address. */
   named(address: string): void;
   message(message: Message): Reception;
-  /** Once, and not after `close`. */
+  /** Called once, and not after `close`. */
   ended(failure: Failure): void;
 }
 
@@ -30,7 +30,7 @@ export interface SessionContext extends FlowContext {
   readonly told?: HearVia | undefined;
 }
 
-/** `unnamed`: the stream is open, and has not said yet where messages go to. */
+/** `unnamed`: the stream is open, and has not named the address for messages yet. */
 type SsePhase = 'head' | 'unnamed' | 'named' | 'over';
 
 export class SessionStream implements Dispatcher.DispatchHandler {
@@ -100,10 +100,10 @@ export class SessionStream implements Dispatcher.DispatchHandler {
     this.#over(failureOfError(error));
   }
 
-  /** Throws a Failure for what cannot be read on after. */
+  /** Throws a Failure where reading cannot continue. */
   #onEvent(event: SseEvent): void {
     if (event.event === 'endpoint') this.#name(event.data);
-    // The standalone stream of Streamable HTTP looks like this.
+    // The standalone stream of Streamable HTTP begins like this.
     else if (this.#phase === 'unnamed' && messageIn(event) !== undefined)
       throw new Failure('backend_invalid', { message: 'No endpoint event came first' });
   }
@@ -114,7 +114,7 @@ export class SessionStream implements Dispatcher.DispatchHandler {
 
   #name(data: Uint8Array | undefined): void {
     if (this.#phase === 'named') {
-      // Messages that are on their way would belong to two sessions.
+      // Messages in flight would belong to two sessions.
       this.#context.notes.noise('unreadable', 'another endpoint event on the same stream');
       return;
     }

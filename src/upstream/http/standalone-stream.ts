@@ -1,6 +1,7 @@
 /**
- * The backend's standalone stream (2025-11-25, basic/transports, "Listening for Messages from the Server"): a GET that is
- * opened again whenever it ends, for as long as its session lives. That there is none is no failure; calls work without it.
+ * The backend's standalone stream (2025-11-25, basic/transports, "Listening for Messages from the Server"): a GET that
+ * is repeated whenever it ends, for as long as its session lives. A backend without one is no failure; calls work
+ * without it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -16,13 +17,16 @@ import type { CallPool } from './pool.ts';
 import { Reconnects } from './reconnects.ts';
 import { isPassing } from './verdict.ts';
 
-/** A stream that stood for so long was a working one: proxies end idle streams every minute or so, and that must not add up. */
+/**
+ * A stream that was open this long counts as working: proxies end idle streams every minute or so, which must not add
+ * up.
+ */
 const STEADY_MS = 10_000;
-/** A backend that answers calls is asked for its stream again after this part of the pause, and no sooner than a second. */
+/** While a backend answers calls, the stream is retried after this part of the pause, and no sooner than a second. */
 const REACHED_PART = 0.1;
 const REACHED_MIN_MS = 1_000;
 const METHOD_NOT_ALLOWED = 405;
-/** The JSON-RPC error that comes with a 404. */
+/** Size limit of the JSON-RPC error that comes with a 404. */
 const REFUSAL_BYTES = 64 * 1024;
 
 type StandalonePhase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
@@ -35,7 +39,7 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
   readonly #listener: StandaloneListener;
   readonly #flow: EventFlow;
   readonly #reconnects: Reconnects;
-  /** When the first GET was answered, or will not be. */
+  /** Resolves when the first GET was answered, or can no longer be. */
   readonly answered: Promise<void>;
   #answer: () => void = () => undefined;
   #phase: StandalonePhase = 'head';
@@ -43,15 +47,15 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
   #openedAt: number | undefined;
   #refusal: BoundedBody | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** While it is lost: tells the log how that ended. */
+  /** Set while the stream is lost: reports to the log how that ended. */
   #lost: ((how: 'back' | 'closed') => void) | undefined;
-  /** What the backend said in the meantime was not heard. */
+  /** Messages of the backend were lost meanwhile. */
   #missed = false;
-  /** It was ended for flooding, or for what could not be read, and has not shown since that it can stand without. */
+  /** The stream was ended for flooding or for an unreadable event, and has not proved since that it works without. */
   #isFaulty = false;
-  /** The last attempt gave no stream. */
+  /** The last attempt opened no stream. */
   #failed = false;
-  /** While it waits after an attempt that failed: from when on an answer to a call is reason enough to try again. */
+  /** While waiting after a failed attempt: from this time on, an answered call triggers a retry. */
   #retryableFrom = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -111,7 +115,7 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     if (this.#phase === 'over') controller.abort(closedByUs);
   }
 
-  /** A call was answered: a backend that could not be reached can be now. */
+  /** A call was answered, so the backend can be reached again. */
   reached(): void {
     if (this.#phase !== 'away' || this.#context.clock.now() < this.#retryableFrom) return;
     this.#cancelTimer?.();
@@ -172,7 +176,8 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     const wasOpen = this.#phase === 'stream';
     if (wasOpen && clock.now() - (this.#openedAt ?? 0) >= STEADY_MS) this.#stood();
     this.#phase = 'away';
-    // Taken up again at the first attempt, it was away for a moment, as it is where a proxy ends idle streams.
+    // If the first attempt resumes the stream, the gap is a moment, as where a proxy ends idle streams: nothing was
+    // missed.
     this.#missed ||= !wasOpen || this.#isFaulty || this.#reconnects.attempts > 0;
     this.#failed = !wasOpen;
     this.#listener.away();
@@ -191,7 +196,10 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     this.#cancelTimer = clock.after(waitMs, () => this.open());
   }
 
-  /** A backend that could not be reached is back. One that ends each stream at once has to show first that it stands. */
+  /**
+   * A backend that could not be reached is back. One that ends each stream at once must first prove that the stream
+   * lasts.
+   */
   #onOpened(): void {
     this.#listener.opened();
     if (this.#failed) this.#tellMissed();
@@ -217,7 +225,7 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     this.#progress();
   }
 
-  /** It works: an event came, or it stood for long enough. The events of a flood say nothing of that. */
+  /** The stream works: an event came, or it was open long enough. Events of a flood prove nothing. */
   #progress(): void {
     if (this.#isFaulty) return;
     this.#tellMissed();
@@ -234,8 +242,8 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * 404: the session ended, says the specification; a server without a GET route says so too, in the words of its framework.
-   * Only what speaks JSON-RPC, or did serve the stream before, is believed to know sessions.
+   * By the specification a 404 means that the session ended. A server without a GET route sends a 404 as well, in its
+   * framework's format. Only a JSON-RPC body, or a stream served before, proves that the server means the session.
    */
   #onRefusal(): void {
     const bytes = this.#refusal?.take() ?? new Uint8Array();
@@ -247,7 +255,7 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     this.#sink.lost(new Failure('backend_session_lost'));
   }
 
-  /** The backend offers no such stream: 405, and what else cannot be cured by trying again. */
+  /** The backend offers no such stream: 405, or another status that a retry cannot cure. */
   #none(status: number): void {
     this.#end();
     this.#listener.none();

@@ -1,4 +1,4 @@
-/** What an HTTP answer without a message in it, or none at all, means for the request. */
+/** What an HTTP response without a message, or no response, means for the request. */
 import { Failure, failures, type Reason } from '../../errors/failure.ts';
 import { outOfDescriptors } from '../descriptors.ts';
 import type { FailureKind } from '../failure-kind.ts';
@@ -10,7 +10,7 @@ export function failureOfStatus(status: number, namedSession: boolean): Failure 
   // 2025-11-25, basic/transports, "Session Management": a 404 means that the session ended.
   if (status === 404 && namedSession) return new Failure('backend_session_lost');
   if (status >= 300 && status < 400) {
-    // Never followed: it would carry credentials and messages to where the configuration did not send them.
+    // Redirects are never followed: they would carry credentials and messages to an address that is not in the config.
     return new Failure('backend_invalid', {
       message: `Backend answered with a redirect (${status})`,
       cure: 'write the address that it leads to into `url`, if you trust it: redirects are not followed',
@@ -43,7 +43,7 @@ function reasonOfStatus(status: number): Reason {
   return isDown ? 'backend_unavailable' : 'backend_invalid';
 }
 
-/** Whether the same request may fare better a little later. */
+/** Whether the same request may succeed a little later. */
 export function isPassing(status: number): boolean {
   return status >= 500 || status === REQUEST_TIMEOUT || status === TOO_MANY_REQUESTS;
 }
@@ -52,11 +52,11 @@ const reasons: Readonly<Record<string, Reason>> = {
   UND_ERR_HEADERS_OVERFLOW: 'backend_too_large',
   UND_ERR_HEADERS_TIMEOUT: 'backend_timeout',
   UND_ERR_BODY_TIMEOUT: 'backend_timeout',
-  // A header that we were told to send, or made, cannot be sent.
+  // A header, configured or our own, that cannot be sent.
   UND_ERR_INVALID_ARG: 'internal_error',
 };
 
-/** What undici or the socket reports. */
+/** Maps an error of undici or the socket. */
 export function failureOfError(cause: unknown): Failure {
   if (cause instanceof Failure) return cause;
   const full = outOfDescriptors(cause, 'connection');
@@ -89,7 +89,7 @@ const untrusted: FailureKind = {
   cure: 'check `https` against `http` in `url`; the file of a private authority goes into NODE_EXTRA_CA_CERTS',
 };
 
-/** Clients are told the class; host, port and certificate are in the cause, which is for the log. */
+/** Clients get the class. Host, port and certificate are in the cause, which is for the log. */
 const kinds: Readonly<Record<string, FailureKind>> = {
   ECONNREFUSED: { why: 'connection refused', cure: 'start the server, or correct host and port in `url`' },
   ENOTFOUND: { why: 'its host name is unknown', cure: 'correct the host in `url`' },
@@ -106,7 +106,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
   ENETUNREACH: unreachable,
 };
 
-/** OpenSSL's names for certificates that do not verify, and node's for handshakes that fail. */
+/** OpenSSL's names for certificates that do not verify, and Node's for failed handshakes. */
 const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO)/;
 
 function kindOf(code: string): FailureKind | undefined {

@@ -1,4 +1,4 @@
-/** The user that a backend's process runs as, where that is another than the gateway's own. */
+/** The user that a backend's process runs as, where it is not the gateway's own. */
 import { readFileSync } from 'node:fs';
 
 export interface SystemUser {
@@ -8,7 +8,7 @@ export interface SystemUser {
   readonly home: string;
 }
 
-/** Undefined where this machine has no such user. By name or by number, as in /etc/passwd. */
+/** Finds a user by name or number in /etc/passwd. Undefined where there is none. */
 export function findAccount(user: string, passwd: () => string = systemUsers): SystemUser | undefined {
   for (const line of passwd().split('\n')) {
     const [name = '', , uid = '', gid = '', , home = ''] = line.split(':');

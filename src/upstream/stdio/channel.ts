@@ -1,4 +1,4 @@
-/** A channel over one process: everything shares two pipes, and answers are found by their ids. */
+/** A channel over one process: all messages share its pipes, and responses are matched by id. */
 import { Failure } from '../../errors/failure.ts';
 import { lineBytes } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
@@ -9,7 +9,7 @@ import { Correlation } from '../correlation.ts';
 import type { Child } from './child.ts';
 
 export interface StdioChannelOptions {
-  /** Owned from now on: closing the channel ends it. */
+  /** Owned by the channel: closing the channel ends the process. */
   readonly child: Child;
   readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
@@ -42,7 +42,7 @@ export class StdioChannel implements Channel {
       this.#child.touch();
     } catch (cause) {
       const failure = asFailure(cause);
-      // Not before the caller has its Pending.
+      // Only after the caller has its Pending.
       queueMicrotask(() => waiting.fail(failure));
     }
     return waiting;
@@ -57,11 +57,11 @@ export class StdioChannel implements Channel {
   }
 
   async listen(): Promise<void> {
-    // Whatever the backend has to say comes on its stdout anyway.
+    // The backend's messages come on its stdout anyway.
   }
 
   async forget(): Promise<void> {
-    // A process is its session: it ends with `close`.
+    // The process is the session: it ends with `close`.
   }
 
   keepWhile(wanted: () => boolean): void {
@@ -80,12 +80,12 @@ export class StdioChannel implements Channel {
     return this.#waiting.received(message, this.#sink.stray(message));
   }
 
-  /** A skipped line has no id that could be read; where only one request waits, there is no doubt whose answer it was. */
+  /** A skipped line has no readable id. Where only one request waits, the line must have been its response. */
   #onOversized(failure: Failure): void {
     if (this.#waiting.size === 1) this.#waiting.failAll(failure);
   }
 
-  /** Whoever waits for it must not wait until the time is over. */
+  /** Fails the request at once where the line has its id, so that it does not wait for its timeout. */
   #onUnreadable(line: Uint8Array): Reception {
     const id = this.#waiting.size === 0 ? undefined : answerIdIn(line);
     if (id === undefined) return 'none';

@@ -1,9 +1,9 @@
-/** How a process ended, and what it said last. */
+/** How a process ended, and its last lines on stderr. */
 
-/** The last lines that a process wrote: what it has to say about its end stands there. */
+/** How many of the last lines to show: a process states the cause of its end there. */
 const LAST_LINES = 3;
 
-/** How a process ended. The cause of a failure: for the log, never for a peer. */
+/** How a process ended. It is the cause of a failure: for the log, never for a peer. */
 export class ChildExit extends Error {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -27,7 +27,7 @@ export function howEnded(code: number | null, signal: NodeJS.Signals | null): st
 /** Shorter values are words such as `true` and `debug`. */
 const SECRET_CHARACTERS = 8;
 
-/** What the config hands to the process may be a secret, whatever it looks like. */
+/** Masks the values from the config: any of them may be a secret. */
 export function withoutValues(text: string, env: Readonly<Record<string, string>>): string {
   const values = Object.values(env).filter(({ length }) => length >= SECRET_CHARACTERS);
   return values.reduce((shown, value) => shown.replaceAll(value, '***'), text);

@@ -1,5 +1,5 @@
 /**
- * One process of a stdio backend: started without a shell, read line by line, ended as the specification orders
+ * One process of a stdio backend: started without a shell, read line by line, ended as the specification demands
  * (2026-07-28, basic/transports/stdio, "Shutdown"; 2025-11-25, basic/lifecycle, "Shutdown").
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
@@ -26,49 +26,51 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Name or number; absent: the gateway's own. */
+  /** Name or number. Absent: the gateway's own user. */
   readonly user?: string;
 }
 
 export interface ChildLimits {
-  /** One line of stdout. */
+  /** Limit of one line of stdout. */
   readonly lineBytes: number;
-  /** The tail of stderr that is kept. */
+  /** How much of the end of stderr is kept. */
   readonly stderrBytes: number;
-  /** Each step of ending it. */
+  /** Time limit of each step of ending it. */
   readonly childStopMs: number;
-  /** What may wait for a child that does not read. */
+  /** Limit of bytes that wait for a child that does not read. */
   readonly stdinBytes: number;
 }
 
-/** Several of the largest messages that a client may send: a child that is further behind has stopped reading. */
+/** Several of the largest messages that a client may send. A child further behind has stopped reading. */
 export const STDIN_BYTES = 16 * 1024 * 1024;
 
 export interface ChildOptions {
   readonly command: ChildCommand;
   readonly limits: ChildLimits;
-  /** Shared with the other processes of the backend. */
+  /** Shared by all processes of the backend. */
   readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly notes: ChannelNotes;
-  /** Whence the safe part is inherited. Default: our own. */
+  /** Where the safe variables are inherited from. Default: our own environment. */
   readonly environment?: Environment;
 }
 
-/** Who hears a child. None of these may throw. */
+/** Receives the events of a child. None of these may throw. */
 export interface ChildSink {
   message(message: Message): Reception;
-  /** A line was too long and was skipped: somebody's answer, most likely. */
+  /** A line was too long and was skipped. It was most likely a response. */
   oversized(failure: Failure): void;
-  /** A line is no message. `answer`: it was meant for somebody who waited, who was told so. */
+  /** A line is no message. `answer`: it was the response to an open request, which has failed now. */
   unreadable(line: Uint8Array): Reception;
-  /** Once, and not after a `stop` that its own listener ordered. */
+  /** Called once, and not after a `stop` that the listener itself ordered. */
   exited(failure: Failure): void;
-  /** Whether somebody waits for the child, so that it is not idle although it is silent. */
+  /** Whether a request waits for the child: it is not idle then, although it is silent. */
   busy(): boolean;
 }
 
-/** Output that was written before the end is in the pipe already; who holds the pipe open for longer is a stray grandchild. */
+/**
+ * Output written before the exit is already in the pipe. If the pipe stays open longer, a stray grandchild holds it.
+ */
 const LAST_OUTPUT_MS = 500;
 
 const RUN_IT = 'run the command in a terminal: it has to stay, read stdin and write messages on stdout';
@@ -82,7 +84,10 @@ export class Child {
   readonly startedAt: number;
   /** Resolves when the process and its group are gone. */
   readonly gone: Promise<void>;
-  /** Resolves when it will say nothing more: with a failure where it ended by itself, without where it was told to. */
+  /**
+   * Resolves when no more output follows: with a failure where the process ended by itself, without where it was
+   * stopped.
+   */
   readonly ended: Promise<Failure | undefined>;
   readonly #options: ChildOptions;
   readonly #process: Piped;
@@ -98,7 +103,7 @@ export class Child {
   #used = false;
   #lastActive: number;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
-  /** What the listener was told, or would have been. */
+  /** The failure that the listener got, or would have got. */
   #failure: Failure | undefined;
   #ending: 'ordered' | 'by itself' | undefined;
   #silent = false;
@@ -119,7 +124,7 @@ export class Child {
           stdio: ['pipe', 'pipe', 'pipe'],
           env: childEnvironment(options.environment ?? process.env, env, process.platform, account),
           ...(cwd === undefined ? {} : { cwd }),
-          // Node also gives up the gateway's supplementary groups.
+          // Node also drops the gateway's supplementary groups.
           ...(account === undefined ? {} : { uid: account.uid, gid: account.gid }),
         });
         process_.once('error', refuse);
@@ -147,7 +152,7 @@ export class Child {
     });
     this.#output = new Output(process_.stdout, options, {
       line: (line) => this.#onLine(line),
-      // A child that closed its output answers nobody any more, whether it ends or not.
+      // A child that closed its output can answer no more requests, whether it exits or not.
       ended: () => this.#awaitLastOutput(),
       paused: () => options.notes.flood('paused', 'stdout'),
       flooded: () => this.#onFlood('stdout'),
@@ -158,11 +163,11 @@ export class Child {
       clock: options.clock,
       tell: (line) => options.notes.noise('stderr', line),
       paused: () => options.notes.flood('paused', 'stderr'),
-      // A verbose server that works is slowed down at most: its log alone ends it only while nobody waits for it.
+      // Floods on stderr end the child only while no request waits: a verbose server that works is only slowed down.
       tryEnd: () => !this.busy && this.#onFlood('stderr'),
     });
     endWithUs(this.pid);
-    // A broken pipe means that the child goes; `exit` tells.
+    // A broken pipe means that the child is exiting; `exit` reports it.
     process_.on('error', nothing);
     process_.stdin.on('error', nothing);
     process_.stdout.on('error', nothing);
@@ -176,7 +181,7 @@ export class Child {
     process_.once('close', () => this.#report());
   }
 
-  /** Whether anything was ever sent. A legacy process that was used is somebody's session. */
+  /** Whether anything was ever sent. A legacy process that was used belongs to a session. */
   get used(): boolean {
     return this.#used;
   }
@@ -189,7 +194,7 @@ export class Child {
     return this.#sink?.busy() ?? false;
   }
 
-  /** Whether it is to go on although nothing happens. */
+  /** Whether the process must keep running although it is idle. */
   get kept(): boolean {
     return this.#wanted?.() ?? false;
   }
@@ -203,7 +208,7 @@ export class Child {
     return this.#hasAnswered;
   }
 
-  /** Called when nobody waits for it any more. */
+  /** Calls `action` whenever no request waits for the child any more. */
   onRest(action: () => void): void {
     this.#onRest = action;
   }
@@ -213,7 +218,8 @@ export class Child {
   }
 
   /**
-   * When it last was of use: it got a request, or said something to a caller. An answer to its ping is no use of it.
+   * When the process was last of use: it got a request, or sent something for a caller. Our answer to its ping does not
+   * count.
    */
   get lastActive(): number {
     return this.#lastActive;
@@ -223,7 +229,7 @@ export class Child {
     this.#lastActive = this.#options.clock.now();
   }
 
-  /** Output is read from here on, so that nothing is lost between the start and the first listener. */
+  /** Output is read only from here on, so that nothing is lost between the start and the first listener. */
   attach(sink: ChildSink): void {
     this.#sink = sink;
     if (this.#reported) {
@@ -234,7 +240,7 @@ export class Child {
     this.#output.read();
   }
 
-  /** Takes one line. Throws a Failure where the child is gone or does not read what it was sent. */
+  /** Writes one line. Throws a Failure where the child is gone, or does not read its input. */
   send(line: Uint8Array): void {
     const { stdin } = this.#process;
     if (!this.alive || !stdin.writable) throw this.#failure ?? new Failure('backend_unavailable');
@@ -246,8 +252,8 @@ export class Child {
   }
 
   /**
-   * Closes stdin, waits, SIGTERM to the group, waits, SIGKILL. Resolves when it is gone. With a failure the listener is
-   * told that it lost its child; without, it ordered this itself.
+   * Closes stdin, waits, sends SIGTERM to the group, waits, sends SIGKILL. Resolves when the process is gone. With a
+   * failure the listener gets it as the loss of its child; without one, the listener itself ordered the stop.
    */
   stop(failure?: Failure): Promise<void> {
     if (failure === undefined) this.#silent = true;
@@ -275,7 +281,7 @@ export class Child {
     for (const message of messages) this.#onMessage(message);
   }
 
-  /** What belongs to nobody is no activity: a child that only writes such things is idle. */
+  /** Messages that belong to no call or session are no activity: a child that writes nothing else is idle. */
   #onMessage(message: Message): void {
     const reception = this.#sink?.message(message) ?? 'none';
     if (reception === 'answer') this.#hasAnswered = true;
@@ -284,7 +290,8 @@ export class Child {
   }
 
   /**
-   * Ended like one that crashed, so that the pace of restarts applies. It cannot go on writing while it is being ended.
+   * Treated like a crash, so that the restart backoff applies. The pipes are closed, so the child cannot go on writing
+   * while it is being ended.
    */
   #onFlood(where: string): boolean {
     if (this.#ending === undefined) {
@@ -301,7 +308,7 @@ export class Child {
     this.#exit = { code, signal };
     this.#output.finish();
     this.#awaitLastOutput();
-    // Ends what it left behind in its group.
+    // Ends what the process left behind in its group.
     this.#begin('by itself');
   }
 
@@ -334,7 +341,7 @@ export class Child {
   #begin(ending: 'ordered' | 'by itself'): void {
     if (this.#ending !== undefined) return;
     this.#ending = ending;
-    // Nobody reads it, and a pipe that is not empty never closes.
+    // Without a reader the pipe stays full, and a pipe that is not empty never closes.
     if (this.#sink === undefined) this.#process.stdout.resume();
     void this.#end();
   }

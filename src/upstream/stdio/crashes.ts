@@ -1,6 +1,6 @@
-/** Who made processes crash lately: they pause before the next one is started for them. Pure. */
+/** Which principals made processes crash lately: they wait before the next process is started for them. Pure. */
 
-/** From so many on, pauses that are over are looked for and forgotten. */
+/** From this many entries on, expired ones are removed. */
 const MANY = 256;
 
 export class Crashes {

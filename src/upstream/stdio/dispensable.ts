@@ -1,6 +1,6 @@
-/** Which process makes room where all are taken and somebody waits. Pure. */
+/** Which process to evict when all are taken and a request waits for one. Pure. */
 
-/** What has to be known of a process. */
+/** What eviction needs to know of a process. */
 interface Idleness {
   readonly lastActive: number;
   readonly busy: boolean;
@@ -10,30 +10,31 @@ interface Idleness {
 
 export interface EvictionCandidate<C extends Idleness> {
   readonly child: C;
-  /** The principal whose session it is; undefined: nobody's in particular. */
+  /** The principal whose session it is; undefined: it belongs to no session. */
   readonly owner: string | undefined;
 }
 
 export interface EvictionState {
   readonly now: number;
-  /** Its owner says that it keeps nothing between calls. */
+  /** The operator declares that the backend keeps no state between calls. */
   readonly isStateless: boolean;
 }
 
-/** A session whose process has been idle for so long loses it to a principal that has fewer: its client may well be gone. */
+/** After this idle time, a session can lose its process to a principal that has fewer: its client may well be gone. */
 const SPARE_MS = 60_000;
 
 /**
- * First one that belongs to no session: whatever it was read for can be read again. Then, where nothing is kept between calls,
- * one that is idle, of the principal that has most. A session's state is given up for another principal alone, one that has at
- * least two processes fewer, and not soon. Within these, the one that has been idle for longest.
+ * First choice is a process without a session: its work can be repeated. Next, where the backend keeps no state, comes
+ * an idle process of the principal with the most. The state of a session is given up only for a different principal
+ * with at least two processes fewer, and only after `SPARE_MS`. Among equals, the process that is idle longest is
+ * evicted.
  */
 export function dispensable<C extends Idleness>(
   candidates: readonly EvictionCandidate<C>[],
   waiting: string | undefined,
   { now, isStateless }: EvictionState,
 ): C | undefined {
-  // One that was sent nothing yet has just been given to somebody.
+  // A process that got nothing yet has just been handed to a caller.
   const idle = candidates.filter(({ child }) => child.used && !child.busy);
   const nobodys = longestIdle(idle.filter(({ owner }) => owner === undefined));
   if (nobodys !== undefined) return nobodys;

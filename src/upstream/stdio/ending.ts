@@ -1,4 +1,4 @@
-/** Ends a process and all that it started, as the specification orders: closed stdin, SIGTERM, SIGKILL. */
+/** Ends a process and everything that it started, as the specification demands: close stdin, SIGTERM, SIGKILL. */
 import type { Clock } from '../../exchange/clock.ts';
 import { groupRuns, signalGroup } from './group.ts';
 
@@ -9,18 +9,18 @@ export interface EndingProcess {
   hasExited(): boolean;
   closeInput(): void;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** How long each step is given. */
+  /** Time limit of each step. */
   readonly childStopMs: number;
 }
 
-/** Nothing tells that a group became empty, so it is looked at, less often as time goes by. */
+/** No event reports an empty group, so it is polled, at growing intervals. */
 const FIRST_LOOK_MS = 10;
 
-/** Resolves when the group is empty, or when nothing more can be done about it. */
+/** Resolves when the group is empty, or when nothing more can be done. */
 export async function endInOrder(ending: EndingProcess): Promise<void> {
   const { pid, childStopMs } = ending;
   ending.closeInput();
-  // What survives a process that has exited already was given no stdin of ours to watch.
+  // Survivors of a process that has exited do not have our stdin, so closing it tells them nothing.
   if (await emptyWithin(ending, ending.hasExited() ? 0 : childStopMs)) return;
   signalGroup(pid, 'SIGTERM');
   if (await emptyWithin(ending, childStopMs)) return;
@@ -39,7 +39,7 @@ async function emptyWithin(ending: EndingProcess, ms: number): Promise<boolean> 
   }
 }
 
-/** Until the process exits, if it has not, but for so long at most. */
+/** Waits until the process exits, but at most `ms`. If it has exited, waits `ms`. */
 function moment(ending: EndingProcess, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = ending.clock.after(ms, resolve);

@@ -1,6 +1,6 @@
 /**
- * What a child inherits. Our own environment holds other people's secrets, so a backend gets what a program needs in order
- * to run at all, and beyond that what its configuration gives it.
+ * The environment of a child. Our own environment contains other people's secrets, so a backend gets only what any
+ * program needs to run, and what its config gives it.
  */
 import type { SystemUser } from './account.ts';
 
@@ -47,12 +47,12 @@ export function childEnvironment(
   const inherited: Record<string, string> = {};
   for (const name of platform === 'win32' ? windows : posix) {
     const value = own[name];
-    // An exported shell function begins so; old shells run what follows it.
+    // An exported shell function begins like this; old shells run what follows it.
     if (value !== undefined && !value.startsWith('()')) inherited[name] = value;
   }
   if (account !== undefined) {
     Object.assign(inherited, { HOME: account.home, LOGNAME: account.name, USER: account.name });
-    // The gateway's own may be closed to that user.
+    // The gateway's directory may be inaccessible to that user.
     delete inherited['TMPDIR'];
   }
   return { ...inherited, ...configured };

@@ -1,14 +1,14 @@
 /**
- * The process group of a child. Servers are mostly started through `npx`, `uvx` or a shell, so the process that we know is
- * seldom the one that does the work: a signal goes to the whole group, and a child is gone when its group is empty.
- * A process that leaves the group on purpose (setsid) escapes; only a container can hold that.
+ * The process group of a child. Servers are mostly started through `npx`, `uvx` or a shell, so the process that we know
+ * is seldom the one that does the work: signals go to the whole group, and a child is gone when its group is empty. A
+ * process that leaves the group on purpose (setsid) escapes; only a container can hold it.
  */
 import { spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 
 const hasGroups = process.platform !== 'win32';
 
-/** Options of `spawn` that give a child a group of its own. */
+/** Options of `spawn` that give a child a process group of its own. */
 export const ownGroup = { detached: hasGroups, windowsHide: true, shell: false } as const;
 
 export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
@@ -19,13 +19,13 @@ export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // The group is empty, or not ours any more: what was wanted.
+    // The group is empty, or no longer ours: nothing left to do.
   }
 }
 
 /**
- * Whether any process of the group still runs. Where the system counts those that ended and were not reaped, a second look
- * is needed: in a container without an init nobody reaps orphans, and they would be waited for in vain.
+ * Whether any process of the group still runs. `kill` also counts processes that ended and were not reaped, so Linux
+ * needs a second check: in a container without an init, orphans are never reaped, and waiting for them would never end.
  */
 export async function groupRuns(pid: number): Promise<boolean> {
   if (!hasGroups) return false;
@@ -41,14 +41,14 @@ async function hasRunningMember(group: number): Promise<boolean> {
   for (const entry of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(entry)) continue;
     const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '');
-    // proc(5): state, parent and group follow the name, which is in parentheses and may hold some itself.
+    // proc(5): state, parent and group follow the name, which is in parentheses and may contain some itself.
     const [state, , memberOf] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3);
     if (memberOf === String(group) && state !== 'Z' && state !== 'X') return true;
   }
   return false;
 }
 
-/** Windows has neither groups nor SIGTERM: the tree is ended by the system's own tool. */
+/** Windows has neither groups nor SIGTERM: the system's own tool ends the tree. */
 function endTree(pid: number): void {
   spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore', windowsHide: true }).on('error', () => {
     // Without the tool nothing else can be done; the child has lost its stdin.
@@ -58,7 +58,7 @@ function endTree(pid: number): void {
 const living = new Set<number>();
 let watching = false;
 
-/** Should our process end without having stopped its children in order, their groups end with it. */
+/** If our process exits without having stopped its children in order, their groups are killed with it. */
 export function endWithUs(pid: number): void {
   living.add(pid);
   if (watching) return;

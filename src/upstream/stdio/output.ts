@@ -1,4 +1,4 @@
-/** A child's stdout, line by line, no faster than a backend may flood. */
+/** A child's stdout, line by line, limited by the flood budget. */
 import type { Readable } from 'node:stream';
 import { LineReader, type ReadLine } from '../../wire/lines.ts';
 import type { Reception } from '../channel.ts';
@@ -12,7 +12,7 @@ export interface OutputOptions {
 }
 
 export interface OutputListener {
-  /** Calls `count` for each message. */
+  /** Must call `count` for each message. */
   line(line: ReadLine): void;
   ended(): void;
   paused(): void;
@@ -44,7 +44,7 @@ export class Output {
   read(): void {
     this.#stdout.on('data', (chunk: Buffer) => {
       const lines = this.#lines.push(chunk);
-      // The rest of a line that is over the limit completes no message, however long it goes on.
+      // The rest of a line over the limit completes no message, however long it is.
       if (this.#lines.isSkipping) this.#throttle.countNoise(0, chunk.byteLength);
       this.#throttle.countLines(this.#lines.takeEmptyLines());
       this.#throttle.push(lines);
@@ -60,7 +60,9 @@ export class Output {
     this.#throttle.count(reception, bytes);
   }
 
-  /** The child has exited: the little that is left in the pipe is read without a pause, since it may hold answers. */
+  /**
+   * The child has exited. What is left in the pipe is little and may contain responses, so it is read without pauses.
+   */
   finish(): void {
     const wasPaused = this.#throttle.isPaused;
     this.#throttle.stop();
@@ -68,7 +70,7 @@ export class Output {
     if (wasPaused) this.#stdout.resume();
   }
 
-  /** Reads nothing more, whatever is left. */
+  /** Stops reading, and discards what is left. */
   destroy(): void {
     this.#throttle.stop();
     this.#throttle.drop();

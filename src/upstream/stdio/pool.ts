@@ -1,7 +1,8 @@
 /**
- * The processes of one stdio backend. A legacy process is its session, so each client session gets one of its own, and a
- * process that was used is never given to another. Their number, those who wait, and how long are bounded; principals take
- * turns. Where there is no room, processes that belong to no session go first (dispensable.ts).
+ * The processes of one stdio backend. A legacy process is its session, so each client session gets a process of its
+ * own, and a used process is never given to a different one. The number of processes, of waiting callers, and the
+ * waiting time are limited; principals take turns. When all are taken, processes without a session are evicted first
+ * (dispensable.ts).
  */
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
@@ -13,19 +14,19 @@ import { dispensable, type EvictionCandidate } from './dispensable.ts';
 
 export interface PoolLimits {
   readonly maxProcesses: number;
-  /** A process that nobody used for so long is ended. */
+  /** A process is ended after this idle time. */
   readonly idleMs: number;
-  /** Who comes when all processes are taken and so many wait already is told at once. */
+  /** Limit of callers that wait for a process; over it, one is refused at once. */
   readonly queue: number;
-  /** How long one waits for a process. */
+  /** How long a caller waits for a process. */
   readonly waitMs: number;
-  /** Nothing is lost with a process that is idle, but the time to start another. */
+  /** The backend keeps no state, so ending an idle process costs only the time to start a new one. */
   readonly isStateless?: boolean;
 }
 
-/** A queue longer than this is not served within the time that anybody waits. */
+/** A longer queue would not be served within the time that callers wait. */
 export const POOL_QUEUE = 64;
-/** Shorter than the time that clients give `initialize`, so that they hear "busy" and not nothing. */
+/** Shorter than the time that clients give `initialize`, so that they get "busy" and not a timeout. */
 export const POOL_WAIT_MS = 10_000;
 
 /** What the pool needs to know of a process. */
@@ -35,13 +36,13 @@ export interface PooledChild {
   readonly used: boolean;
   readonly alive: boolean;
   readonly busy: boolean;
-  /** Whether it ever answered anything. */
+  /** Whether it ever answered a request. */
   readonly hasAnswered: boolean;
-  /** Somebody wants it to go on although nothing happens. */
+  /** Whether it must keep running although it is idle. */
   readonly kept: boolean;
-  /** `action` is called whenever nobody waits for it any more. */
+  /** `action` is called whenever no request waits for it any more. */
   onRest(action: () => void): void;
-  /** With a failure where it ended by itself. */
+  /** Resolves with a failure where the process ended by itself. */
   readonly ended: Promise<Failure | undefined>;
   readonly gone: Promise<void>;
   stop(failure?: Failure): Promise<void>;
@@ -52,7 +53,7 @@ export interface PoolOptions<C extends PooledChild> {
   start(): Promise<C>;
   readonly limits: PoolLimits;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** How soon a command that failed is started again. */
+  /** How soon a failed command is started again. */
   readonly backoff: Backoff;
 }
 
@@ -65,12 +66,12 @@ interface Waiter<C> {
 
 export class ChildPool<C extends PooledChild> {
   readonly #options: PoolOptions<C>;
-  /** With the principal whose session each is; undefined: nobody's in particular. */
+  /** By process: the principal whose session it is; undefined: it belongs to no session. */
   readonly #children = new Map<C, string | undefined>();
   readonly #unused: C[] = [];
   readonly #waiters: FairQueue<Waiter<C>>;
   readonly #crashes: Crashes;
-  /** Of those who wait for the end of a pause of their own. */
+  /** Ends the pauses of callers that wait after a crash. */
   readonly #paused = new Set<() => void>();
   #starting = 0;
   #closed = false;
@@ -85,14 +86,14 @@ export class ChildPool<C extends PooledChild> {
     this.#crashes = new Crashes(options.backoff.leastMs);
   }
 
-  /** Processes that exist or are being started; one that is being stopped still counts. */
+  /** Processes that exist or are being started. One that is being stopped still counts. */
   get size(): number {
     return this.#children.size + this.#starting;
   }
 
   /**
-   * A process that nobody has used. Give it back with `release`, or stop it. Rejects with a Failure. `owner`: the principal whose
-   * session it is to be.
+   * An unused process. Return it with `release`, or stop it. Rejects with a Failure. `owner`: the principal whose
+   * session it will be.
    */
   acquire(waitMs = this.#options.limits.waitMs, owner?: string): Promise<C> {
     const pauseMs = this.#crashes.leftMs(keyOf(owner), this.#options.clock.now());
@@ -100,7 +101,7 @@ export class ChildPool<C extends PooledChild> {
     return this.#pause(pauseMs).then(() => this.#acquire(waitMs, owner));
   }
 
-  /** Whoever made a process crash waits a moment for the next one; nobody else does. */
+  /** Only the principal that made a process crash waits before its next one. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const over = () => {
@@ -137,7 +138,7 @@ export class ChildPool<C extends PooledChild> {
     });
   }
 
-  /** Takes back a process. Kept for the next one if nothing was ever sent to it. */
+  /** Takes back a process. It is kept for the next caller if nothing was ever sent to it. */
   release(child: C): void {
     if (this.#closed || child.used || !child.alive) {
       void child.stop();
@@ -172,7 +173,7 @@ export class ChildPool<C extends PooledChild> {
         this.#makeRoom();
         return;
       }
-      // A command that failed is tried by one, and the others see what becomes of it.
+      // After a failure, only one caller tries the command, and the others wait for its outcome.
       if (this.#starting > 0 && backoff.isDoubtful) return;
       const rest = backoff.leftMs(clock.now());
       if (rest > 0) {
@@ -186,7 +187,7 @@ export class ChildPool<C extends PooledChild> {
     }
   }
 
-  /** Ends one that can be done without, for each that waits. Who waits is served when it is gone. */
+  /** Evicts one process for each waiting caller. The caller is served when the process is gone. */
   #makeRoom(): void {
     const next = this.#waiters.peek();
     if (next === undefined) return;
@@ -201,7 +202,7 @@ export class ChildPool<C extends PooledChild> {
     const found = dispensable(candidates, next.owner, { now: clock.now(), isStateless: limits.isStateless === true });
     if (found === undefined) return;
     const message = 'Backend process made room for another client';
-    // Nobody's session: whatever was to be read of it can be read of another.
+    // No session is lost: the same can be read from a different process.
     const isNobodys = this.#children.get(found) === undefined;
     void found.stop(isNobodys ? new Failure('backend_session_lost', { message }) : new LocalRefusal({ message }));
   }
@@ -250,7 +251,7 @@ export class ChildPool<C extends PooledChild> {
       const { backoff } = this.#options;
       if (child.hasAnswered && backoff.isDoubtful) backoff.worked();
       if (this.#waiters.size === 0) return;
-      // What it rests from may go on at once: the next page of a list.
+      // The caller may continue at once, for example with the next page of a list.
       this.#cancelRest ??= this.#options.clock.after(0, () => {
         this.#cancelRest = undefined;
         this.#pump();
@@ -258,10 +259,10 @@ export class ChildPool<C extends PooledChild> {
     });
     this.#sweepLater();
     void child.ended.then((exit) => {
-      // Who was told to stop did not fail, however soon that was.
+      // A process that was stopped has not failed, however soon that was.
       if (exit === undefined) return;
-      // One that answered worked, and what ended it is its caller's doing. Else, one that ends soon did not work: it is not
-      // started again at once.
+      // A process that has answered works, so its caller caused the crash. Otherwise, a process that ends soon does not
+      // work, and the restart backoff applies.
       const { clock, backoff } = this.#options;
       if (child.hasAnswered) this.#crashes.add(keyOf(owner), clock.now());
       else if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
@@ -290,7 +291,7 @@ export class ChildPool<C extends PooledChild> {
     return new Failure('backend_busy', { message });
   }
 
-  /** The command failed a moment ago and is left alone. */
+  /** Refuses during the backoff after a failed start. */
   #resting(): Failure {
     const { clock, backoff } = this.#options;
     return leftAlone(this.#lastFailure, backoff.leftMs(clock.now()));
@@ -299,7 +300,7 @@ export class ChildPool<C extends PooledChild> {
   #sweepLater(): void {
     if (this.#closed || this.#cancelSweep !== undefined || this.#children.size === 0) return;
     const { clock, limits } = this.#options;
-    // One that is due and still there is in use: it is looked at again a whole period later.
+    // A process that is due and still running is in use: it is checked again a whole period later.
     let nextMs = limits.idleMs;
     for (const child of this.#children.keys()) {
       const left = child.lastActive + limits.idleMs - clock.now();
@@ -323,7 +324,7 @@ export class ChildPool<C extends PooledChild> {
   }
 }
 
-/** What belongs to no session waits in a queue of its own. */
+/** Callers without a session share a queue of their own. */
 function keyOf(owner: string | undefined): string {
   return owner ?? '';
 }

@@ -1,4 +1,4 @@
-/** Why a process could not be started. The class goes to clients; the command and the directory are for the log alone. */
+/** Why a process could not be started. Clients get the class; the command and the directory are for the log alone. */
 import { statSync } from 'node:fs';
 import { Failure } from '../../errors/failure.ts';
 import type { FailureKind } from '../failure-kind.ts';
@@ -13,7 +13,7 @@ const noDirectory: FailureKind = {
   cure: 'create the directory, or correct `cwd`',
 };
 
-/** What the system calls it, and what that means for a command. */
+/** Error codes of the system, and what each means for a command. */
 const kinds: Readonly<Record<string, FailureKind>> = {
   ENOENT: { why: 'command not found', cure: 'install it, or name its file with the full path in `command`' },
   EACCES: notAllowed,

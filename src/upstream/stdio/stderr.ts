@@ -1,40 +1,44 @@
 /**
- * What a child writes to stderr: the tail is kept for the failure that may come, and lines are told as they come, within a
- * budget. It is no sign of an error (stdio transport, all revisions), and never goes to a peer.
+ * What a child writes to stderr. The end of it is kept for a failure that may follow, and lines are logged as they
+ * come, within a budget. Output on stderr is no sign of an error (stdio transport, all revisions), and never goes to a
+ * peer.
  */
 import type { Readable } from 'node:stream';
 import { type FloodBudget, type FloodClock, FloodMeter } from '../flood-meter.ts';
 
-/** A longer line is told in pieces; the tail keeps it whole. */
+/** A longer line is logged in pieces; the kept tail has it whole. */
 const LINE_CHARACTERS = 2_000;
-/** The budget of `stderrBytes` is for so long: a chatty server is heard, a flood does not become our log. */
+/** The period of the `stderrBytes` budget: a chatty server is logged, a flood does not fill our log. */
 const BUDGET_MS = 60_000;
-/** Lines are only decoded: so many cost what one message on stdout does. A chunk that completes none costs as much as a line. */
+/**
+ * Lines are only decoded: this many cost as much as one message on stdout. A chunk that completes none counts as a
+ * line.
+ */
 const LINES_PER_MESSAGE = 25;
 
 export interface StderrOptions {
-  /** Bytes of the tail that are kept, and characters that are told in each period. */
+  /** Bytes of the tail that are kept, and characters that are logged in each period. */
   readonly stderrBytes: number;
   readonly flood: FloodBudget;
   readonly clock: FloodClock;
   tell(line: string): void;
   /** The child floods: nothing is read until the period ends. */
   paused(): void;
-  /** It flooded for too long. False: it is to go on. */
+  /** The child flooded for too long. False: do not end it. */
   tryEnd(): boolean;
 }
 
 export class Stderr {
   readonly #options: StderrOptions;
   readonly #decoder = new TextDecoder();
-  /** Twice the limit, so that the tail is moved once per `stderrBytes` and not with every write. */
+  /** Twice the limit, so that the tail is moved once per `stderrBytes`, not at every write. */
   #kept: Buffer | undefined;
   #end = 0;
   #line = '';
   #budget: number;
   #periodEnds: number;
   #leftOut = 0;
-  /** Lines that make up no message yet. */
+  /** Lines that do not add up to a message yet. */
   #uncounted = 0;
 
   constructor(stderr: Readable, options: StderrOptions) {
@@ -53,7 +57,7 @@ export class Stderr {
     stderr.once('close', () => meter.stop());
   }
 
-  /** Tells what came after the last newline. */
+  /** Logs what came after the last newline. */
   end(): void {
     this.#flush();
     this.#tellLeftOut();
@@ -69,7 +73,7 @@ export class Stderr {
     return Math.floor(lines / LINES_PER_MESSAGE);
   }
 
-  /** How many lines it completed. */
+  /** Returns how many lines the chunk completes. */
   #push(chunk: Buffer): number {
     this.#keep(chunk);
     this.#line += this.#decoder.decode(chunk, { stream: true });
