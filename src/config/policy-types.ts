@@ -1,9 +1,8 @@
 /**
  * Strict comparisons for CEL. In CEL, values of different types are unequal. But callers choose the types of arguments,
- * and some backends accept `"true"` or `1` for `true`, and `["x"]` for `"x"`. Such a comparison is undecidable here and
- * an error, also inside lists or maps that are compared as a whole. It is no error if a different entry certainly
- * differs: the whole is then unequal, however a backend reads the rest. All numbers are of one type, and `null` is
- * unequal to everything else.
+ * and some backends accept `"true"` or `1` for `true`, and `["x"]` for `"x"`. Such a comparison is an error, also
+ * inside lists or maps. It is no error if a different entry certainly differs: the whole is then unequal, however a
+ * backend reads the rest. All numbers are of one type; `null` is unequal to everything else.
  */
 import type { ASTNode, Environment } from '@marcbachmann/cel-js';
 

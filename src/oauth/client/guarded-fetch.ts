@@ -1,7 +1,7 @@
 /**
- * Requests to authorization servers: limited in time and size, encrypted, and without redirects. The backend names its
- * authorization server, and that server names further URLs. Only hosts from the config may be on this machine or in the
- * internal network, so that a backend cannot reach internal hosts through us.
+ * Requests to authorization servers: limited in time and size, without redirects, and over plain http only to hosts
+ * from the config. The backend names its authorization server, and that server names further URLs. Only hosts from the
+ * config may be on this machine or in the internal network, so that a backend cannot reach internal hosts through us.
  */
 import { Failure } from '../../errors/failure.ts';
 import { isSafeAddress } from '../../identity/documents.ts';
