@@ -1,4 +1,7 @@
-/** `identity.authServer:` the bundled authorization server. One block turns it on, and makes its tokens accepted. */
+/**
+ * `identity.authServer`: the bundled authorization server. Its presence enables the server and makes its tokens
+ * accepted.
+ */
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { isSafeAddress } from '../identity/documents.ts';
@@ -13,7 +16,7 @@ import * as shape from './shapes.ts';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-/** An access token cannot be called back: its life is how long a removed user or client still gets in. */
+/** An access token cannot be revoked: a removed user or client has access until it expires. */
 const tokenTtl = { unit: 'ms', min: MINUTE, max: DAY } as const;
 const refreshTtl = { unit: 'ms', min: 10 * MINUTE, max: 365 * DAY } as const;
 
@@ -43,9 +46,9 @@ export const authServerShape = shape.closed('a map with `users`', {
 });
 export type AuthServerDraft = z.infer<typeof authServerShape>;
 
-/** Long enough that a call seldom meets its end, short enough to wait for. */
+/** Long enough that few calls meet the expiry, short enough to wait for it after a revocation. */
 const TOKEN_TTL_MS = 15 * MINUTE;
-/** How long a client stays connected before the person is asked again. */
+/** How long a client stays connected before the person must consent again. */
 const REFRESH_TTL_MS = 30 * DAY;
 
 export function authServerSettings(draft: AuthServerDraft, directory: string): AuthServerSettings {
@@ -60,7 +63,7 @@ export function authServerSettings(draft: AuthServerDraft, directory: string): A
   };
 }
 
-/** OAuth 2.1, 1.5: passwords, codes and tokens cross the network here. To be reported at `identity`. */
+/** OAuth 2.1, 1.5 requires TLS: passwords, codes and tokens cross the network here. Reported at `identity`. */
 export function authServerFault(publicUrl: string): Complaint | undefined {
   if (isSafeAddress(publicUrl)) return undefined;
   return {

@@ -1,4 +1,7 @@
-/** One entry of a config file -> one backend. What both dialects have in common; `foreign.ts` and `own.ts` have the rest. */
+/**
+ * One entry of a config file -> one backend. The part that both dialects share; `foreign.ts` and `own.ts` have the
+ * rest.
+ */
 import { resolve } from 'node:path';
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import type { BackendConfig, HttpBackendConfig, HttpTransport, ProcessState, StdioBackendConfig } from './config.ts';
@@ -7,7 +10,7 @@ import { type CallLimitsDraft, type Limits, ownLimits } from './limits.ts';
 import { nearest } from './nearest.ts';
 import { type BackendProfileDraft, buildBackendProfile } from './policy-profile.ts';
 
-/** An entry after its shape was checked and the dialect's own spellings were replaced. */
+/** An entry after validation, with the dialect's own spellings replaced. */
 export interface BackendDraft {
   readonly name: string;
   readonly command?: string | undefined;
@@ -27,7 +30,7 @@ export interface BackendDraft {
   readonly profile?: BackendProfileDraft | undefined;
 }
 
-/** Relative working directories are relative to this. */
+/** Relative working directories are resolved against `directory`. */
 export interface BackendContext {
   readonly directory: string;
   readonly limits: Limits;
@@ -36,15 +39,15 @@ export interface BackendContext {
 const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'state'];
 const httpOnly: readonly string[] = ['headers', 'auth'];
 
-/** Written by the gateway on every request, by the protocol's or by HTTP's rules: nobody else can know their values. */
+/** Headers that the gateway writes on every request by the rules of MCP or HTTP. A config cannot know their values. */
 export const gatewayHeaders: ReadonlySet<string> = new Set([
   ...['accept', 'content-type', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'],
   ...['trailer', 'expect', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'],
 ]);
 
 /**
- * Which of the two kinds an entry is, by the keys it has, whether their values are right or not: so this is told
- * together with everything else.
+ * The kind of an entry, from its keys alone. Wrong values do not matter, so that a wrong kind is reported together with
+ * all other problems.
  */
 export function kindOf(
   document: ConfigDocument,
@@ -54,7 +57,7 @@ export function kindOf(
 ): 'stdio' | 'http' | undefined {
   const hasCommand = keys.includes('command');
   const hasAddress = keys.includes(addressKey);
-  // `comand` was refused as an unknown key already.
+  // A misspelled key such as `comand` was already reported.
   if (!hasCommand && !hasAddress && keys.some((key) => nearest(key, ['command', 'url']) !== undefined))
     return undefined;
   if (hasCommand === hasAddress) {
@@ -72,7 +75,7 @@ export function kindOf(
   return hasCommand ? 'stdio' : 'http';
 }
 
-/** HTTP compares the names of headers without regard to case; a second one would silently win. */
+/** Header names are case-insensitive; a duplicate would silently win. */
 export function checkHeaders(document: ConfigDocument, path: Path, headers: Readonly<Record<string, string>>): void {
   const seen = new Set<string>();
   for (const name of Object.keys(headers)) {

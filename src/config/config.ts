@@ -1,4 +1,4 @@
-/** What the gateway runs on: one frozen value, made once from a file and never touched again. A reload makes another. */
+/** The config: one frozen value, made once from a file and never changed. A reload makes a new one. */
 
 import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import type { BackendAuth } from '../oauth/client/settings.ts';
@@ -10,13 +10,16 @@ import type { PolicySettings } from '../policy/rules.ts';
 import type { CallLimits, Limits } from './limits.ts';
 
 export interface Config {
-  /** Counts reloads. Every decision names the generation that made it. */
+  /** Counts reloads. Every decision names its generation. */
   readonly generation: number;
-  /** The file, as the user named it or as it was found; `demo` where there was none. */
+  /** The file as the user named it or as it was found; `demo` if there is no file. */
   readonly source: string;
   readonly listen: ListenConfig;
   readonly backends: readonly BackendConfig[];
-  /** What is no MCP server and stands behind endpoints of its own kind. Their names and those of backends differ. */
+  /**
+   * JSON-RPC services that are not MCP servers. They have their own endpoints; their names differ from those of
+   * backends.
+   */
   readonly services: readonly ServiceConfig[];
   readonly endpoints: readonly EndpointConfig[];
   readonly limits: Limits;
@@ -27,13 +30,15 @@ export interface Config {
   readonly rates: readonly RateSettings[];
   /** Absent: nothing is recorded. */
   readonly audit?: AuditSettings;
-  /** Absent: there is none here, and nothing of it is loaded. */
+  /** Absent: the authorization server is off, and its library is not loaded. */
   readonly authServer?: AuthServerSettings;
-  /** Where what must outlive the process is kept. Made when something needs it. */
+  /** The directory for state that must outlive the process. Created when it is first needed. */
   readonly store: { readonly dir: string };
-  /** Whether the files that it was read from are looked at, and read again when they change. */
+  /** Whether to watch the config's files and reload when they change. */
   readonly watch: boolean;
-  /** What seals states and cursors. Without a key the process makes one, and sealed values die with it. */
+  /**
+   * The key that seals states and cursors. Without one the process makes its own, and sealed values do not survive it.
+   */
   readonly seal: { readonly key?: string };
 }
 
@@ -45,15 +50,18 @@ export type LogFormat = (typeof logFormats)[number];
 export interface ListenConfig {
   readonly host: string;
   readonly port: number;
-  /** Serialised origins (`https://app.example`). An `Origin` that is not among them is refused. */
+  /** Serialized origins (`https://app.example`). Any other `Origin` is refused. */
   readonly allowedOrigins: readonly string[];
-  /** Lower-case host names, with or without a port, that `Host` may carry besides the address we listen on. */
+  /** Lower-case host names, with or without a port, that `Host` may name besides the address that we listen on. */
   readonly allowedHosts: readonly string[];
-  /** The host of `identity.publicUrl`: a proxy in front passes it on in `Host`. */
+  /** The host of `identity.publicUrl`: a proxy in front of us passes it in `Host`. */
   readonly publicHost?: string;
-  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` counts, for every limit by address, the log and the audit. */
+  /**
+   * Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted, for limits by address, the log and the
+   * audit.
+   */
   readonly trustedProxies: readonly string[];
-  /** Explicit leave to bind an address that others can reach although nobody is asked who they are. */
+  /** Explicit permission to listen on an address that others can reach without authentication. */
   readonly openToNetwork: boolean;
 }
 
@@ -62,22 +70,22 @@ export type BackendConfig = StdioBackendConfig | HttpBackendConfig;
 export interface StdioBackendConfig {
   readonly kind: 'stdio';
   readonly name: string;
-  /** Where it departs from the limits of all. */
+  /** Overrides of the common limits. */
   readonly limits?: CallLimits;
-  /** What it is let do, where that is not everything. */
+  /** Restrictions. Absent: none. */
   readonly profile?: BackendProfile;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute. Absent: the gateway's own. */
+  /** An absolute path. Absent: the gateway's own directory. */
   readonly cwd?: string;
-  /** Name or number of the user that its processes run as. Absent: the gateway's own. */
+  /** Name or number of the user that its processes run as. Absent: the gateway's own user. */
   readonly user?: string;
-  /** One process for everybody, instead of one for each client session. */
+  /** One process for all clients, instead of one for each client session. */
   readonly share: boolean;
   readonly maxProcesses: number;
   readonly idleMs: number;
-  /** What a process keeps between the calls of a session. `none`: it may be given up as soon as it is idle. */
+  /** The state that a process keeps between the calls of a session. `none`: it may be ended as soon as it is idle. */
   readonly state: ProcessState;
 }
 
@@ -87,14 +95,14 @@ export type ProcessState = (typeof processStates)[number];
 export interface HttpBackendConfig {
   readonly kind: 'http';
   readonly name: string;
-  /** Where it departs from the limits of all. */
+  /** Overrides of the common limits. */
   readonly limits?: CallLimits;
-  /** What it is let do, where that is not everything. */
+  /** Restrictions. Absent: none. */
   readonly profile?: BackendProfile;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly transport: HttpTransport;
-  /** How leave is got there. Absent: by `headers` alone. */
+  /** How the gateway authenticates to the backend. Absent: by `headers` alone. */
   readonly auth?: BackendAuth;
 }
 
@@ -104,7 +112,7 @@ export type HttpTransport = (typeof httpTransports)[number];
 /** A service that speaks JSON-RPC 2.0 over HTTP. */
 export interface ServiceConfig {
   readonly name: string;
-  /** Where it departs from the limits of all. */
+  /** Overrides of the common limits. */
   readonly limits?: CallLimits;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -113,28 +121,34 @@ export interface ServiceConfig {
 export interface EndpointConfig {
   /** Absent: MCP. */
   readonly protocol?: 'json-rpc';
-  /** Percent-encoded, as it stands in a request line. */
+  /** Percent-encoded, as in a request line. */
   readonly path: string;
-  /** Names of `backends`, in the order in which they were given. */
+  /** Names of `backends`, in the order of the file. */
   readonly backends: readonly string[];
   readonly profile: FullProfile;
-  /** How a denial is told. */
+  /** How a denial is reported. */
   readonly denials: DenialStyle;
-  /** `optional` serves legacy requests without a session id as one-offs that can't be asked anything. */
+  /**
+   * `optional` serves legacy requests without a session id as single requests, during which no server request is
+   * possible.
+   */
   readonly sessions: 'required' | 'optional';
-  /** Whether things get new names where several backends stand behind the endpoint. */
+  /** Whether tools and other items are renamed if the endpoint has several backends. */
   readonly names: NamingSetting;
-  /** What it asks of its callers. Never absent, so that no endpoint is open because somebody forgot. */
+  /** The required authentication. Never absent, so that no endpoint is open by omission. */
   readonly identity: GuardSettings;
-  /** Where this endpoint departs from the specification because its owner said so. For the start-up message. */
+  /** Where the config makes this endpoint deviate from the specification. For the start-up message. */
   readonly deviations: readonly string[];
 }
 
-/** `error`: as a JSON-RPC error; `http403`: the same with the status of HTTP; `hide`: as what does not exist. */
+/** `error`: a JSON-RPC error; `http403`: the same with HTTP status 403; `hide`: as if the item did not exist. */
 export const denialStyles = ['error', 'http403', 'hide'] as const;
 export type DenialStyle = (typeof denialStyles)[number];
 
-/** `collision` renames only what several backends call by the same name; with `never` such things can't be reached here at all. */
+/**
+ * `collision` renames only items that have the same name in several backends; with `never` such items cannot be
+ * reached.
+ */
 export const namings = ['always', 'collision', 'never'] as const;
 export type NamingSetting = (typeof namings)[number];
 

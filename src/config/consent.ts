@@ -1,4 +1,4 @@
-/** Whether the people whose consent a backend needs could give it at all: in a browser, and by showing who they are. */
+/** Checks that people can give the consent that a backend needs: in a browser, and after proving who they are. */
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import type { BackendConfig, ListenConfig } from './config.ts';
 import type { Complaint, ConfigDocument } from './document.ts';
@@ -21,14 +21,14 @@ export function checkConsents(
   }
 }
 
-/** The address that browsers know us by, where that is not this machine's own. */
+/** The address that browsers use for us, unless it is loopback. */
 function addressElsewhere({ settings: { publicUrl } }: IdentityReading, { host }: ListenConfig): string | undefined {
   if (publicUrl === undefined) return isLoopback(host) ? undefined : host;
   const hostname = parseUrl(publicUrl)?.hostname ?? '';
   return isLoopback(hostname === '[::1]' ? '::1' : hostname) ? undefined : publicUrl;
 }
 
-/** What is the same for all is agreed to by whoever sits at the machine, and only a page of this machine shows that. */
+/** The person at this machine consents for a shared account, and only a page on loopback can prove that. */
 function unshareable({ implied }: BackendAuth, elsewhere: string | undefined): Complaint | undefined {
   if (elsewhere === undefined || implied === true) return undefined;
   return {
@@ -37,9 +37,9 @@ function unshareable({ implied }: BackendAuth, elsewhere: string | undefined): C
   };
 }
 
-/** Consent is given by the very person whom it is for. */
+/** Each person must consent for their own account. */
 function unshown({ settings, authServer }: IdentityReading, elsewhere: string | undefined): Complaint | undefined {
-  // At the one that we bring ourselves, people sign in anyway.
+  // The bundled authorization server has its own sign-in page.
   const own = authServer === undefined ? undefined : settings.publicUrl;
   const silent = settings.issuers.find(({ issuer, signIn }) => signIn === undefined && issuer !== own);
   if (silent === undefined) return undefined;

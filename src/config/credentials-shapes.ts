@@ -1,4 +1,4 @@
-/** `auth:` of a backend, as it stands in a file. */
+/** The shape of a backend's `auth` in a file. */
 import * as z from 'zod';
 import { isSafeAddress } from '../identity/documents.ts';
 import { isSigningKey } from '../oauth/client/client-proof.ts';
@@ -9,7 +9,9 @@ import * as shape from './shapes.ts';
 const aKey = `a private key in PEM that signs (RSA, EC or Ed25519), best as \`\${file:/path}\``;
 const privateKey = z.string({ error: aKey }).refine(isSigningKey, { error: aKey });
 
-/** https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#implementation-requirements */
+/**
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#implementation-requirements
+ */
 const aDocument = 'the https:// address of a client-ID metadata document, with a path';
 const clientMetadataUrl = z.string({ error: aDocument }).refine(
   (text) => {

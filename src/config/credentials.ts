@@ -1,4 +1,4 @@
-/** How the gateway gets leave at a backend: `auth:` beside its `url`. */
+/** How the gateway authenticates to a backend: `auth` beside its `url`. */
 import type { BackendAuth, GrantType } from '../oauth/client/settings.ts';
 import { type BackendAuthDraft, backendAuthShape } from './credentials-shapes.ts';
 import type { ConfigDocument, Path } from './document.ts';
@@ -7,22 +7,22 @@ import { check } from './issues.ts';
 
 type AuthKey = keyof BackendAuthDraft;
 
-/** What each grant cannot do without. */
+/** The keys that each grant requires. */
 const needs: Readonly<Record<GrantType, readonly AuthKey[]>> = {
   authorization_code: [],
   client_credentials: ['clientId'],
-  // The caller's token is shown to that server: which one it is must not be up to the backend.
+  // The caller's token is sent to that server, so the backend must not choose it.
   token_exchange: ['issuer'],
   identity_assertion: ['issuer', 'clientId', 'identityProvider'],
 };
 
-/** What means nothing with any other grant. */
+/** Keys that apply to one grant only. */
 const only: Readonly<Partial<Record<AuthKey, GrantType>>> = {
   audience: 'token_exchange',
   identityProvider: 'identity_assertion',
 };
 
-/** `path` is that of the key `auth`. Undefined where there is none, and where it is wrong, which is reported. */
+/** `path` is that of the key `auth`. Undefined if the key is absent, or invalid and reported. */
 export function readBackendAuth(document: ConfigDocument, path: Path, variables: Variables): BackendAuth | undefined {
   const value = document.read(path, variables);
   if (value === undefined) return undefined;
@@ -74,7 +74,7 @@ function checkClient(document: ConfigDocument, path: Path, draft: BackendAuthDra
   }
 }
 
-/** Two in one request, and nobody could say which one the backend reads. */
+/** With two `Authorization` headers, it is undefined which one the backend reads. */
 function checkHeaders(document: ConfigDocument, path: Path): void {
   const headers = [...path.slice(0, -1), 'headers'];
   for (const name of document.keys(headers) ?? []) {

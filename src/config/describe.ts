@@ -1,4 +1,4 @@
-/** What a config was understood to say, for people. Values that may be secrets are counted, never shown. */
+/** Describes a config for people. Values that may be secrets are counted, never shown. */
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import { explain, explainRate } from '../policy/explain.ts';
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
@@ -8,7 +8,7 @@ import { printable } from './problems.ts';
 import { writeQuantity } from './quantity.ts';
 import { parseUrl } from './shapes.ts';
 
-/** Longer parts of a path are mostly keys. */
+/** Longer path segments are mostly secrets. */
 const longestShown = 16;
 
 export function describeConfig(config: Config): string {
@@ -101,7 +101,7 @@ function leave({ grant, shared, implied, issuer, clientId, scopes = [], authoriz
   return `  OAuth${implied === true ? ' where it is demanded' : ''}: ${details.join('; ')}`;
 }
 
-/** What clients are given to hold needs no more than this process; what is kept must be read by the next one. */
+/** Values that clients hold only need this process; stored values must be readable after a restart. */
 function sealing({ seal, store, authServer: own, backends }: Config): string[] {
   if (seal.key !== undefined) return ['the key of the config'];
   const auths = backends.flatMap((it) => (it.kind === 'http' && it.auth !== undefined ? [it.auth] : []));

@@ -1,13 +1,13 @@
-/** Which file is the config? */
+/** Finds the config file. */
 import { resolve } from 'node:path';
 import { ConfigError } from './problems.ts';
 
-/** In this order, in the working directory. Our own file says more, so it comes first. */
+/** In this order, in the working directory. Our own file can express more, so it comes first. */
 const wellKnown = ['bascule.yaml', 'bascule.yml', '.mcp.json', 'mcp.json'] as const;
 
 export interface ConfigPlaces {
   readonly cwd: string;
-  /** Undefined where there is no such file; throws where there is one that can't be read. */
+  /** Undefined if the file does not exist; throws if it cannot be read. */
   readonly readFile: (path: string) => string | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface FoundConfig {
   readonly notices: readonly string[];
 }
 
-/** The file that the user named, or the first well-known one; undefined where nothing was named and nothing is there. */
+/** The file that the user named, or the first well-known one. Undefined if none was named and none exists. */
 export function findConfig(path: string | undefined, sources: ConfigPlaces): FoundConfig | undefined {
   if (path !== undefined) {
     const text = textOf(path, sources);
@@ -32,14 +32,14 @@ export function findConfig(path: string | undefined, sources: ConfigPlaces): Fou
   return { file, text: textOf(file, sources) ?? '', notices };
 }
 
-/** `or not`: a file that is only looked for may be unreadable; that is said when it turns out to be the one. */
+/** `or not`: ignore read errors while only looking for the file. They are reported once it is the chosen one. */
 function textOf(
   file: string,
   { cwd, readFile }: ConfigPlaces,
   certain: 'certain' | 'or not' = 'certain',
 ): string | undefined {
   try {
-    // A byte order mark is no part of the text, and would shift the first line's columns.
+    // Remove a byte order mark, which would shift the columns of the first line.
     return readFile(resolve(cwd, file))?.replace(/^\ufeff/, '');
   } catch (error) {
     if (certain === 'or not') return '';
@@ -47,7 +47,7 @@ function textOf(
   }
 }
 
-/** Messages of the file system repeat the path; the code says what is wrong. */
+/** Only the code: the system's message repeats the path. */
 function codeOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : 'unknown reason';

@@ -1,4 +1,4 @@
-/** One config file: its values, and for each of them the place where it stands. */
+/** One config file: its values, and the position of each. */
 import {
   type Alias,
   type Document,
@@ -24,20 +24,20 @@ export type Path = readonly PropertyKey[];
 export interface Complaint {
   readonly message: string;
   readonly expected?: string;
-  /** Right spellings, of which the nearest to `wrong` is offered. */
+  /** Valid spellings; the one nearest to `wrong` is suggested. */
   readonly candidates?: readonly string[];
   readonly wrong?: string;
 }
 
-/** Far deeper than any setting. */
+/** Far deeper than any setting is nested. */
 const deepest = 64;
-/** Aliases multiply: a few lines can stand for billions of values. */
+/** Aliases multiply: a few lines can expand to billions of values. */
 const mostValues = 100_000;
 
-/** Nobody reads on from here, and each of them costs a look through the file. */
+/** More would not be read, and each costs a scan of the file. */
 const mostProblems = 500;
 
-/** Whatever stands in these is text, even where it looks like a number: `args: [--port, 8080]`, `VERSION: 1.10`. */
+/** Values under these keys are text, even if they look like numbers: `args: [--port, 8080]`, `VERSION: 1.10`. */
 const textOnly: ReadonlySet<PropertyKey> = new Set(['args', 'env', 'headers']);
 
 export class ConfigDocument {
@@ -46,16 +46,16 @@ export class ConfigDocument {
   readonly #text: string;
   readonly #syntax: Syntax;
   readonly #document: Document.Parsed | undefined;
-  /** Places that already have a problem: what follows from it would only be noise. */
+  /** Paths that already have a problem: further problems there only follow from it. */
   readonly #faulty = new Set<string>();
   readonly #aliases = new Map<Alias, Node | undefined>();
   readonly #sound: boolean;
-  /** What of the text an error message may quote; found out when there is one. */
+  /** The parts of the text that an error message may quote. Computed for the first problem. */
   #visible: readonly TextSpan[] | undefined;
   #lines: LineCounter | undefined;
   #values = 0;
 
-  /** Throws a ConfigError where the text is not in its syntax: then nothing can be said about its values. */
+  /** Throws a ConfigError for a syntax error: the values are then unknown. */
   constructor(file: string, text: string, syntax: Syntax) {
     this.file = file;
     this.#text = text;
@@ -70,26 +70,26 @@ export class ConfigDocument {
     if (parsed.faults.length > 0) throw new ConfigError(this.problems);
   }
 
-  /** The keys of the map at a path, or undefined where there is no map. */
+  /** The keys of the map at a path, or undefined if there is no map. */
   keys(path: Path): string[] | undefined {
     const found = this.#find(path).node;
     const node = isAlias(found) ? this.#resolve(found) : found;
     return isMap(node) ? this.#members(node, path).map(({ name }) => name) : undefined;
   }
 
-  /** The value at a path, with variables filled in where any are given. What can't be read is reported. */
+  /** The value at a path, with variables expanded if any are given. Problems are reported. */
   read(path: Path, variables?: Variables): unknown {
     const { node } = this.#find(path);
     return node === undefined ? undefined : this.#value(node, path, 0, variables);
   }
 
-  /** Complains about the value at a path; about the nearest thing around it where there is no such value. */
+  /** Reports a problem of the value at a path, or of its nearest parent if there is no such value. */
   report(path: Path, complaint: Complaint): void {
     const found = this.#find(path);
     this.#reportAt(path, spanOf(isBlank(found.node) ? found.around : found.node), complaint);
   }
 
-  /** Complains about the key at a path rather than about what it holds. */
+  /** Reports a problem of the key at a path rather than of its value. */
   reportKey(path: Path, complaint: Complaint): void {
     this.#reportAt([...path.slice(0, -1), `key ${String(path.at(-1))}`], spanOf(this.#find(path).around), complaint);
   }
@@ -118,7 +118,10 @@ export class ConfigDocument {
     return isScalar(node) ? this.#scalar(node as Scalar, path, variables) : undefined;
   }
 
-  /** What can be read of a map. The parser has refused twins, except for a text and a number that look alike. */
+  /**
+   * The readable members of a map. The parser has refused duplicate keys, except for a text and a number that look
+   * alike.
+   */
   #members(map: YAMLMap, path: Path): DocumentMember[] {
     const members = new Map<string, DocumentMember>();
     for (const item of map.items) {
@@ -126,7 +129,7 @@ export class ConfigDocument {
       const name = this.#keyText(key);
       const refuse = (complaint: Complaint): void =>
         this.#reportAt([...path, `key ${name ?? spanOf(key).start}`], spanOf(key), complaint);
-      // `{ key value }`: its colon is missing, and what looks like a name may hold a secret.
+      // `{ key value }` lacks its colon, and the apparent key may contain a secret.
       if (item.value === null) refuse({ message: 'a key without a value', expected: 'a colon after the key' });
       else if (name === undefined || name === '__proto__')
         refuse({ message: "this can't be a key", expected: 'a name' });
@@ -163,7 +166,7 @@ export class ConfigDocument {
       const found = at === -1 ? span : { start, end: start + written.length };
       this.#reportAt([...path, written], found, { message, expected });
     }
-    // Not before all of them are told.
+    // Mark the path only after all faults are reported.
     if (expansion.faults.length > 0) {
       this.#faulty.add(place(path));
     }
@@ -182,12 +185,12 @@ export class ConfigDocument {
 
   #resolve(alias: Alias): Node | undefined {
     if (this.#document === undefined) return undefined;
-    // Resolving walks through the whole document.
+    // Cached: resolving walks through the whole document.
     if (!this.#aliases.has(alias)) this.#aliases.set(alias, alias.resolve(this.#document));
     return this.#aliases.get(alias);
   }
 
-  /** The node at a path, and the key or item that is nearest to it: its own key, or that of what should have held it. */
+  /** The node at a path, and the nearest key or item: its own key, or that of its missing parent. */
   #find(path: Path): { node: Node | null | undefined; around: Node | null } {
     let node: Node | null | undefined = this.#document?.contents ?? null;
     let around: Node | null = null;
@@ -246,19 +249,19 @@ function lineCounter(text: string): LineCounter {
   return lines;
 }
 
-/** The first key or item of a block stands for the block. */
+/** A block is reported at its first key or item. */
 function firstOf(node: Node | null | undefined): Node | null {
   if (isMap(node)) return (node.items[0]?.key as Node | undefined) ?? node;
   if (isSeq(node)) return (node.items[0] as Node | undefined) ?? node;
   return node ?? null;
 }
 
-/** Nothing after the colon has a place, but none that anybody could see. */
+/** An empty value has a position, but not one that a reader could see. */
 function isBlank(node: Node | null | undefined): boolean {
   return node === null || node === undefined || (isScalar(node) && node.value === null && node.source === '');
 }
 
-/** A map or a list is many lines: its opening bracket is meant, or its first key or item. */
+/** A map or a list spans many lines, so this is its opening bracket, or its first key or item. */
 function spanOf(node: Node | null | undefined): TextSpan {
   if (isCollection(node) && node.flow && node.range) return { start: node.range[0], end: node.range[0] + 1 };
   const range = firstOf(node)?.range;

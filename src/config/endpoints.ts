@@ -1,10 +1,10 @@
-/** Which addresses there are, and what each of them speaks. */
+/** The endpoints: their paths and profiles. */
 import type { GuardSettings } from '../identity/settings.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import { type Profile, type Revision, revisions } from '../wire/revisions.ts';
 import type { DenialStyle, EndpointConfig, NamingSetting } from './config.ts';
 
-/** The only revision with batches, which its implementations MUST be able to receive. */
+/** The only revision with batches, which its implementations MUST accept. */
 export const batchRevision: Revision = '2025-03-26';
 
 export interface ProfileDraft {
@@ -20,8 +20,8 @@ export interface EndpointDraft {
 }
 
 /**
- * Batches are denied unless they are asked for, and while they are denied the one revision that demands them is not
- * negotiated, unless the list names it. `initialize` offers its clients the newest legacy revision instead.
+ * Batches are denied by default. While they are denied, the one revision that requires them is not negotiated unless
+ * the list names it. `initialize` offers its clients the newest legacy revision instead.
  * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
  */
 export function buildProfile(draft: ProfileDraft = {}): Profile {
@@ -47,10 +47,10 @@ export function buildEndpoint(
   return { path, backends: [...backends], profile, denials, sessions, names, identity, deviations };
 }
 
-/** Strict about nothing that its revisions have. */
+/** The default: no restriction beyond those of the revisions. */
 const plainProfile: FullProfile = { ...buildProfile(), elicitation: 'any', toolNames: 'any' };
 
-/** One for everything, and one for each backend. A name keeps its spelling everywhere but in the path. */
+/** One endpoint for all backends, and one for each. Only the path encodes the backend's name. */
 export function defaultEndpoints(names: readonly string[], identity: GuardSettings): EndpointConfig[] {
   return [
     buildEndpoint('/mcp', names, plainProfile, identity),
@@ -58,18 +58,18 @@ export function defaultEndpoints(names: readonly string[], identity: GuardSettin
   ];
 }
 
-/** Below this, discovery documents have their places by RFC 8615. */
+/** Discovery documents are below this path (RFC 8615). */
 const reserved = '/.well-known';
 
 export const aPath = 'a path such as /mcp or /teams/blue/mcp: letters, digits, . _ ~ - and %XX, no / at its end';
 
-/** The path in the one spelling by which two of them are compared; undefined where it is none. */
+/** The canonical spelling, for comparing paths; undefined if the path is invalid. */
 export function canonicalPath(path: string): string | undefined {
   if (path === '/') return path;
   if (path.length > 256 || !/^(?:\/(?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+)+$/.test(path)) return undefined;
   if (path === reserved || path.startsWith(`${reserved}/`)) return undefined;
   const segments = path.split('/').map(decoded);
-  // Clients and proxies take dots out of a path before they send it.
+  // Clients and proxies remove dot segments before they send a path.
   if (segments.some((segment) => segment === undefined || segment === '.' || segment === '..')) return undefined;
   return segments.map((segment) => encodeURIComponent(segment!)).join('/');
 }

@@ -1,13 +1,13 @@
 /**
- * The offending line for an error message. Config files hold secrets, and error messages end up in logs: shown are keys,
- * punctuation, and the values of settings that are known to be harmless. All else is starred out, comments included,
- * since a token that was commented out is still a token.
+ * The offending line for an error message. Config files contain secrets, and error messages end up in logs. Shown are
+ * keys, punctuation, and the values of harmless settings. Everything else is replaced by stars, including comments: a
+ * token in a comment is still a token.
  */
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { TextSpan } from './parse.ts';
 import { type Excerpt, printable } from './problems.ts';
 
-/** Where the values stand that help a reader and give nothing away. `*` is any name. */
+/** Settings whose values help a reader and reveal no secret. `*` is any name. */
 const harmless: readonly { readonly at: readonly string[]; readonly keys: readonly string[] }[] = [
   { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'trustedProxies', 'openToNetwork'] },
   {
@@ -48,28 +48,31 @@ const harmless: readonly { readonly at: readonly string[]; readonly keys: readon
   { at: ['limits'], keys: ['*'] },
   { at: ['log'], keys: ['level', 'format'] },
 ];
-/** Of an address, only this: keys are in paths and queries often enough, and a slip makes them part of the host. */
+/**
+ * The only part of a URL that is shown: paths and queries often contain keys, and a typo can make them part of the
+ * host.
+ */
 const scheme = /^["']?[A-Za-z][A-Za-z0-9+.-]*:\/\//;
 const addresses: readonly string[] = ['url', 'serverUrl', 'httpUrl'];
-/** With those above, the words that are recognised in a file too broken to tell keys from values. */
+/** With those above, the words that are shown of a file too broken to tell keys from values. */
 const otherKeys = ['args', 'env', 'headers', 'seal', 'key', ...addresses];
 
-/** The name of a variable is no secret; its default may be one. */
+/** The name of a variable is not secret; its default may be. */
 const variableName = /\$\{(?:[A-Za-z_]\w*(?:\}|(?=:)))?/g;
 const punctuation = /[\s{}[\],:"'-]/;
 
-/** A minified file is one line; this much of it is shown around the place. */
+/** How much of a long line is shown around the position; a minified file is one line. */
 const windowBefore = 60;
 const windowAfter = 60;
 
 export function visibleSpans(root: Node | null, text: string): TextSpan[] {
   const spans: TextSpan[] = [];
   const look = (node: unknown, keys: readonly string[]): void => {
-    // Items of a list stand where the list stands.
+    // Items of a list have the path of the list.
     if (isSeq(node)) for (const item of node.items) look(item, keys);
     if (isMap(node)) {
       for (const { key, value } of node.items) {
-        // What has no value may itself be one, after a comma or before a colon that is missing.
+        // A key without a value may itself be a value: a comma or a colon may be missing.
         if (!isScalar(key) || !key.range || value === null) continue;
         if (!isSecretive(keys)) spans.push({ start: key.range[0], end: key.range[1] });
         look(value, [...keys, String(key.value)]);
@@ -87,7 +90,7 @@ export function visibleSpans(root: Node | null, text: string): TextSpan[] {
   return spans;
 }
 
-/** Arguments have no keys, and variables and headers have no more than one: what looks like one is a text with a colon. */
+/** Inside `args`, and below the names in `env` and `headers`, an apparent key is really text with a colon. */
 function isSecretive(path: readonly string[]): boolean {
   return path.includes('args') || path.slice(0, -1).some((key) => key === 'env' || key === 'headers');
 }
@@ -102,7 +105,7 @@ function isHarmless(path: readonly string[]): boolean {
   );
 }
 
-/** For a file that can't be parsed: a mistake can make a value look like a key, so only known words are shown. */
+/** For a file that cannot be parsed: a mistake can make a value look like a key, so only known words are shown. */
 export function knownWords(text: string): TextSpan[] {
   const known = [...harmless.flatMap(({ at, keys }) => [...at, ...keys]), ...otherKeys];
   const words = known.filter((word) => word !== '*').join('|');

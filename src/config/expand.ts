@@ -1,7 +1,7 @@
 /**
- * `${VAR}` and `${VAR:-default}` in string values. The default also stands in for an empty variable, as in a shell.
- * `$${` is a literal `${`. A variable that is not there is an error: an empty token would only fail much later.
- * `${file:/path}` is what the file holds, without the white space around it: where secrets are mounted as files.
+ * Expands `${VAR}` and `${VAR:-default}` in string values. The default also replaces an empty variable, as in a shell.
+ * `$${` is a literal `${`. An unset variable is an error: an empty token would only fail much later. `${file:/path}` is
+ * the trimmed content of a file, for secrets that are mounted as files.
  */
 
 export interface Expansion {
@@ -10,7 +10,7 @@ export interface Expansion {
 }
 
 export interface ExpansionFault {
-  /** As written, for finding it in the file. */
+  /** As written, to find it in the file. */
   readonly written: string;
   readonly message: string;
   readonly expected: string;
@@ -18,15 +18,18 @@ export interface ExpansionFault {
 
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What editors put in besides the environment (`${workspaceFolder}`); names that no environment variable can have, or that only their files use. */
+  /**
+   * Variables that editors define besides the environment (`${workspaceFolder}`). No environment variable can have
+   * their names, or only editors' files use them.
+   */
   readonly predefined: Readonly<Record<string, string | undefined>>;
-  /** Undefined where there is no such file; throws where it cannot be read. Absent: there are no files here. */
+  /** Undefined if the file does not exist; throws if it cannot be read. Absent: no files are available. */
   readonly readFile?: (path: string) => string | undefined;
 }
 
 const reference = /\$?\$\{([^}]*)(\}?)/g;
 const variable = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
-/** Secrets are short; what is longer is another file than was meant. */
+/** Secrets are short; a longer file is the wrong one. */
 const FILE_CHARS = 64 * 1024;
 const forms = `\`\${NAME}\`, \`\${NAME:-default}\` or \`\${file:/path}\`; a literal \`\${\` is written \`$\${\``;
 
@@ -75,7 +78,7 @@ function resolve(inner: string, closed: boolean, variables: Variables): string |
 
 const FILE = 'file:';
 
-/** What is wrong is told without a word of what is in the file. */
+/** The error does not contain any of the file's content. */
 function fileText(path: string, readFile: Variables['readFile']): string | Unresolved {
   const expected = `a file with the value alone, such as \`\${file:/run/secrets/api-key}\``;
   if (path === '' || readFile === undefined) return { message: 'no file is named here', expected };

@@ -1,7 +1,7 @@
 /**
- * The files that MCP clients keep, read as they are: `mcpServers` (Claude Code, Claude Desktop, Cursor, Windsurf, Cline,
- * Gemini CLI and others) and `servers` (VS Code). Members beside those two belong to the client, and are left alone.
- * Inside an entry, the keys of the list below are known and not used; any other unknown key is refused.
+ * Reads the files of MCP clients as they are: `mcpServers` (Claude Code, Claude Desktop, Cursor, Windsurf, Cline,
+ * Gemini CLI and others) and `servers` (VS Code). Other members belong to the client and are ignored. Inside an entry,
+ * the keys of the list below are known but not used; any other unknown key is refused.
  */
 import { basename, dirname, sep } from 'node:path';
 import type { BackendAuth } from '../oauth/client/settings.ts';
@@ -15,9 +15,12 @@ import { nearest } from './nearest.ts';
 import { type ConfigReading, isDisabled } from './reading.ts';
 import * as shape from './shapes.ts';
 
-/** Keys of other programs. Where leaving one out changes what the server does or offers, the text says so at start. */
+/**
+ * Keys of other programs. The text is a notice at start-up, for keys whose absence changes what the server does or
+ * offers.
+ */
 const toleratedKeys: Readonly<Record<string, string | undefined>> = {
-  // How a client treats its user: nothing that concerns a gateway.
+  // How a client treats its user: not relevant for a gateway.
   alwaysAllow: undefined,
   alwaysLoad: undefined,
   autoApprove: undefined,
@@ -43,7 +46,7 @@ const toleratedKeys: Readonly<Record<string, string | undefined>> = {
   oauth: 'only `headers` are sent',
 };
 
-/** What clients call the way to reach a server. */
+/** Clients' names for the transports. */
 const kinds: Readonly<Record<string, 'stdio' | HttpTransport>> = {
   stdio: 'stdio',
   local: 'stdio',
@@ -106,7 +109,7 @@ export function readForeign(
   return { backends, notices };
 }
 
-/** An editor's file lies in a folder of its own inside the workspace. */
+/** An editor's file is in its own folder inside the workspace. */
 export function workspaceOf(file: string): string {
   const directory = dirname(file);
   return ['.vscode', '.cursor'].includes(basename(directory)) ? dirname(directory) : directory;
@@ -177,7 +180,7 @@ function readEntry(
   }
   const url = entry[addressKey];
   const said = saidKind(document, path, entry, kind);
-  // VS Code's `http` and Gemini CLI's `httpUrl`: the one falls back to SSE, the other never does.
+  // VS Code's `http` falls back to SSE; Gemini CLI's `httpUrl` never does.
   const vscode = path[0] === 'servers' && said === 'streamable-http' && entry.type === 'http';
   const transport = vscode ? 'auto' : (said ?? (addressKey === 'httpUrl' ? 'streamable-http' : 'auto'));
   const headers = withoutGateways(entry.headers ?? {}, name, notices);
@@ -185,10 +188,13 @@ function readEntry(
   return { name, url, headers, transport, ...(!isProven && { auth: ifDemanded }) };
 }
 
-/** Clients that keep such files ask for consent when a server demands it. One person uses it, whoever that is. */
+/**
+ * Clients with such files ask for consent when a server requires it. The file belongs to one person, so the account is
+ * shared.
+ */
 const ifDemanded: BackendAuth = { grant: 'authorization_code', shared: true, implied: true };
 
-/** The transport that an entry names, where it fits what the entry is. */
+/** The transport that an entry names, if it fits the entry's kind. */
 function saidKind(
   document: ConfigDocument,
   path: Path,
@@ -208,13 +214,13 @@ function saidKind(
   return transport;
 }
 
-/** Some programs write `null` for what is not there. */
+/** Some programs write `null` for absent values. */
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }
 
-/** Snippets on the web often carry `Accept` or `Content-Type`, and mean no harm. */
+/** Copied snippets often contain `Accept` or `Content-Type`; ignore them with a notice. */
 function withoutGateways(
   headers: Readonly<Record<string, string>>,
   name: string,

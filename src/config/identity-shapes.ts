@@ -1,4 +1,4 @@
-/** `identity:` as it stands in a file, at the top and at an endpoint. */
+/** The shape of `identity` in a file, at the top and at an endpoint. */
 import * as z from 'zod';
 import { isSafeAddress } from '../identity/documents.ts';
 import { scopeToken } from '../identity/key-file.ts';
@@ -10,7 +10,7 @@ import * as shape from './shapes.ts';
 const aSafeAddress = 'an https:// address, or an http:// one on this machine';
 const safeAddress = z.string({ error: aSafeAddress }).refine(isSafeAddress, { error: aSafeAddress });
 
-/** RFC 8414, 2: neither query nor fragment. Kept as it is written, since it is compared so. */
+/** RFC 8414, 2: neither query nor fragment. Kept exactly as written, since issuers are compared as strings. */
 const anIssuer = `${aSafeAddress}, without ? and #, exactly as its tokens spell it`;
 export const issuerAddress = z
   .string({ error: anIssuer })
@@ -40,7 +40,7 @@ const keyHeader = z
   .transform((name) => name.toLowerCase())
   .refine((name) => !taken.has(name) && !name.startsWith('mcp-'), { error: aHeader });
 
-/** Tokens never come this way, and `sessionId` is the older transport's own. */
+/** Tokens are never accepted in a query, and `sessionId` belongs to the HTTP+SSE transport. */
 const aParameter = 'the name of a parameter that has no other meaning, such as key';
 const keyQuery = z
   .string({ error: aParameter })
@@ -51,7 +51,7 @@ const keyQuery = z
 const aSecret = 'visible characters';
 export const visible = z.string({ error: aSecret }).regex(/^[\x20-\x7e]+$/, { error: aSecret });
 
-/** Machines drift by seconds; what is minutes late is late. */
+/** Clocks drift by seconds; a token that is minutes late has expired. */
 const clockTolerance = { unit: 'ms', min: 0, max: 300_000 } as const;
 
 const issuer = shape.closed('a map with `issuer`', {

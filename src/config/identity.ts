@@ -1,6 +1,6 @@
 /**
- * Who may call. `identity:` at the top of the file holds for every endpoint, also for those that are derived or added
- * later; an endpoint departs from it by name, and is open only if it says `identity: none`.
+ * Who may call. `identity` at the top of the file applies to every endpoint, also to default endpoints and those added
+ * later. An endpoint can override it, and is open only if it says `identity: none`.
  */
 
 import { resolve } from 'node:path';
@@ -24,7 +24,7 @@ import { isLoopback } from './listen.ts';
 
 export interface IdentityReading {
   readonly settings: IdentitySettings;
-  /** Of every endpoint that says nothing else. */
+  /** For every endpoint without its own. */
   readonly guard: GuardSettings;
   readonly authServer?: AuthServerSettings;
 }
@@ -32,10 +32,10 @@ export interface IdentityReading {
 const here: Path = ['identity'];
 const none = 'none';
 
-/** What a file without `identity` comes to. */
+/** The result for a file without `identity`. */
 export const withoutIdentity: IdentityReading = { settings: { issuers: [], implies: {} }, guard: { kind: 'open' } };
 
-/** Undefined where it is wrong, and reported: then nothing is open because of it, since nothing starts. */
+/** Undefined if it is invalid and reported. The gateway then does not start, so no endpoint is open because of it. */
 export function readIdentity(
   document: ConfigDocument,
   directory: string,
@@ -88,7 +88,7 @@ function settingsOf(draft: IdentityDraft, directory: string): IdentitySettings {
   };
 }
 
-/** Two machines that ask the same time servers agree within this. */
+/** Machines with synchronized clocks agree within this. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
 function defaultGuard(draft: IdentityDraft): GuardedSettings {
@@ -105,7 +105,7 @@ function defaultGuard(draft: IdentityDraft): GuardedSettings {
   };
 }
 
-/** What one endpoint says. `value` is what was read at `path`; undefined where it says nothing. */
+/** The settings of one endpoint. `value` was read at `path`; undefined if the endpoint has none. */
 export function readGuard(
   document: ConfigDocument,
   path: Path,
@@ -123,7 +123,7 @@ export function readGuard(
     document.reportKey(path, { message: 'there is no identity for this endpoint to depart from', expected });
     return usual;
   }
-  // A service has methods of its own, and nobody here knows them.
+  // The methods of a service are unknown here.
   if (protocol === 'mcp') checkMethods(document, [...path, 'scopes', 'methods'], draft.scopes?.methods ?? {});
   return departing(document, path, draft, usual);
 }
@@ -212,7 +212,9 @@ function checkMethods(document: ConfigDocument, path: Path, given: Readonly<Reco
   }
 }
 
-/** Tokens are for an address, and what we listen on is none that a client could know. To be reported at `identity`. */
+/**
+ * Tokens are issued for a URL, and a client cannot know it from the address that we listen on. Reported at `identity`.
+ */
 export function unreachable({ settings, authServer }: IdentityReading, { host }: ListenConfig): Complaint | undefined {
   if (authServer !== undefined && settings.publicUrl !== undefined) return authServerFault(settings.publicUrl);
   const takesNone = settings.issuers.length === 0 && authServer === undefined;

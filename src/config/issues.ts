@@ -1,4 +1,4 @@
-/** Holds a value of a config file against its schema, and turns what zod objects to into problems with a place. */
+/** Validates a value of a config file against its schema, and turns zod's issues into problems with a position. */
 import type * as z from 'zod';
 import type { ConfigDocument, Path } from './document.ts';
 import { keysOffered } from './shapes.ts';
@@ -48,7 +48,7 @@ function member(value: unknown, key: PropertyKey): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined;
 }
 
-/** The last name on the way: `args` for the third of its items. */
+/** The last name in the path: `args` for its third item. */
 function nameOf(path: Path): string {
   return String(path.findLast((step) => typeof step === 'string') ?? 'the file');
 }

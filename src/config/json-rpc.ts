@@ -1,4 +1,4 @@
-/** Services that speak JSON-RPC 2.0 over HTTP and are not MCP, and the endpoints that lead to them. */
+/** Services that speak JSON-RPC 2.0 over HTTP and are not MCP, and their endpoints. */
 import type { GuardSettings } from '../identity/settings.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { BackendDraft } from './backends.ts';
@@ -9,7 +9,7 @@ import type { FullProfileDraft } from './policy-profile.ts';
 
 export const protocols = ['mcp', 'json-rpc'] as const;
 
-/** Settings that speak of processes, sessions, revisions or tools: there are none in JSON-RPC. */
+/** Settings about processes, sessions, revisions or tools, which JSON-RPC does not have. */
 const onlyOfBackends: readonly string[] = [
   ...['command', 'args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'transport', 'profile'],
 ];
@@ -24,7 +24,7 @@ function refuseMcpSettings(document: ConfigDocument, path: Path, names: readonly
   }
 }
 
-/** What a service needs that a backend has another way to say. */
+/** Checks the keys of a service; unlike a backend, it must have a `url`. */
 export function checkService(document: ConfigDocument, path: Path): void {
   refuseMcpSettings(document, path, onlyOfBackends);
   if (document.keys(path)?.includes('url')) return;
@@ -43,7 +43,10 @@ export interface RpcEndpointDraft {
 }
 
 export interface Services {
-  /** All backends of the file, those of them that are services, and of these the ones that are not disabled. */
+  /**
+   * `names`: all backends of the file; `services`: those that are services; `served`: those of them that are not
+   * disabled.
+   */
   readonly names: readonly string[];
   readonly services: readonly string[];
   readonly served: ReadonlySet<string>;
@@ -67,7 +70,7 @@ export function checkRpcEndpoint(document: ConfigDocument, here: Path, draft: Rp
   });
 }
 
-/** The reverse: an MCP endpoint with a service behind it. */
+/** The reverse check: an MCP endpoint must not name a service. */
 export function refuseServices(document: ConfigDocument, path: Path, given: readonly string[], known: Services): void {
   given.forEach((name, at) => {
     if (!known.services.includes(name)) return;
@@ -91,7 +94,7 @@ export function buildRpcEndpoint(
   };
 }
 
-/** No revisions: whatever would take such an endpoint for one of MCP finds nothing there that it could speak. */
+/** No revisions: code that takes such an endpoint for MCP finds no revision to negotiate. */
 function rpcProfile({ batches = 'allow', bodyBytes, jsonDepth }: FullProfileDraft = {}): FullProfile {
   return {
     revisions: [],
@@ -104,7 +107,7 @@ function rpcProfile({ batches = 'allow', bodyBytes, jsonDepth }: FullProfileDraf
   };
 }
 
-/** Nobody guesses at which path a service is wanted. */
+/** Services get no default endpoint, so warn about those without one. */
 export function unreachedServices(services: Iterable<string>, endpoints: readonly EndpointConfig[]): readonly string[] {
   const led = new Set(endpoints.flatMap(({ backends }) => backends));
   return [...services]

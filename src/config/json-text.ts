@@ -1,11 +1,11 @@
 /**
- * JSON as these files are really written: with `//` and block comments. The reader behind this takes trailing commas as
- * they are but knows neither kind of comment, so they are painted over, and every other character keeps its place.
+ * JSON with `//` and block comments, as clients' files contain them. The parser accepts trailing commas but no
+ * comments, so comments are replaced by spaces, and every other character keeps its position.
  */
 
 export interface JsonText {
   readonly text: string;
-  /** Where the first comment or string begins that has no end. */
+  /** The position of the first unterminated comment or string. */
   readonly unclosed?: number;
 }
 
@@ -38,7 +38,7 @@ export function withoutComments(text: string): JsonText {
   return { text: pieces.join('') + text.slice(copied) };
 }
 
-/** A string ends on its own line; one that does not lacks its quote. */
+/** A string must end on its own line; otherwise its quote is missing. */
 function endOfString(text: string, start: number): number | undefined {
   let at = start + 1;
   while (at < text.length && text[at] !== '\n') {

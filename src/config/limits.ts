@@ -1,6 +1,6 @@
 /**
- * Every limit of the gateway: its default, its unit, what it may be set to, and why it is what it is.
- * All of them can be set under `limits:` in bascule.yaml.
+ * Every limit of the gateway: its default, its unit, its range, and its reason. All can be set under `limits` in
+ * bascule.yaml.
  */
 import type { Unit } from './quantity.ts';
 
@@ -9,7 +9,7 @@ export interface LimitRow {
   readonly unit: Unit;
   readonly min: number;
   readonly max: number;
-  /** A limit that this one can't exceed without becoming meaningless. */
+  /** The limit that this one must not exceed. */
   readonly atMost?: string;
 }
 
@@ -19,9 +19,9 @@ const s = 1000;
 const min = 60 * s;
 const h = 60 * min;
 
-/** Timers of the platform hold 31 bits of milliseconds, not quite 25 days; a longer one fires at once. */
+/** The platform's timers hold 31 bits of milliseconds, not quite 25 days; a longer one fires at once. */
 const longest = 24 * 24 * h;
-/** The longest string that V8 makes is a little over this. */
+/** V8's longest string is a little over this. */
 const largest = 512 * MiB;
 
 const bytes = (value: number, least: number, atMost?: string): LimitRow => row(value, 'bytes', least, largest, atMost);
@@ -34,190 +34,283 @@ function row(value: number, unit: Unit, least: number, most: number, atMost?: st
 }
 
 export const limitTable = {
-  // What comes in
-  /** A body is held whole while it is checked; 4 MiB carries every sane argument, and costs some 12 ms to scan, and
-   * up to three times that in the shapes of `npm run bench:scan`. */
+  // Requests from clients
+  /**
+   * A body is held in memory while it is checked. 4 MiB fits all reasonable arguments, and takes some 12 ms to scan, or
+   * up to three times that for the shapes of `npm run bench:scan`.
+   */
   bodyBytes: bytes(4 * MiB, 1 * KiB),
-  /** Half-sent bodies of all clients: 64 of the largest. Those of senders without credentials are 64 KiB at most. */
+  /** Partly received bodies of all clients: 64 of the largest. Without credentials a body is limited to 64 KiB. */
   bodyBytesTotal: bytes(256 * MiB, 1 * MiB),
-  /** Of one address: a quarter, so that one cannot take all. Behind a proxy that is not trusted, all clients are one address. */
+  /**
+   * Partly received bodies of one address: a quarter, so that one address cannot use it all. Behind an untrusted proxy,
+   * all clients have one address.
+   */
   bodyBytesPerAddress: bytes(64 * MiB, 64 * KiB, 'bodyBytesTotal'),
-  /** Each costs a descriptor and some 20 KB. Two for every session there may be: its stream, and a request. */
+  /** Each connection costs a descriptor and some 20 KB. Two for every possible session: its stream, and a request. */
   connectionsTotal: count(20_000, 1, 1_000_000),
-  /** Of one address: half, so that one cannot take all. Behind a proxy that is not trusted, all clients are one address. */
+  /**
+   * Connections of one address: half, so that one address cannot use them all. Behind an untrusted proxy, all clients
+   * have one address.
+   */
   connectionsPerAddress: count(10_000, 1, 1_000_000, 'connectionsTotal'),
-  /** Node's own default; a token, a session id and trace headers need a quarter of it. */
+  /** Node's own default. A token, a session id and trace headers need a quarter of it. */
   headerBytes: bytes(16 * KiB, 1 * KiB),
-  /** Real messages nest ten deep. Readers that recurse overflow at some thousands. */
+  /** Real messages nest ten deep. Recursive parsers overflow at some thousands. */
   jsonDepth: count(128, 8, 1000),
-  /** Members of one batch: each is a decision and a record. A client that gathers its calls has hundreds. */
+  /** Members of one batch: each costs a decision and an audit record. A client that collects its calls has hundreds. */
   batchMembers: count(1000, 1, 100_000),
-  /** A client that needs longer for its headers is holding a socket, not sending a request. */
+  /** A client that takes longer for its headers holds a socket without sending a request. */
   headersMs: time(10 * s, 100),
-  /** 4 MiB in 30 s is a slow mobile line. */
+  /** 4 MiB in 30 s is a slow mobile connection. */
   bodyMs: time(30 * s, 100),
-  /** What is read of a body whose sender is not let in, only to echo its id. Every first request of a client fits. */
+  /**
+   * How much of the body is read for an unauthenticated request, only to echo its id. Every client's first request
+   * fits.
+   */
   refusedBodyBytes: bytes(64 * KiB, 1 * KiB, 'bodyBytes'),
-  /** How long that may take: such a body comes with its headers. Then the answer goes out without an id. */
+  /** Timeout for that. Such a body arrives with its headers; otherwise the response has no id. */
   refusedBodyMs: time(2 * s, 10, 'bodyMs'),
-  /** Requests that one session may have unanswered. An agent that fans out has dozens. */
+  /** Requests in flight per session. An agent that fans out has dozens. */
   inFlightPerSession: count(256, 1, 100_000),
-  /** Requests of one connection whose answers are still due, one behind the other. Clients send the next one when they have the answer, or open another connection. */
+  /**
+   * Pipelined requests per connection that wait for responses. Clients send the next request after the response, or
+   * open a new connection.
+   */
   requestsPerConnection: count(32, 1, 100_000),
-  /** From the opening of a stream of HTTP+SSE until its client has a session. Clients initialize at once; who does not holds a socket that no limit of sessions counts. */
+  /**
+   * From the opening of an HTTP+SSE stream until its client has a session. Clients initialize at once; others hold a
+   * socket that no session limit counts.
+   */
   initializeMs: time(30 * s, 100),
 
-  // What goes out to clients
-  /** An answer not there by then goes out as a stream, so that every proxy on the way sees headers in time. Most answers are faster, and plain JSON is cheaper. */
+  // Responses to clients
+  /**
+   * A response that takes longer is sent as a stream, so that every proxy on the path sees headers in time. Most
+   * responses are faster, and plain JSON is cheaper.
+   */
   sseAfterMs: time(1 * s, 0),
   /** Proxies drop silent connections after 30 to 60 s. */
   keepAliveMs: time(15 * s, 1 * s),
-  /** Above this, progress is coalesced and log messages are dropped: a reader this far behind won't miss them. */
+  /** Above this, progress is coalesced and log messages are dropped: a client this far behind will not miss them. */
   outboxSoftBytes: bytes(1 * MiB, 1 * KiB, 'outboxBytes'),
-  /** Above this the client reads nothing and is cut off. It can resume where its revision has event ids. */
+  /** Above this, the client is not reading and is disconnected. It can resume if its revision has event ids. */
   outboxBytes: bytes(8 * MiB, 4 * KiB),
-  /** How long a client may take nothing of what is ready for it, in pieces of 1 MiB. A line that moves nothing for so long is dead or malicious. */
+  /**
+   * How long a client may read nothing of a response, in pieces of 1 MiB. A connection that transfers nothing for this
+   * long is dead or malicious.
+   */
   readerStallMs: time(60 * s, 100),
-  /** What waits for all slow readers together. Above this the largest and slowest of them are cut off. */
+  /** Outboxes of all slow clients together. Above this, the largest and slowest of them are disconnected. */
   slowReaderBytes: bytes(256 * MiB, 1 * MiB),
-  /** Streams of `subscriptions/listen` that one principal may hold: each is a socket and a place in every fan-out. */
+  /** Streams of `subscriptions/listen` per principal: each costs a socket and a place in every fan-out. */
   listenStreams: count(64, 1, 100_000),
-  /** Resources that one legacy session, or one `subscriptions/listen`, may watch: more than a person can. Each is kept here and at its backend. */
+  /**
+   * Resources that one legacy session, or one `subscriptions/listen`, may subscribe to: more than a person can follow.
+   * Each is stored here and at its backend.
+   */
   subscriptionsPerClient: count(1000, 1, 100_000),
-  /** Their addresses together, and the whole request of a `subscriptions/listen`: a thousand of twice the usual length. Kept as long as the session or the stream. */
+  /**
+   * The URIs of these resources together, and the whole request of a `subscriptions/listen`: a thousand URIs of twice
+   * the usual length. Kept as long as the session or the stream.
+   */
   subscriptionBytesPerClient: bytes(256 * KiB, 1 * KiB),
-  /** Streams that one legacy session may hold open with GET. Clients have one, and a second while the first is being lost. */
+  /** GET streams per legacy session. Clients have one, and a second while the first is being lost. */
   streamsPerSession: count(16, 1, 100_000),
-  /** Log lines that wait for a reader of stderr that stalls: some 5,000. Later ones are dropped and counted. */
+  /** Log lines that wait for a stalled reader of stderr: some 5,000. Later ones are dropped and counted. */
   logQueueBytes: bytes(1 * MiB, 4 * KiB),
-  /** How long answers may still go out after we were told to stop. Container runtimes kill after 10 to 30 s. */
+  /** How long responses may still be sent after the signal to stop. Container runtimes kill after 10 to 30 s. */
   drainMs: time(10 * s, 0),
 
   // Sessions
-  /** A session with work in flight is not idle. Half an hour outlasts a coffee break, not a forgotten laptop. */
+  /**
+   * A session with requests in flight is not idle. Half an hour is longer than a coffee break, and shorter than a
+   * forgotten laptop.
+   */
   sessionIdleMs: time(30 * min, 1 * s, 'sessionMaxMs'),
-  /** A day: what a credential that was taken away could still keep alive. */
+  /** A day: the longest that a revoked credential can keep a session alive. */
   sessionMaxMs: time(24 * h, 1 * s),
-  /** Clients that open a session for each call exist, and leak them. */
+  /** Some clients open a session for each call, and leak them. */
   sessionsPerPrincipal: count(1000, 1, 1_000_000, 'sessionsTotal'),
-  /** A session with its stream costs some 25 KB here: 250 MB. */
+  /** A session with its stream costs some 25 KB: 250 MB in total. */
   sessionsTotal: count(10_000, 1, 1_000_000),
-  /** Events kept for a client that comes back with `Last-Event-ID`; progress reports dominate. */
+  /** Events kept for a client that resumes with `Last-Event-ID`; most are progress notifications. */
   eventsPerStream: count(1000, 1, 1_000_000),
-  /** The same in bytes: a result of several megabytes must fit, a stream of them must not pile up; a larger one cannot be resumed. Twice `outboxBytes`: a reader that was cut off comes back for what waited, and for what came since. */
+  /**
+   * The same in bytes: a result of several megabytes must fit, but many of them must not pile up; a larger one cannot
+   * be resumed. Twice `outboxBytes`: a disconnected client resumes with the events that waited, and with those that
+   * came since.
+   */
   eventBytesPerStream: bytes(16 * MiB, 4 * KiB, 'eventBytesTotal'),
-  /** All streams of all sessions together. Clients that are away must not take the memory of those that are here. */
+  /** All streams of all sessions together. Disconnected clients must not use up the memory for connected ones. */
   eventBytesTotal: bytes(256 * MiB, 4 * KiB),
 
-  // What backends are given
-  /** A backend on the same network answers a SYN in milliseconds; over the ocean in 300. */
+  // Calls to backends
+  /** A backend on the same network accepts a connection in milliseconds; one on a different continent in 300. */
   connectMs: time(5 * s, 10),
-  /** Until the headers of an answer. Servers that answer in plain JSON send none before the tool is done, and tools take their time. */
+  /**
+   * Until the response headers. Servers that respond with plain JSON send none before the tool is done, and tools can
+   * be slow.
+   */
   firstByteMs: time(120 * s, 10),
-  /** Between two bytes of an answer. Servers send keep-alive comments every 15 to 60 s. */
+  /** Between two bytes of a response. Servers send keep-alive comments every 15 to 60 s. */
   idleMs: time(120 * s, 10),
-  /** One call, all in all, the time in which it waits for a person not counted. */
+  /** One whole call, without the time that it waits for a person. */
   totalMs: time(10 * min, 100),
-  /** A result is passed on unread, but a backend that never stops must be stopped. Images and exports fit. */
+  /** Results are passed on without parsing, but a backend that never stops must be stopped. Images and exports fit. */
   resultBytes: bytes(64 * MiB, 4 * KiB),
-  /** One line of a stdio backend: the same thing in another transport. */
+  /** One line of a stdio backend: the same limit for the other transport. */
   lineBytes: bytes(64 * MiB, 4 * KiB),
-  /** How long a backend may think about what era it is of. Silence means legacy. */
+  /** Timeout of the probe for a backend's era. No response means legacy. */
   probeMs: time(5 * s, 10),
-  /** Backends that are probed for the first time at once. More of them, started together on two cores, do not answer within `probeMs`. */
+  /**
+   * First probes that run at once. With more backends starting together on two cores, they do not respond within
+   * `probeMs`.
+   */
   probesAtOnce: count(8, 1, 1000),
-  /** How long a modern backend may think about `initialize`, where it is not known whether it speaks the legacy era too and a legacy client has come. Half of what clients give `initialize`. */
+  /**
+   * Timeout of `initialize` at a modern backend that may also speak the legacy era, for a legacy client. Half of the
+   * time that clients give `initialize`.
+   */
   legacyHalfMs: time(30 * s, 10),
-  /** A backend that is looked for and has said nothing for so long is named in the log. Servers that are downloaded when they are started need as long; others hang. */
+  /**
+   * A backend that has not responded for this long is named in the log. Servers that are downloaded at start need as
+   * long; others hang.
+   */
   slowStartMs: time(10 * s, 100),
-  /** A backend is upgraded seldom, but it is: what we know about its era gets old. */
+  /** How long a backend's era is cached. Backends are upgraded seldom, but they are. */
   probeAgeMs: time(10 * min, 1 * s),
-  /** Attempts in a row that did not reach a backend, until it counts as down and callers are refused at once. One may have been cut by a restart; after a few nobody should have to try. A probe counts for all of them: it is nobody's work, and has time of its own. */
+  /**
+   * Failed attempts in a row until a backend counts as down and calls are refused at once. A restart may cause one;
+   * after a few, no call should have to try. A failed probe counts as all of them: no call depends on it, and it has
+   * its own timeout.
+   */
   downAfter: count(3, 1, 1000),
-  /** Calls that one backend is given at once: as many as a node server serves without trouble, and over HTTP each has a connection. One principal alone may use all of them. */
+  /**
+   * Concurrent calls per backend: as many as a Node server handles well; over HTTP each has a connection. One principal
+   * alone may use all of them.
+   */
   callsPerBackend: count(256, 1, 10_000),
-  /** Calls that wait for one of these, principals in turn. Where that is full, whoever has most in it gives way to others. */
+  /**
+   * Calls that wait for one of these, served in turn by principal. If the queue is full, the principal with the most
+   * waiting calls loses one to others.
+   */
   queuedPerBackend: count(1024, 0, 100_000),
-  /** How long a call waits for its turn. Clients give a call a minute. */
+  /** How long a call waits in the queue. Clients give a call a minute. */
   queueMs: time(30 * s, 10),
-  /** Attempts to take up a cut stream again without any progress in between. A backend's standalone stream counts as lost then, and is tried further. */
+  /**
+   * Attempts to resume a broken stream without any progress in between. After that, a backend's standalone stream
+   * counts as lost, and is retried further.
+   */
   reconnects: count(5, 0, 1000),
-  /** Streams to one backend that stay open: one for each legacy session there, and for each upstream subscription. Each is a descriptor. Sessions beyond that hear of list changes through the others. */
+  /**
+   * Open streams per backend: one for each legacy session there, and for each upstream subscription. Each costs a
+   * descriptor. Sessions beyond that learn of list changes through the others.
+   */
   streamsPerBackend: count(1024, 1, 100_000),
 
   /**
-   * Messages of one pipe or stream of a backend that belong to no running call, in one period; 4 KiB count as one more.
-   * Reading one takes some 4 µs, passing it on or answering it several times that. Above it the pipe is paused until
-   * the period ends. Progress and log messages of running calls have ten times as much; all pipes and streams of a
-   * backend together, twenty times: above that, those that sent more than a twentieth of it are paused, and above forty
-   * times all.
+   * Messages of one pipe or stream of a backend that belong to no running call, per period; every 4 KiB count as one
+   * more. Reading one takes some 4 µs, forwarding or answering it several times that. Above this limit the pipe is
+   * paused until the period ends. Progress and log messages of running calls have ten times this limit. All pipes and
+   * streams of a backend together have twenty times: above that, those that sent more than a twentieth of it are
+   * paused, and above forty times all.
    */
   unsolicitedMessages: count(1000, 1, 1_000_000_000),
-  /** That period. What comes after a pause waits for no longer than a person notices. */
+  /** The period. A message that comes after a pause is not delayed for longer than a person notices. */
   unsolicitedMs: time(1 * s, 10),
   /**
-   * Periods in a row above it, until the backend's process or stream is ended. A server that dumps what it has at its
-   * start is done by then.
+   * Periods in a row above the limit, until the backend's process or stream is ended. A server that sends a burst at
+   * its start is done by then.
    */
   unsolicitedPeriods: count(10, 1, 1_000_000),
 
-  // Many backends behind one endpoint
-  /** How long `initialize` and `server/discover` wait for backends of which nothing is known yet. A local server is there by then; what comes later is told by a list change. */
+  // Several backends behind one endpoint
+  /**
+   * How long `initialize` and `server/discover` wait for backends that have not been probed yet. A local server is up
+   * by then; later ones cause a list change.
+   */
   discoverWaitMs: time(3 * s, 0),
-  /** How long a merged list waits for one backend; it is then without that one's entries, says so, and the client is told when they are there. Clients that look whether a server works give it less than ten seconds. */
+  /**
+   * How long a merged list waits for one backend. After that, the list lacks its entries and says so, and the client is
+   * notified when they are there. Clients that check whether a server works give it less than ten seconds.
+   */
   listWaitMs: time(5 * s, 10),
-  /** A legacy backend does not say how long its list is good. One that tells of changes is believed for so long. */
+  /**
+   * A legacy backend does not say how long its list is valid. The list of one that sends list changes is cached for
+   * this long.
+   */
   listGoodMs: time(5 * min, 0),
-  /** One that does not is asked again after so long. */
+  /** The list of one that sends none is cached for this long. */
   listUnsureMs: time(5 * s, 0, 'listGoodMs'),
-  /** Entries on one page of a merged list. There are clients that read the first page only: as many as any of them can use. */
+  /**
+   * Entries per page of a merged list. Some clients read only the first page, so it has as many as any of them can use.
+   */
   listPageEntries: count(1000, 1, 100_000),
-  /** Bytes of one page, in which an endless description must not make a client choke. */
+  /** Bytes per page: very long descriptions must not overload a client. */
   listPageBytes: bytes(4 * MiB, 1 * KiB),
-  /** Lists that are kept, of all backends and principals. A tool takes 1 KB: 64,000 of them. */
+  /** Cached lists of all backends and principals. A tool takes 1 KB: 64,000 of them. */
   listCacheBytes: bytes(64 * MiB, 64 * KiB),
-  /** Changes of lists that come within so long are told once: a backend that registers its tools one by one says so for each. */
+  /**
+   * List changes within this time are sent as one: a backend that registers its tools one by one sends a change for
+   * each.
+   */
   changesMs: time(100, 0),
 
   // Processes
-  /** A node server takes 45 MB and up; 16 of one backend are most of a small machine. Per backend: `maxProcesses`. */
+  /** A Node server takes 45 MB and more; 16 of one backend use most of a small machine. Per backend: `maxProcesses`. */
   processesPerBackend: count(16, 1, 10_000),
-  /** A process that nobody used for so long is ended. As long as a session may be idle, or a client that pauses would lose its server's state; where processes run out, an idle one makes room sooner. Per backend: `idleMs`. */
+  /**
+   * A process that is unused for this long is ended. As long as a session may be idle, or a client that pauses would
+   * lose its server's state. If processes run out, an idle one is ended sooner. Per backend: `idleMs`.
+   */
   processIdleMs: time(30 * min, 100),
-  /** The first wait before a process that died is started again, or a backend that could not be reached is looked at again; it doubles from there. */
+  /**
+   * The first delay before a dead process is restarted or an unreachable backend is probed again; it doubles from
+   * there.
+   */
   restartMinMs: time(500, 1, 'restartMaxMs'),
-  /** Where the doubling ends: a server that is mended is back within half a minute. */
+  /** The longest such delay: a repaired server is back within half a minute. */
   restartMaxMs: time(30 * s, 1),
-  /** Each step of ending a child: close its stdin, then SIGTERM, then SIGKILL. */
+  /** Each step of stopping a child process: close its stdin, then SIGTERM, then SIGKILL. */
   childStopMs: time(3 * s, 0),
-  /** The tail of a child's stderr that is kept for the log: a stack trace and what led up to it. */
+  /** The tail of a child's stderr that is kept for the log: a stack trace and the lines before it. */
   stderrBytes: bytes(64 * KiB, 256),
 
-  // Asks and parked calls
-  /** A person has to read, think and type. */
+  // Server requests and pending calls
+  /** Timeout of a server request: a person has to read, think and type. */
   askMs: time(5 * min, 100),
-  /** Asks that wait in one session: more than any person answers. */
+  /** Open server requests per session: more than any person answers. */
   asksPerSession: count(64, 1, 100_000),
   /** Rounds of `input_required` in one call. The official client gives up after as many. */
   rounds: count(10, 1, 1000),
-  /** The questions of one round, and the answers to them. As much as a body: a modern client brings all its answers in one. */
+  /**
+   * The server requests of one round, and the responses to them. As much as a body: a modern client sends all its
+   * responses in one.
+   */
   roundBytes: bytes(4 * MiB, 1 * KiB),
-  /** A parked call holds a backend session or a process while a person thinks. */
+  /** How long a call stays pending. It holds an upstream session or a process while a person thinks. */
   parkedMs: time(5 * min, 100),
-  /** One principal must not take all the parking. */
+  /** Pending calls per principal: one must not use up all of them. */
   parkedPerPrincipal: count(32, 1, 1_000_000, 'parkedTotal'),
-  /** Calls of all principals that wait at one backend: half of the connections that there are to it. Of processes, too, half are left to others. */
+  /**
+   * Pending calls per backend, of all principals: half of its connections. Half of its processes, too, are left to
+   * others.
+   */
   parkedPerBackend: count(128, 1, 1_000_000, 'parkedTotal'),
-  /** Upstream sessions at one legacy backend that the requests of one principal without a session share. At stdio backends each is a process. */
+  /**
+   * Upstream sessions at one legacy backend that are shared by one principal's requests without a session. At stdio
+   * backends each is a process.
+   */
   pooledPerPrincipal: count(32, 1, 100_000),
-  /** Each holds an upstream stream, or a process. */
+  /** Pending calls in total: each holds an upstream stream or a process. */
   parkedTotal: count(1000, 1, 1_000_000),
 } as const satisfies Readonly<Record<string, LimitRow>>;
 
 export type LimitName = keyof typeof limitTable;
 export type Limits = { readonly [Name in LimitName]: number };
 
-/** Limits of single calls. They depend on what a backend does, so that each backend may have its own. */
+/** Limits of single calls. They depend on what a backend does, so each backend may have its own. */
 export const callLimitNames = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs'] as const satisfies readonly LimitName[];
 export type CallLimitName = (typeof callLimitNames)[number];
 export type CallLimits = { readonly [Name in CallLimitName]?: number };
@@ -244,8 +337,8 @@ export interface LimitConflict {
 }
 
 /**
- * What the user set, over the defaults. A default gives way to a lower limit that the user set above it; two values
- * that the user set must not contradict each other.
+ * The values from the config, over the defaults. A default is lowered to a limit that the config sets for its upper
+ * bound; two values from the config must not contradict each other.
  */
 export function settleLimits(set: Partial<Limits>): { limits: Limits; conflicts: LimitConflict[] } {
   const conflicts: LimitConflict[] = [];

@@ -15,7 +15,7 @@ export function isRange(text: string): boolean {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= most;
 }
 
-/** 0 lets the system choose. */
+/** 0: the system chooses a free port. */
 export const portShape = shape.quantity({ unit: 'count', min: 0, max: 65_535 });
 
 export const listenShape = shape.closed('a map of settings', {
@@ -51,7 +51,9 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
-/** Whoever can reach the port can use every backend, with the credentials that stand in the config. */
+/**
+ * Without authentication, anybody who can reach the port can use every backend with the credentials from the config.
+ */
 export function exposure({ host, openToNetwork }: ListenConfig, onCommandLine: boolean): Complaint | undefined {
   if (openToNetwork || isLoopback(host)) return undefined;
   return {

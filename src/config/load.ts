@@ -1,4 +1,4 @@
-/** The one way from a file, or from none, to a Config. */
+/** Loads a Config from a file, or the demo's if there is none. The only way to make one. */
 import { dirname, extname, resolve } from 'node:path';
 import { checkOwnPaths } from './authserver.ts';
 import { buildBackend } from './backends.ts';
@@ -20,24 +20,24 @@ import { usualStoreDir } from './store.ts';
 import type { Syntax } from './syntax.ts';
 
 export interface LoadOptions extends ConfigPlaces {
-  /** What the user named. Without it, the working directory is searched. */
+  /** The file that the user named. Without it, the working directory is searched. */
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** From 1; a reload counts on. */
+  /** Starts at 1; each reload adds 1. */
   readonly generation?: number | undefined;
-  /** What the command line says over the file. */
+  /** Settings from the command line, which override the file. */
   readonly overrides?: Overrides | undefined;
-  /** How to start the built-in demo server, for when there is no config at all. */
+  /** How to start the built-in demo server if there is no config. */
   readonly demo?: { readonly command: string; readonly args: readonly string[] } | undefined;
 }
 
 export interface Loaded {
   readonly config: Config;
-  /** For people, one sentence each: what was ignored, left out or assumed. */
+  /** What was ignored, left out or assumed, for people, one sentence each. */
   readonly notices: readonly string[];
 }
 
-/** Throws a ConfigError with everything that is wrong, and nothing else. */
+/** Throws only a ConfigError, with all problems. */
 export function loadConfig(options: LoadOptions): Loaded {
   const found = findConfig(options.path, options);
   if (found === undefined) return settle(options, 'demo', demo(options), undefined);
@@ -46,7 +46,7 @@ export function loadConfig(options: LoadOptions): Loaded {
   const file = resolve(options.cwd, found.file);
   const directory = dirname(file);
   const readFile = (path: string) => options.readFile(resolve(directory, path));
-  // Clients keep JSON, and our own file is YAML: the syntax tells the dialect.
+  // Clients' files are JSON and our own is YAML, so the syntax decides the dialect.
   const reading =
     syntax === 'json'
       ? readForeign(document, workspaceOf(file), { env: options.env, readFile })
@@ -122,7 +122,7 @@ function demo({ demo: server, cwd }: LoadOptions): ConfigReading {
   return { backends: [buildBackend(draft, { directory: cwd, limits: defaultLimits })], notices };
 }
 
-/** Without a telling name (a pipe, a temporary file), an opening brace tells. */
+/** If the extension does not decide (a pipe, a temporary file), an opening brace means JSON. */
 function syntaxOf(file: string, text: string): Syntax {
   const extension = extname(file).toLowerCase();
   if (extension === '.json' || extension === '.jsonc') return 'json';

@@ -1,6 +1,6 @@
-/** "Did you mean": the valid spelling that a wrong one is most likely to have been meant for. */
+/** "Did you mean": the valid spelling that is closest to a wrong one. */
 
-/** Longer words are no typing mistakes, and the distance costs their product. */
+/** Longer words are not typos, and the cost of the distance is the product of the lengths. */
 const longestWord = 64;
 
 /** The closest candidate whose distance is within a third of the word's length; the first of equals. */
@@ -12,14 +12,14 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   for (const candidate of candidates) {
     if (candidate.length > longestWord || candidate === word) continue;
     const edits = editDistance(folded, fold(candidate));
-    // A word cut short (`batch` for `batches`) is no mistyped word, yet it is clear what is meant.
+    // A truncated word (`batch` for `batches`) is not a typo, but its meaning is clear.
     const distance = word.length >= 4 && fold(candidate).startsWith(folded) ? Math.min(edits, allowed) : edits;
     if (distance <= allowed && (best === undefined || distance < best.distance)) best = { candidate, distance };
   }
   return best?.candidate;
 }
 
-/** `max_processes`, `max-processes` and `maxProcesses` are one word in three fashions. */
+/** `max_processes`, `max-processes` and `maxProcesses` are the same word in three styles. */
 function fold(word: string): string {
   return word.toLowerCase().replaceAll(/[-_\s]/g, '');
 }

@@ -1,6 +1,6 @@
 /**
- * Backends that are this gateway itself. People put the gateway's address into the file that it serves, since their client
- * reads the same file: as a backend of itself it would ask itself for its own lists, without end.
+ * Detects backends that are this gateway itself. People add the gateway's URL to the file that it serves, since their
+ * client reads the same file. As its own backend it would request its own lists without end.
  */
 import { networkInterfaces } from 'node:os';
 import type { BackendConfig, ListenConfig } from './config.ts';
@@ -12,11 +12,11 @@ export interface Ours {
   readonly publicUrl: string | undefined;
 }
 
-/** True for every path there: whatever is served at our origin is ours. */
+/** True for every path: whatever is served at our origin is ours. */
 export function isOurselves(backend: BackendConfig, { listen, publicUrl }: Ours): boolean {
   if (backend.kind !== 'http') return false;
   const url = parseUrl(backend.url);
-  // An address that cannot be read is reported where it stands.
+  // An invalid URL is reported elsewhere.
   if (url === undefined) return false;
   if (publicUrl !== undefined && parseUrl(publicUrl)?.origin === url.origin) return true;
   return url.protocol === 'http:' && portOf(url) === listen.port && isOurHost(hostOf(url.hostname), listen.host);
@@ -26,7 +26,7 @@ function portOf({ port }: URL): number {
   return port === '' ? 80 : Number(port);
 }
 
-/** Without the brackets of an IPv6 address, and without the dot that ends a full name. */
+/** Without the brackets of IPv6, and without the trailing dot of a fully qualified name. */
 function hostOf(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
@@ -34,7 +34,7 @@ function hostOf(hostname: string): string {
 function isOurHost(host: string, listening: string): boolean {
   if (host === listening) return true;
   if (isWildcard(listening)) return isWildcard(host) || isLoopback(host) || interfaces().has(host);
-  // `localhost` is 127.0.0.1 or ::1, as the machine likes; another address of 127.0.0.0/8 may be another server.
+  // `localhost` is 127.0.0.1 or ::1, depending on the machine. Other addresses of 127.0.0.0/8 may be different servers.
   return isUsualLoopback(host) && isUsualLoopback(listening);
 }
 

@@ -1,11 +1,11 @@
-/** What the command line says over the file. */
+/** Settings from the command line, which override the file. */
 import * as z from 'zod';
 import { type LogLevel, logLevels } from './config.ts';
 import { portShape } from './listen.ts';
 import type { Problem } from './problems.ts';
 import { choice, flag, listenHost } from './shapes.ts';
 
-/** As given: text, unchecked. */
+/** Not validated yet. */
 export interface Overrides {
   readonly host?: string | undefined;
   readonly port?: string | number | undefined;

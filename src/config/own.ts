@@ -1,4 +1,4 @@
-/** `bascule.yaml`: a closed list of settings. What is not in it is refused, and so is what contradicts itself. */
+/** Reads `bascule.yaml`: a closed set of settings. Unknown and contradictory settings are refused. */
 import * as z from 'zod';
 import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
 import {
@@ -60,7 +60,7 @@ function shapesOf<Name extends LimitName>(names: readonly Name[]) {
   return Object.fromEntries(shapes) as Record<Name, z.ZodOptional<ReturnType<typeof shape.quantity>>>;
 }
 
-/** 32 characters of base64 are 192 bits; fewer are a password. */
+/** 32 characters of base64 are 192 bits; fewer are as weak as a password. */
 const sealKey = 'a secret of at least 32 characters';
 
 const settings = {
@@ -72,7 +72,7 @@ const settings = {
     .optional(),
   limits: shape.closed('a map of limits', limitShapes).optional(),
   identity: z.unknown().optional(),
-  // Read on their own, once it is known what they can speak of.
+  // Validated separately, once endpoints and backends are known.
   policy: z.unknown().optional(),
   rates: z.unknown().optional(),
   audit: z.unknown().optional(),
@@ -123,7 +123,7 @@ const endpointShape = shape.closed('a map with `path`', {
   identity: z.unknown().optional(),
 });
 
-/** Names stand in paths and in the names of tools. */
+/** Names are part of paths and of tool names. */
 const backendName = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 
 export function readOwn(document: ConfigDocument, directory: string, variables: Variables): ConfigReading {
@@ -132,7 +132,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     const expected = '`backends` in its place; `mcpServers` stands in files that end in .json';
     document.reportKey(['mcpServers'], { message: '`mcpServers` is not for this file', expected });
   }
-  // Backends are read one by one: a variable that only a disabled one needs may be missing.
+  // Backends are read one by one: a variable that only a disabled backend uses may be unset.
   const section = (key: string) => (key === 'backends' ? shallow(document, key) : document.read([key], variables));
   const top = keys === undefined ? document.read([]) : Object.fromEntries(keys.map((key) => [key, section(key)]));
   const file = check(document, [], top, fileShape);
@@ -163,7 +163,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const built = new Set(backends.map(({ name }) => name));
   const served = new Set(services.map(({ name }) => name));
   const rpc = { names, services: names.filter((name) => isService(document, ['backends', name], variables)), served };
-  // From the file again, since a mistake elsewhere must not hide the mistakes in here.
+  // Read again from the file, since a mistake elsewhere must not hide mistakes in the endpoints.
   const items = document.read(['endpoints'], variables);
   const endpoints = Array.isArray(items)
     ? readEndpoints(document, items, { names, built, rpc, identity, limits })
@@ -179,7 +179,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const policy = readPolicy(document, variables, world);
   const rates = readRates(document, variables, world);
   const audit = readAudit(document, directory, variables);
-  // The same for where we listen: that it is open to others is told together with everything else.
+  // Likewise for `listen`: exposure to the network is reported together with all other problems.
   const listen = listenShape.safeParse(document.read(['listen'], variables)).data;
   const access = { policy, rates, audit };
   return {
@@ -239,7 +239,7 @@ function readBackend(
   return { name, ...entry, auth: readBackendAuth(document, [...path, 'auth'], variables) };
 }
 
-/** Each on its own: a mistake in one limit must not hide that two others contradict each other. */
+/** Reads each limit separately: a mistake in one must not hide that two others contradict each other. */
 function readLimits(document: ConfigDocument, variables: Variables): Limits {
   const set: Partial<Record<LimitName, number>> = {};
   for (const name of limitNames) {
@@ -260,7 +260,7 @@ function readLimits(document: ConfigDocument, variables: Variables): Limits {
 }
 
 interface FileContext {
-  /** All backends of the file, and those that are not disabled. */
+  /** `names`: all backends of the file; `built`: those that are not disabled. */
   readonly names: readonly string[];
   readonly built: ReadonlySet<string>;
   readonly rpc: Services;

@@ -1,4 +1,4 @@
-/** Text -> syntax tree, or what is wrong with it. One parser reads both syntaxes, so that both have places. */
+/** Text -> syntax tree, or syntax errors. One parser reads both syntaxes, so that both have positions. */
 import { type Document, isMap, isScalar, parseAllDocuments } from 'yaml';
 import { withoutComments } from './json-text.ts';
 import { type Syntax, wordingOf } from './syntax.ts';
@@ -11,19 +11,19 @@ export interface TextSpan {
 
 export interface Parsed {
   readonly document?: Document.Parsed;
-  /** Whether keys and values of the document are what they look like. */
+  /** Whether the tree can be trusted to tell keys from values. */
   readonly sound: boolean;
   readonly faults: readonly SyntaxFault[];
 }
 
 export interface SyntaxFault {
-  /** Absent where the file as a whole is meant. */
+  /** Absent if the fault is about the whole file. */
   readonly span?: TextSpan;
   readonly message: string;
   readonly expected?: string;
 }
 
-/** People write config files; this is a thousand servers. The parser takes a second and a half for it. */
+/** People write config files: this is a thousand servers. The parser takes a second and a half for it. */
 const mostCharacters = 1024 * 1024;
 
 export function parseText(text: string, syntax: Syntax): Parsed {
@@ -38,7 +38,7 @@ export function parseText(text: string, syntax: Syntax): Parsed {
   const documents = parseAll(source.text);
   if (documents === undefined) return unsound({ message: `the file can't be read as ${syntax.toUpperCase()}` });
   const [document, second] = documents;
-  // The mistakes behind the first one mostly follow from it.
+  // Later errors mostly follow from the first one.
   const broken = document?.errors.find(({ code }) => code !== 'DUPLICATE_KEY') ?? document?.warnings[0];
   if (broken !== undefined) {
     const [start, end] = broken.pos;
@@ -61,7 +61,7 @@ function parseAll(text: string): Document.Parsed[] | undefined {
   try {
     return [...parseAllDocuments(text, { prettyErrors: false, uniqueKeys: true, schema: 'core' })] as Document.Parsed[];
   } catch {
-    // The parser bounds its own recursion, and throws only in states that it did not think possible.
+    // The parser limits its own recursion, and throws only in unexpected states.
     return undefined;
   }
 }
@@ -86,7 +86,7 @@ function isEmpty({ contents }: Document.Parsed): boolean {
 
 const jsonLiteral = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
-/** YAML reads more than JSON has, and reads some of it differently: `"C:\apps"` would hold a bell. */
+/** YAML accepts more than JSON, and reads some of it differently: `"C:\apps"` would contain a bell character. */
 export function isJsonScalar(source: string): boolean {
   if (!source.startsWith('"')) return jsonLiteral.test(source);
   try {

@@ -1,4 +1,7 @@
-/** What an expression reads of `arguments`: the paths that it names, and every text that could be the name of a member. */
+/**
+ * What an expression reads of `arguments`: the paths that it names, and every string that could be the name of a
+ * member.
+ */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { ArgumentPath, ArgumentsRead } from '../policy/rules.ts';
 
@@ -25,7 +28,7 @@ export function argumentsReadBy(ast: ASTNode): ArgumentsRead {
   return { paths, names };
 }
 
-/** `has` asks whether a member is there, and looks no further. */
+/** `has` only tests whether a member is present. */
 function testedBy(node: ASTNode): ArgumentPath | undefined {
   const [called, given] = argsOf(node);
   const [tested] = node.op === 'call' && called === 'has' && Array.isArray(given) ? (given as readonly unknown[]) : [];
@@ -38,7 +41,7 @@ function pathTo(node: ASTNode): ArgumentPath | undefined {
   return steps && { steps, whole: true };
 }
 
-/** Of `arguments`, and of members of it that are named in the text; all of it needs no step. */
+/** The path to `arguments` or to a literally named member of it. Empty for all of `arguments`. */
 function stepsOf(node: ASTNode): Steps | undefined {
   if (node.op === 'id') return node.args === 'arguments' ? [] : undefined;
   if (node.op !== '.' && node.op !== '[]') return undefined;

@@ -1,4 +1,4 @@
-/** `audit:` as it stands in a file. */
+/** Reads and checks `audit`. */
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { type AuditSettings, type AuditTarget, auditFailures } from '../observe/audit.ts';
@@ -11,10 +11,10 @@ import * as shape from './shapes.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
-/** 150,000 records. */
+/** Some 150,000 records. */
 const FILE_BYTES = 64 * MiB;
 const KEEP = 5;
-/** More of one call's arguments is a document, and belongs elsewhere. */
+/** Larger arguments of one call are documents and do not belong in an audit trail. */
 const ARGUMENT_BYTES = 4 * KiB;
 
 const aPath = 'a path such as password, headers.* or **.token';
@@ -54,6 +54,6 @@ export function readAudit(
   const target: AuditTarget = isStream ? { kind: to } : { kind: 'file', path: resolve(directory, to), maxBytes, keep };
   if (recorded === undefined) return { to: target, onFailure };
   const { of, redact = [], maxBytes: most = ARGUMENT_BYTES } = recorded;
-  // Whoever names a secret of their own does not mean that the usual ones are none.
+  // A config's own list adds to the usual secrets and does not replace them.
   return { to: target, onFailure, arguments: { of, redact: [...usualSecrets, ...redact], maxBytes: most } };
 }

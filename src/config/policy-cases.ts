@@ -1,4 +1,4 @@
-/** Cases for `bascule policy test`: who does what, and what ought to come of it. */
+/** Cases for `bascule policy test`: a request, and the expected decision. */
 import * as z from 'zod';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../identity/principal.ts';
 import { actions, askKinds, RPC, type ThingKind, thingsOf } from '../policy/actions.ts';
@@ -13,7 +13,7 @@ export interface PolicyCase {
   readonly name: string;
   readonly question: PolicyQuestion;
   readonly expect: 'allow' | 'deny';
-  /** The rule that ought to decide; null: none. */
+  /** The rule that is expected to decide; null: none. */
   readonly rule?: string | null | undefined;
 }
 
@@ -108,7 +108,7 @@ const kinds: Readonly<Record<'tool' | 'prompt' | 'uri' | 'ask' | 'method', Thing
   method: 'method',
 };
 
-/** Where there is but one, it need not be said. */
+/** The default if there is only one. */
 function soleBackend({ backends }: World): string {
   return backends.length === 1 ? (backends[0] ?? '') : '';
 }
@@ -125,6 +125,6 @@ function principalOf(draft: CaseDraft['principal']): Principal {
   const { subject, clientId, issuer = 'https://issuer.example', scopes, groups, claims = {} } = draft;
   const said = { sub: subject, client_id: clientId, scope: scopes?.join(' '), groups };
   const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
-  // The shape wants one of the two by which a token speaks of somebody.
+  // The shape requires `subject` or `clientId`, by which a token identifies a principal.
   return tokenPrincipal({ issuer, claims: { ...claims, ...given } }) ?? localPrincipal(new Set());
 }

@@ -1,7 +1,7 @@
 /**
- * `when:` is CEL, or rather the part of it that ends soon whatever a caller sends. Left out are regular expressions (the
- * library has the platform's, which can take exponential time), local names (each can double what the last one held) and
- * loops inside of loops. With the bounds on what a condition can look at, one costs milliseconds at worst.
+ * `when` is a subset of CEL that always terminates soon, whatever a caller sends. Left out are regular expressions (the
+ * library uses the platform's, which can take exponential time), local names (each can double the size of the last) and
+ * nested loops. With limits on what a condition can read, one costs milliseconds at worst.
  */
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { compileGlob } from '../policy/glob.ts';
@@ -10,10 +10,10 @@ import { argumentsReadBy } from './policy-arguments.ts';
 import { needsOf } from './policy-needs.ts';
 import { comparingStrictly, withStrictComparisons } from './policy-types.ts';
 
-/** What a person writes into a rule fits ten times; each bounds the work of one evaluation. */
+/** Ten times what people write in a rule. Each bounds the work of one evaluation. */
 const limits = { maxAstNodes: 500, maxDepth: 32, maxListElements: 256, maxMapEntries: 64, maxCallArguments: 8 };
 const TEXT_LENGTH = 4_096;
-/** As it is evaluated: a condition that is within the limits stays so where its operands are in brackets. */
+/** For the rewritten condition: brackets around operands must not put a valid condition over the limits. */
 const writtenOut = { ...limits, maxAstNodes: 4 * limits.maxAstNodes, maxDepth: 4 * limits.maxDepth };
 
 const loops: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map'];
@@ -46,7 +46,7 @@ function environmentWithin(bounds: typeof limits): Environment {
 }
 
 export interface NoCondition {
-  /** What is wrong, in one line. */
+  /** One line. */
   readonly problem: string;
   readonly expected: string;
 }
@@ -111,7 +111,7 @@ function complaintAbout(ast: ASTNode): NoCondition | undefined {
   return complaint;
 }
 
-/** The library leaves these out of a map without a word: a rule that compares with one would never apply. */
+/** The library silently drops these keys from a map: a rule that compares with one would never apply. */
 const lostKeys: readonly unknown[] = ['__proto__', 'constructor', 'prototype'];
 
 function lostKeyOf(node: ASTNode): string | undefined {
@@ -127,7 +127,7 @@ function calledBy({ op, args }: ASTNode): string | undefined {
 
 type Look = (node: ASTNode, inLoop: boolean) => void;
 
-/** What a loop goes over is outside of it; what it does with each entry is inside. */
+/** The list of a loop is outside of it; the expression for each entry is inside. */
 function visit(node: ASTNode, look: Look, inLoop = false): void {
   look(node, inLoop);
   const called = calledBy(node);
@@ -138,7 +138,7 @@ function visit(node: ASTNode, look: Look, inLoop = false): void {
   });
 }
 
-/** Arguments and entries stand in arrays of their own, those of maps in pairs. */
+/** Arguments and entries are in nested arrays, those of maps in pairs. */
 function nodesIn(part: unknown): readonly ASTNode[] {
   if (Array.isArray(part)) return part.flatMap(nodesIn);
   return typeof part === 'object' && part !== null && 'op' in part ? [part as ASTNode] : [];
@@ -147,7 +147,7 @@ function nodesIn(part: unknown): readonly ASTNode[] {
 function matchesGlob(text: string, pattern: string): boolean {
   const glob = compileGlob(pattern, 'path');
   const matches = typeof glob === 'string' ? undefined : glob.matches(text);
-  // A condition that cannot be evaluated is caught where it is evaluated.
+  // `evaluate` catches this.
   if (matches === undefined) throw new TypeError('This cannot be judged');
   return matches;
 }

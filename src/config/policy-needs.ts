@@ -1,8 +1,8 @@
-/** What an expression cannot be true without: texts that it compares facts with, where all of its parts must hold. */
+/** What an expression requires to be true: string comparisons of facts that are joined by `&&`. */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { type FactName, factNames, type Need, needMembers } from '../policy/rules.ts';
 
-/** `a && b` is false where either is, even if the other cannot be evaluated (CEL, logical operators). */
+/** `a && b` is false if either side is, even if the other cannot be evaluated (CEL, logical operators). */
 export function needsOf(node: ASTNode): readonly Need[] {
   const { op } = node;
   const [left, right] = Array.isArray(node.args) ? (node.args as readonly unknown[]) : [];

@@ -1,4 +1,4 @@
-/** Profiles as they stand in a file, at an endpoint and at a backend. */
+/** The shapes of profiles in a file, at an endpoint and at a backend. */
 import * as z from 'zod';
 import { type AskKind, askKinds } from '../policy/actions.ts';
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
@@ -8,7 +8,10 @@ import { batchRevision, buildProfile } from './endpoints.ts';
 import { limitTable } from './limits.ts';
 import * as shape from './shapes.ts';
 
-/** Dates alone: what a word such as `latest` means would change with the program, and what is admitted with it. */
+/**
+ * Dates only: the meaning of a word such as `latest` would change with the gateway's version, and so would what is
+ * allowed.
+ */
 const revision = shape.choice(revisions);
 const revisionList = z
   .array(revision, { error: 'a list of revisions' })
@@ -27,7 +30,7 @@ export const profileShape = shape.closed('a map of settings', {
 export type FullProfileDraft = z.infer<typeof profileShape>;
 
 export const backendProfileShape = shape.closed('a map of settings', {
-  // An empty list is meant: such a backend asks nothing.
+  // An empty list is valid: such a backend may send no server requests.
   asks: z.array(shape.choice(askKinds), { error: 'a list of sampling, elicitation and roots' }).optional(),
   revisions: revisionList,
 });
@@ -38,7 +41,7 @@ export interface CommonLimits {
   readonly jsonDepth: number;
 }
 
-/** What no shape can say: entries that are there twice, and settings that contradict each other. */
+/** Checks beyond the shape: duplicate entries and contradictory settings. */
 export function checkFullProfile(
   document: ConfigDocument,
   path: Path,

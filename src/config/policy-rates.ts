@@ -1,4 +1,4 @@
-/** `rates:` as it stands in a file. */
+/** Reads and checks `rates`. */
 import * as z from 'zod';
 import type { World } from '../policy/match.ts';
 import { type RateSettings, shares } from '../policy/rates.ts';
@@ -31,7 +31,7 @@ const rateShape = shape
   })
   .refine(({ on }) => on?.annotations === undefined, { error: 'no `annotations`: limits do not look at them' });
 
-/** Enough for one of each tool. */
+/** Enough for one limit per tool. */
 const MOST_RATES = 1_000;
 const list = z.array(z.unknown(), { error: 'a list of limits' }).max(MOST_RATES, { error: `at most ${MOST_RATES}` });
 

@@ -1,11 +1,11 @@
-/** `policy:` as it stands in a file. */
+/** The shape of `policy` in a file. */
 import * as z from 'zod';
 import { actions, askKinds } from '../policy/actions.ts';
 import { compileGlob, type GlobStyle } from '../policy/glob.ts';
 import { hintNames, modes } from '../policy/rules.ts';
 import * as shape from './shapes.ts';
 
-/** Enough to name everything that an organisation has. */
+/** Enough to name everything in an organization. */
 const MOST_RULES = 10_000;
 const MOST_ENTRIES = 1_000;
 
@@ -18,7 +18,7 @@ export function patternOf(style: GlobStyle) {
   });
 }
 
-/** An empty list would never hold, and looks as if it always did. */
+/** An empty list would never match, but looks as if it always did. */
 export function listOf<Item extends z.ZodType>(item: Item, what: string) {
   return z
     .array(item, { error: `a list of ${what}` })
@@ -70,7 +70,7 @@ export const actionList = listOf(shape.choice(actions), 'actions');
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], {
   error: 'text, a number, true, false or null',
 });
-/** Beyond these, numbers are not what was written any more. */
+/** Larger numbers cannot be represented exactly. */
 const number = z
   .number({ error: 'a number' })
   .min(Number.MIN_SAFE_INTEGER, { error: 'a number that can be held exactly' })
@@ -122,7 +122,7 @@ export const policyShape = shape.closed('a map with `rules`', {
   open: z.array(shape.choice(actions), { error: 'a list of actions' }).optional(),
   trustAnnotationsOf: names('names of backends'),
   groupsClaim: shape.oneLine.optional(),
-  // Each is read on its own: a mistake in one must not hide those in the others.
+  // Rules are validated separately: a mistake in one must not hide those in the others.
   rules: z
     .array(z.unknown(), { error: 'a list of rules; an empty one denies everything' })
     .max(MOST_RULES, { error: `at most ${MOST_RULES} rules` }),

@@ -1,13 +1,15 @@
 /**
- * CEL takes values of different types for unequal. But callers choose the types of arguments, and there are backends
- * that take `"true"` or `1` for `true`, and `["x"]` for `"x"`. Such a comparison cannot be judged here: it is an error,
- * also where the two values stand at the same place of lists or maps that are compared as a whole. It is none where
- * another place differs for certain, since the whole is unequal then whatever a backend makes of the rest. All numbers
- * are of one type, and `null` is unequal to everything else.
+ * Strict comparisons for CEL. In CEL, values of different types are unequal. But callers choose the types of arguments,
+ * and some backends accept `"true"` or `1` for `true`, and `["x"]` for `"x"`. Such a comparison is an error, also
+ * inside lists or maps. It is no error if a different entry certainly differs: the whole is then unequal, however a
+ * backend reads the rest. All numbers are of one type; `null` is unequal to everything else.
  */
 import type { ASTNode, Environment } from '@marcbachmann/cel-js';
 
-/** What `==` and `in` become. Conditions cannot call these: what they may call is a list in policy-condition.ts. */
+/**
+ * The functions that replace `==` and `in`. Conditions cannot call them: policy-condition.ts has the list of allowed
+ * functions.
+ */
 const SAME = 'same';
 const WITHIN = 'within';
 
@@ -21,7 +23,7 @@ export function comparingStrictly(environment: Environment): Environment {
     });
 }
 
-/** Undefined where it cannot be said. */
+/** Undefined if undecidable. */
 type Comparable = boolean | undefined;
 
 function certain(verdict: Comparable): boolean {
@@ -35,7 +37,7 @@ function same(one: unknown, other: unknown): Comparable {
   return kind === kindOf(other) ? comparisons[kind](one, other) : undefined;
 }
 
-/** In a list, or among the names of a map. */
+/** Whether it is in a list, or a key of a map. */
 function within(one: unknown, all: unknown): Comparable {
   const kind = kindOf(all);
   if (kind !== 'list' && kind !== 'map') return undefined;
@@ -64,7 +66,7 @@ const comparisons: Readonly<Record<ValueKind, Comparison>> = {
   other: identical,
 };
 
-/** Throws for what is too large to be looked at (policy/facts.ts): so it comes before anything is compared. */
+/** Throws for values that are too large to read (policy/facts.ts), so call it before comparing. */
 function kindOf(value: unknown): ValueKind {
   if (typeof value === 'string') return 'text';
   if (typeof value === 'boolean') return 'bool';
@@ -73,13 +75,13 @@ function kindOf(value: unknown): ValueKind {
   if (Array.isArray(value)) return 'list';
   if (value instanceof Map) return 'map';
   if (value instanceof Uint8Array) return 'bytes';
-  // A map of the condition itself is an object. What `type()` gives has a class of the library's own.
+  // A map literal of the condition is a plain object. The result of `type()` has a class of the library.
   return Object.getPrototypeOf(value) === Object.prototype ? 'map' : 'other';
 }
 
 /**
- * An int is a bigint, a double a number, and a uint has a `valueOf`: the language compares these by what they are
- * worth.
+ * An int is a bigint, a double a number, and a uint has a `valueOf`: JavaScript's relational operators compare them by
+ * value.
  */
 function sameNumber(one: number, other: number): boolean {
   return one <= other && one >= other;
@@ -106,8 +108,8 @@ function membersOf(map: unknown): ReadonlyMap<string, unknown> {
 }
 
 /**
- * The same expression with calls of the strict comparisons in the place of `==`, `!=` and `in`. Names and literals are
- * copied as they stand in the text; every other operand is put in brackets.
+ * The same expression with strict comparisons in place of `==`, `!=` and `in`. Names and literals are copied from the
+ * text; every other operand is put in brackets.
  */
 export function withStrictComparisons(text: string, ast: ASTNode): string {
   const write = (node: ASTNode): string => {

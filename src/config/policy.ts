@@ -1,4 +1,4 @@
-/** `policy:`, read and checked. As soon as there is one, what no rule allows is denied. */
+/** Reads and checks `policy`. If there is one, whatever no rule allows is denied. */
 import { openByDefault } from '../policy/actions.ts';
 import { compileGlob, type GlobStyle } from '../policy/glob.ts';
 import type { World } from '../policy/match.ts';
@@ -11,7 +11,7 @@ import { policyShape, type RuleDraft, ruleShape } from './policy-shapes.ts';
 
 const here: Path = ['policy'];
 
-/** Undefined where there is none; or where it is wrong and reported: then nothing starts. */
+/** Undefined if absent, or invalid and reported: the gateway then does not start. */
 export function readPolicy(document: ConfigDocument, variables: Variables, world: World): PolicySettings | undefined {
   const value = document.read(here, variables);
   if (value === undefined) return undefined;
@@ -44,7 +44,7 @@ export function readPolicy(document: ConfigDocument, variables: Variables, world
   return { mode, open, groupsClaim, trustAnnotationsOf: resolved(trusted, world.backends), rules };
 }
 
-/** Also where something else in the policy is wrong. */
+/** The rules, even if other parts of the policy are invalid. */
 function rulesIn(value: unknown): readonly unknown[] {
   if (typeof value !== 'object' || value === null || !('rules' in value)) return [];
   return Array.isArray(value.rules) ? value.rules : [];
@@ -77,7 +77,7 @@ export function checkPlaces(
   checkKnown(document, [...path, 'on', 'backends'], on?.backends ?? [], { known: backends, what: 'backend' });
 }
 
-/** A subject is a name at its issuer: the same one of another issuer is another person. */
+/** A subject is a name at its issuer: the same subject of a different issuer is a different person. */
 export function checkWho(document: ConfigDocument, path: Path, { who }: Pick<RuleDraft, 'who'>, world: World): void {
   const { principals = [], issuers } = who ?? {};
   if (issuers !== undefined || (world.callers?.issuers ?? 0) < 2) return;
@@ -95,7 +95,9 @@ interface KnownNames {
   readonly style?: GlobStyle;
 }
 
-/** Endpoints and backends are all in this file: what names none of them is a mistake, and a rule that never holds. */
+/**
+ * All endpoints and backends are in this file, so a pattern without a match is a mistake: the rule would never apply.
+ */
 function checkKnown(document: ConfigDocument, path: Path, given: readonly string[], place: KnownNames): void {
   const { known, what, style = 'name' } = place;
   given.forEach((pattern, at) => {

@@ -1,8 +1,8 @@
-/** What is wrong with a config file, told so that it can be mended in one go: all of it, with place and remedy. */
+/** The problems of a config file: all at once, each with its position and what was expected. */
 
 export interface Problem {
   readonly file: string;
-  /** From 1; 0 where the file as a whole is meant. */
+  /** Starts at 1; 0 if the problem concerns the whole file. */
   readonly line: number;
   readonly column: number;
   readonly message: string;
@@ -11,15 +11,15 @@ export interface Problem {
   readonly excerpt?: Excerpt;
 }
 
-/** The line in question, with everything hidden that might be a secret, and how much of it to underline. */
+/** The line with everything hidden that may be a secret, and the part to underline. */
 export interface Excerpt {
   readonly text: string;
-  /** From 1, in `text`, which may be a window of a very long line. */
+  /** Starts at 1, within `text`, which may be a part of a very long line. */
   readonly column: number;
   readonly width: number;
 }
 
-/** Beyond this, a reader starts from the top again anyway. */
+/** With more problems than this, a reader starts again from the top. */
 const mostPrinted = 50;
 
 export class ConfigError extends Error {
@@ -49,7 +49,7 @@ function formatProblem(problem: Problem): string {
   const { excerpt } = problem;
   if (excerpt !== undefined) {
     const number = String(problem.line);
-    // The tabs before the mark are kept, so that it stands where the reader's terminal puts the text above it.
+    // Keep the tabs before the mark, so that it aligns with the text above in any terminal.
     const indent = excerpt.text.slice(0, excerpt.column - 1).replaceAll(/[^\t]/g, ' ');
     lines.push(`  ${number} | ${excerpt.text}`);
     lines.push(`  ${' '.repeat(number.length)} | ${indent}${'^'.repeat(Math.max(1, excerpt.width))}`);
@@ -59,7 +59,7 @@ function formatProblem(problem: Problem): string {
   return lines.join('\n');
 }
 
-/** A file can hold what a terminal would obey. */
+/** Replaces control characters that a terminal would interpret. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }

@@ -13,7 +13,7 @@ interface Suffix {
   readonly factor: number;
 }
 
-/** Smallest first, so that the last one that divides a number is the one to print it with. */
+/** Smallest first: the last one that divides a number is used to print it. */
 const suffixes: Readonly<Record<Unit, readonly Suffix[]>> = {
   bytes: [
     { suffix: 'B', factor: 1 },
@@ -34,8 +34,8 @@ const suffixes: Readonly<Record<Unit, readonly Suffix[]>> = {
 const written = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/;
 
 /**
- * The number meant, in the unit of the range; undefined where it is no whole number of that unit within the range.
- * Digits may come as text, since what an environment variable holds is text.
+ * The amount in the unit of the range; undefined if it is not a whole number within the range. Digits may be text,
+ * since environment variables are text.
  */
 export function readQuantity(value: number | string, range: QuantityRange): number | undefined {
   const match = typeof value === 'number' ? undefined : written.exec(value.trim());

@@ -1,4 +1,4 @@
-/** What both dialects share: what a reading yields, and which entries are left out of it. */
+/** Shared by both dialects: the result of reading a file, and the test for disabled entries. */
 import type { AuditSettings } from '../observe/audit.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { PolicySettings } from '../policy/rules.ts';
@@ -9,7 +9,7 @@ import type { IdentityReading } from './identity.ts';
 import type { Limits } from './limits.ts';
 import type { ListenDraft } from './listen.ts';
 
-/** What either dialect makes of its file; what is absent has a default. */
+/** The result of reading a file; absent members have a default. */
 export interface ConfigReading {
   readonly listen?: ListenDraft | undefined;
   readonly backends: readonly BackendConfig[];
@@ -19,9 +19,9 @@ export interface ConfigReading {
   readonly log?: { readonly level?: LogLevel | undefined; readonly format?: LogFormat | undefined } | undefined;
   readonly watch?: boolean | undefined;
   readonly seal?: { readonly key?: string | undefined } | undefined;
-  /** Absolute. */
+  /** An absolute path. */
   readonly store?: { readonly dir?: string | undefined } | undefined;
-  /** Absent where it is wrong, and reported, or where the dialect has none. */
+  /** Absent if it is invalid and reported, or if the dialect has none. */
   readonly identity?: IdentityReading | undefined;
   readonly policy?: PolicySettings | undefined;
   readonly rates?: readonly RateSettings[] | undefined;
@@ -29,7 +29,7 @@ export interface ConfigReading {
   readonly notices: readonly string[];
 }
 
-/** Read before the rest of an entry, which need not be right while nobody uses it. */
+/** Read before the rest of an entry, which may be invalid while it is disabled. */
 export function isDisabled(document: ConfigDocument, path: Path, variables: Variables): boolean {
   return [true, 'true'].includes(document.read([...path, 'disabled'], variables) as boolean | string);
 }

@@ -1,12 +1,12 @@
 /**
- * The kinds of value that settings have, as zod schemas. The message of every schema here is what it expected, and
- * nothing else: `issues.ts` makes the sentence. No message quotes the value, which may be a secret.
+ * Zod schemas for the kinds of values in settings. The message of every schema here is only what it expects:
+ * `issues.ts` makes the sentence. No message quotes the value, which may be a secret.
  */
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { describeRange, type QuantityRange, readQuantity } from './quantity.ts';
 
-/** A map with these keys and no others. `tolerated` ones pass unread, and are not offered to anybody. */
+/** A map with these keys and no others. `tolerated` keys are accepted without validation, and never suggested. */
 export function closed<Shape extends z.ZodRawShape>(expected: string, shape: Shape, tolerated: readonly string[] = []) {
   const ignored = Object.fromEntries(tolerated.map((key) => [key, z.unknown().optional()]));
   return z.strictObject({ ...ignored, ...shape } as Shape, {
@@ -17,7 +17,7 @@ export function closed<Shape extends z.ZodRawShape>(expected: string, shape: Sha
 const keysPrefix = 'one of: ';
 const listOfKeys = (keys: readonly string[]): string => `${keysPrefix}${keys.join(', ')}`;
 
-/** The keys that a `closed` map would have taken, out of its message. */
+/** Parses the allowed keys from the message of a `closed` map. */
 export function keysOffered(message: string): string[] {
   return message.startsWith(keysPrefix) ? message.slice(keysPrefix.length).split(', ') : [];
 }
@@ -26,7 +26,7 @@ export function choice<const Values extends readonly string[]>(values: Values) {
   return z.enum(values, { error: values.length === 2 ? values.join(' or ') : `one of: ${values.join(', ')}` });
 }
 
-/** Numbers and flags may come as text, since that is what `${PORT}` gives. */
+/** Accepts numbers as text, since that is what `${PORT}` gives. */
 export function quantity(range: QuantityRange) {
   const expected = describeRange(range);
   return z.union([z.number(), z.string()], { error: expected }).transform((value, context) => {
@@ -41,7 +41,7 @@ export const flag = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
   .transform((value) => value === true || value === 'true');
 
-/** The platform refuses a zero byte in anything that it starts. */
+/** The platform refuses zero bytes in arguments and environment variables. */
 const withoutZero = /^[^\0]*$/;
 const withoutControls = /^[^\p{Cc}]+$/u;
 
@@ -54,7 +54,7 @@ export const argumentList = z.array(argument, { error: 'a list of arguments' });
 const variableName = z.string().regex(/^[^=\0]+$/, { error: 'the name of an environment variable' });
 export const environment = z.record(variableName, argument, { error: 'a map of environment variables' });
 
-/** RFC 9110, 5.6.2 and 5.5: a token; visible characters, spaces and tabs. What lies beyond Latin-1 can't be sent. */
+/** RFC 9110, 5.6.2 and 5.5: a token; visible characters, spaces and tabs. Characters beyond Latin-1 cannot be sent. */
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: 'the name of an HTTP header' });
 const headerText = 'text that fits on one line of an HTTP header';
 const headerValue = z.string({ error: headerText }).regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: headerText });
@@ -70,7 +70,7 @@ export const httpAddress = z.string({ error: anAddress }).superRefine((text, con
   }
 });
 
-/** RFC 6454, 7: scheme, host, port and nothing behind them. Browser extensions have schemes of their own. */
+/** RFC 6454, 7: scheme, host and port only. Browser extensions have their own schemes. */
 const anOrigin = 'an origin, such as https://app.example or http://localhost:6274';
 export const webOrigin = z.string({ error: anOrigin }).transform((text, context) => {
   const written = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) ? parseUrl(text) : undefined;

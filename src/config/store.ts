@@ -1,4 +1,4 @@
-/** `store:` what must outlive the process, and where it is kept. */
+/** `store`: the directory for state that must outlive the process. */
 import { createHash } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import type * as z from 'zod';
@@ -14,8 +14,8 @@ export function storeIn(
 }
 
 /**
- * The XDG base directory for state, and in it one directory for each config file: two gateways on one machine share
- * neither keys nor grants unless they are told to. Beside the config only where there is no home.
+ * The XDG base directory for state, with one directory for each config file: two gateways on one machine share neither
+ * keys nor grants unless configured to. Without a home directory, it is beside the config.
  */
 export function usualStoreDir(env: Readonly<Record<string, string | undefined>>, source: string): string {
   const { XDG_STATE_HOME: state, HOME: home } = env;

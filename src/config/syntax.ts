@@ -1,4 +1,4 @@
-/** What the YAML reader objects to, in our words: its own messages quote the file, and the file holds secrets. */
+/** Our own messages for the YAML parser's errors: its messages quote the file, which contains secrets. */
 import type { ErrorCode } from 'yaml';
 
 export type Syntax = 'json' | 'yaml';
@@ -42,7 +42,7 @@ const byDefault: Readonly<Record<Syntax, Wording>> = {
   yaml: { message: 'this is not valid YAML' },
 };
 
-/** In a JSON file, YAML's own reasons (indentation, aliases, keys on one line) would only puzzle. */
+/** For a JSON file, messages about YAML (indentation, aliases, keys on one line) would confuse. */
 const jsonToo: ReadonlySet<ErrorCode> = new Set([
   'BAD_DQ_ESCAPE',
   'KEY_OVER_1024_CHARS',

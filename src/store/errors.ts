@@ -1,13 +1,13 @@
-/** What can go wrong with a store, for people: each message says what happened and what to do. */
+/** Errors of a store. Each message tells an operator what happened and what to do. */
 
 /**
- * - `too_large`: the caller's key or value is beyond the limits in limits.ts, or no text that can be kept unchanged.
+ * - `too_large`: the key or value is beyond the limits in limits.ts, or is not text that can be stored unchanged.
  * - `full`: there is no room, on the disk or within the store's own limit.
  * - `unusable`: the directory or a file in it cannot be read or written.
- * - `foreign`: a file stands in the store's place that is none of ours, or is damaged.
- * - `exposed`: somebody else on this machine can read what must be secret.
- * - `unavailable`: the program lacks what the store is built on.
- * - `closed`: the store was closed before.
+ * - `foreign`: the file at the store's path is not ours, or is damaged.
+ * - `exposed`: other users of this machine can read a secret.
+ * - `unavailable`: a package that the store needs is missing.
+ * - `closed`: the store is closed.
  */
 export type StoreErrorKind = 'too_large' | 'full' | 'unusable' | 'foreign' | 'exposed' | 'unavailable' | 'closed';
 

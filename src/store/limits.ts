@@ -1,29 +1,32 @@
-/** What one record may be, whichever store keeps it. */
+/** Limits of one record, the same for all stores. */
 import { StoreError } from './errors.ts';
 
 export const recordLimits = {
-  /** Our own names: short words. */
+  /** Our own names are short words. */
   collectionBytes: 64,
-  /** A client's identifier may be a URL (client ID metadata documents); nobody's address needs more. */
+  /** A client id may be a URL (client ID metadata documents); no URL needs more. */
   keyBytes: 8 * 1024,
-  /** A grant with the consent, the claims and the registration that it names is a few kilobytes. */
+  /** A grant with its consent, claims and registration is a few kilobytes. */
   valueBytes: 256 * 1024,
 } as const;
 
-/** UTF-8 has no form for half of a surrogate pair. */
+/** UTF-8 cannot encode a lone surrogate. */
 const HALF_A_PAIR = /\p{Surrogate}/u;
 
-/** Whether it comes back from UTF-8 as it was. */
+/** Whether the text survives encoding as UTF-8. */
 export function isText(text: string): boolean {
   return !HALF_A_PAIR.test(text);
 }
 
-/** Under such a key nothing can have been kept: whoever asks for it, maybe with a client's text, is told that there is none. */
+/**
+ * False for keys that no record can have. Keys may contain a client's text, so a lookup finds nothing rather than
+ * throws.
+ */
 export function canBeKey(key: string): boolean {
   return isText(key) && Buffer.byteLength(key) <= recordLimits.keyBytes;
 }
 
-/** Rejects what could not be given back as it is. */
+/** Throws for records that could not be read back unchanged. */
 export function checkRecord(collection: string, key: string, value: string): void {
   if (collection.includes('\0') || Buffer.byteLength(collection) > recordLimits.collectionBytes)
     throw new StoreError('too_large', 'a collection has a short name without NUL');

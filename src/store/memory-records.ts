@@ -1,4 +1,4 @@
-/** Records that live and die with the process. */
+/** Records in memory, which are lost with the process. */
 import { StoreError } from './errors.ts';
 import { canBeKey, checkRecord } from './limits.ts';
 import type { Records } from './ports.ts';
@@ -8,13 +8,13 @@ export interface MemoryRecordsLimits {
   readonly totalBytes: number;
 }
 
-/** Tens of thousands of grants; more of them belong in a file. */
+/** Tens of thousands of grants; more belong in a file. */
 const DEFAULTS: MemoryRecordsLimits = { totalBytes: 64 * 1024 * 1024 };
 
-/** What a record costs beside its texts. */
+/** The cost of a record besides its texts. */
 const RECORD_BYTES = 128;
 
-/** Looked at on every write: more than a write can add, so that what has ended never piles up. */
+/** Records that each write checks for expiry: more than a write adds, so that expired records never pile up. */
 const SWEPT_PER_WRITE = 8;
 
 interface MemoryRecord {
@@ -26,17 +26,17 @@ export class MemoryRecords implements Records {
   readonly #now: () => number;
   readonly #limits: MemoryRecordsLimits;
   readonly #kept = new Map<string, MemoryRecord>();
-  /** Goes round and round; a Map's iterator sees what is added behind it. */
+  /** Iterates in a circle; a Map's iterator also visits entries that are added later. */
   #sweeping = this.#kept.entries();
   #bytes = 0;
 
-  /** `now` tells the time of day: ends are times of day. */
+  /** `now` is the time of day, like `endsAt`. */
   constructor(now: () => number, limits: MemoryRecordsLimits = DEFAULTS) {
     this.#now = now;
     this.#limits = limits;
   }
 
-  /** How many are held, ended ones included. */
+  /** The number of records, including expired ones. */
   get size(): number {
     return this.#kept.size;
   }
@@ -87,7 +87,7 @@ export class MemoryRecords implements Records {
   }
 
   async close(): Promise<void> {
-    // Nothing was kept anywhere else.
+    // Nothing to do.
   }
 
   #read(name: string): string | undefined {
@@ -100,7 +100,7 @@ export class MemoryRecords implements Records {
     const before = this.#kept.get(name);
     const growth = costOf(name, kept) - (before === undefined ? 0 : costOf(name, before));
     if (this.#bytes + growth > this.#limits.totalBytes) {
-      // One more than there are: the turn at the end is counted too.
+      // One more than the size: restarting the iterator counts as a step.
       this.#sweep(this.#kept.size + 1);
       if (this.#bytes + growth > this.#limits.totalBytes)
         throw new StoreError('full', 'the records in memory have reached their limit: configure a directory for them');
@@ -131,7 +131,7 @@ export class MemoryRecords implements Records {
   }
 }
 
-/** A collection has no NUL, so no two records share a name. */
+/** A collection's name has no NUL, so no two records share a name. */
 function nameOf(collection: string, key: string): string {
   return `${collection}\0${key}`;
 }
@@ -140,7 +140,7 @@ function costOf(name: string, { value }: MemoryRecord): number {
   return Buffer.byteLength(name) + Buffer.byteLength(value) + RECORD_BYTES;
 }
 
-/** As a file orders them, so that no caller depends on which store it has. */
+/** The order of the file store, so that callers do not depend on the store. */
 function byBytes(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

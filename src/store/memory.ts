@@ -1,8 +1,8 @@
-/** The stores of a single process. */
+/** Event log, bus and lease for a single process. */
 import type { Bus, EventLog, HeldLease, Lease, LoggedEvent } from './ports.ts';
 
 export interface EventLogLimits {
-  /** Events kept per stream: what a client that was away can catch up with. */
+  /** Events kept per stream, for a client that reconnects. */
   readonly eventsPerStream: number;
   /** Bytes kept per stream, whatever the number of events. */
   readonly eventBytesPerStream: number;
@@ -10,19 +10,19 @@ export interface EventLogLimits {
   readonly eventBytesTotal: number;
 }
 
-/** What an event costs beside its data. */
+/** The cost of an event besides its data. */
 const EVENT_BYTES = 128;
 
 interface KeptStream {
   events: LoggedEvent[];
   bytes: number;
-  /** Everything up to this number was dropped. */
+  /** Events up to this sequence number were dropped. */
   dropped: number;
 }
 
 export class MemoryEventLog implements EventLog {
   readonly #limits: EventLogLimits;
-  /** The one that was quiet for longest first. */
+  /** The least recently written stream first. */
   readonly #streams = new Map<string, KeptStream>();
   #bytes = 0;
 
@@ -115,7 +115,10 @@ export class MemoryLease implements Lease {
     return this.#held.size;
   }
 
-  /** Many leases are never given back: what they were for is done. They are taken seldom, so looking at all of them is cheap. */
+  /**
+   * Many leases are never released, because their work is done. Leases are taken seldom, so checking all of them is
+   * cheap.
+   */
   #dropExpired(): void {
     const now = this.#now();
     for (const [name, { until }] of this.#held) if (until <= now) this.#held.delete(name);

@@ -1,6 +1,6 @@
 /**
- * What must outlive a request, or be seen by another replica. Async from the first day, so that a shared store can stand
- * behind the same calls; tests/store/contract.ts is what every implementation has to pass.
+ * State that must outlive a request, or be visible to other replicas. All calls are async, so that a shared store can
+ * implement them. Every implementation has to pass tests/store/contract.ts or tests/store/records-contract.ts.
  */
 
 export interface LoggedEvent {
@@ -9,45 +9,51 @@ export interface LoggedEvent {
   readonly data: Uint8Array;
 }
 
-/** The events of streams that clients may come back to. Bounded per stream: the oldest go first. */
+/** The events of streams that clients may resume. Limited per stream: the oldest are dropped first. */
 export interface EventLog {
-  /** Never rejects: an event that could not be kept is missing from a later replay, which then refuses to begin. */
+  /** Never rejects. If an event cannot be stored, a later replay across it is refused. */
   append(stream: string, event: LoggedEvent): Promise<void>;
   /**
-   * What came after the given sequence number, in order. Undefined where that cannot be told without a gap: the stream is
-   * unknown, or events after that number are no longer kept.
+   * The events after the given sequence number, in order. Undefined if there would be a gap: the stream is unknown, or
+   * events after that number were dropped.
    */
   after(stream: string, sequence: number): Promise<readonly LoggedEvent[] | undefined>;
   drop(stream: string): Promise<void>;
 }
 
-/** Tells every replica, the sender included. Delivery is at most once and in order per sender; no topic remembers. */
+/**
+ * Publishes to every replica, including the sender. Delivery is at most once and in order per sender; messages are not
+ * stored.
+ */
 export interface Bus {
-  /** Never rejects: a message that could not be sent is lost, and whoever must know for certain asks the store. */
+  /** Never rejects: a message that cannot be sent is lost. Code that must be certain reads the store. */
   publish(topic: string, message: string): Promise<void>;
-  /** Returns how to stop listening. */
+  /** Returns the function that unsubscribes. */
   subscribe(topic: string, listener: (message: string) => void): () => void;
 }
 
 /** Exactly one holder at a time, among all replicas. */
 export interface Lease {
-  /** Undefined where somebody else holds it. Lost by itself after `ttlMs`. */
+  /** Undefined if the lease is held. It expires after `ttlMs`. */
   take(name: string, ttlMs: number): Promise<HeldLease | undefined>;
 }
 
 export interface HeldLease {
-  /** Harmless when it was lost or released before. */
+  /** Has no effect if the lease has expired or was released. */
   release(): Promise<void>;
 }
 
 /**
- * Small texts that must outlive the process: registrations, grants, tokens, keys. By collection and key; each may have an end,
- * in milliseconds since 1970, after which it is as if it had never been.
+ * Small texts that must outlive the process: registrations, grants, tokens, keys. Identified by collection and key. A
+ * record may have an end, in milliseconds since 1970, after which it counts as absent.
  */
 export interface Records {
   get(collection: string, key: string): Promise<string | undefined>;
   put(collection: string, key: string, value: string, endsAt?: number): Promise<void>;
-  /** Only where it still has the value that the caller saw; undefined stands for none, on both sides. Tells whether it did. */
+  /**
+   * Compare and replace: succeeds only if the current value is `seen`. For both, undefined means no record. Returns
+   * whether it succeeded.
+   */
   replace(
     collection: string,
     key: string,
@@ -55,18 +61,21 @@ export interface Records {
     value: string | undefined,
     endsAt?: number,
   ): Promise<boolean>;
-  /** Gets it and removes it, in one step: of several that try, one gets it. */
+  /** Reads and removes a record in one step: of several concurrent callers, one gets it. */
   take(collection: string, key: string): Promise<string | undefined>;
   delete(collection: string, key: string): Promise<void>;
-  /** The keys that begin so, in order, at most so many. */
+  /** Up to `most` keys with this prefix, in order. */
   keys(collection: string, prefix: string, most: number): Promise<readonly string[]>;
-  /** Nothing that was put is lost afterwards. */
+  /** All writes are durable when this resolves. */
   close(): Promise<void>;
 }
 
-/** Seals what travels through a client and must come back unchanged: AEAD, with everything that it is bound to as context. */
+/**
+ * Seals values that a client holds and must return unchanged: AEAD, with everything that the value is bound to as
+ * context.
+ */
 export interface Seal {
   seal(plain: string, context: string): string;
-  /** Undefined where it was changed, sealed with another key, or for another context. */
+  /** Undefined if it was changed, or sealed with a different key or context. */
   open(sealed: string, context: string): string | undefined;
 }

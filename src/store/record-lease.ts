@@ -1,4 +1,4 @@
-/** A lease is a record that one puts where there is none, and that ends by itself. Whoever shares the records shares the leases. */
+/** A lease is a record that is created if absent, and that expires. Processes that share records share leases. */
 import { randomUUID } from 'node:crypto';
 import type { HeldLease, Lease, Records } from './ports.ts';
 
@@ -14,7 +14,7 @@ export class RecordLease implements Lease {
   }
 
   async take(name: string, ttlMs: number): Promise<HeldLease | undefined> {
-    // By it a holder knows its own lease from that of the next.
+    // Tells this holder's lease from a later holder's.
     const mine = randomUUID();
     if (!(await this.#records.replace(COLLECTION, name, undefined, mine, this.#now() + ttlMs))) return undefined;
     return {

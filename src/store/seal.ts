@@ -6,8 +6,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * A configured secret of any length becomes a key, so that several replicas can share one. Without one the key lives and dies
- * with the process, which is right for a single process: what it parked is gone by then too.
+ * Derives the key from a configured secret of any length, so that several replicas can share it. Without a secret, the
+ * key is lost with the process. That is right for a single process: its pending calls are lost too.
  */
 export function createSeal(secret: string | undefined): Seal {
   const key = secret === undefined ? randomBytes(32) : createHash('sha256').update(`bascule seal\0${secret}`).digest();
@@ -20,7 +20,7 @@ export function createSeal(secret: string | undefined): Seal {
     },
     open(sealed, context) {
       const bytes = Buffer.from(sealed, 'base64url');
-      // Other spellings of the same bytes are refused: a state has one form.
+      // Refuse other encodings of the same bytes: a sealed value has one form.
       if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
         .setAAD(Buffer.from(context))

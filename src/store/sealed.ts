@@ -1,21 +1,21 @@
 /**
- * Records that are sealed at rest, each for its collection and its key: moved to another place it does not open. Keys stay as
- * they are, since they have to be found and listed; whoever keeps a secret under itself hashes it first.
+ * Records that are encrypted at rest. Each is bound to its collection and key, so a moved value does not open. Keys
+ * stay in plain text, since they have to be found and listed; a caller with a secret key hashes it first.
  */
 import { StoreError } from './errors.ts';
 import { isText, recordLimits } from './limits.ts';
 import type { Records, Seal } from './ports.ts';
 
-/** For people who run the gateway. */
+/** For operators. */
 export type StoreWarn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** Nonce, tag and base64 take their share of what a record may have. */
+/** The limit of a record without the overhead of nonce, tag and base64. */
 export const sealedValueBytes = Math.floor((recordLimits.valueBytes * 3) / 4) - 28;
 
-/** Of several that change one record at once, each round has a winner; who has lost so often is told to come again. */
+/** In each round of concurrent changes, one caller succeeds. A caller that loses this often gives up. */
 const ROUNDS = 100;
 
-/** What does not open counts as absent, and is told of once a collection: with a wrong key nothing opens. */
+/** A value that does not open counts as absent. Warns once per collection: with a wrong key no value opens. */
 export function sealedRecords(records: Records, seal: Seal, warn: StoreWarn): Records {
   return new SealedRecords(records, seal, warn);
 }
@@ -40,7 +40,7 @@ class SealedRecords implements Records {
     await this.#records.put(collection, key, this.#close(collection, key, value), endsAt);
   }
 
-  /** The same text is sealed differently each time, so what is compared below is the sealed text that was opened here. */
+  /** Compares the sealed text that was opened here, since the same text is sealed differently each time. */
   async replace(
     collection: string,
     key: string,
@@ -65,7 +65,7 @@ class SealedRecords implements Records {
     await this.#records.delete(collection, key);
   }
 
-  /** Those of values that do not open too: only reading each of them would tell. */
+  /** Includes keys whose values do not open: only reading each value would tell. */
   async keys(collection: string, prefix: string, most: number): Promise<readonly string[]> {
     return this.#records.keys(collection, prefix, most);
   }
@@ -75,7 +75,7 @@ class SealedRecords implements Records {
   }
 
   #close(collection: string, key: string, value: string): string {
-    // The cipher would take half of a surrogate pair and give back something else: the text has to be whole before.
+    // Check before sealing: the cipher would silently change a lone surrogate.
     if (!isText(value) || Buffer.byteLength(value) > sealedValueBytes)
       throw new StoreError(
         'too_large',
@@ -97,7 +97,10 @@ class SealedRecords implements Records {
   }
 }
 
-/** A collection has no NUL, so no two places share a context; and none is that of something else that the same key seals. */
+/**
+ * A collection's name has no NUL, so no two records share a context. The prefix keeps them apart from other values that
+ * are sealed with the same key.
+ */
 function contextOf(collection: string, key: string): string {
   return `record\0${collection}\0${key}`;
 }

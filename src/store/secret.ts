@@ -1,4 +1,4 @@
-/** The gateway's own key: the configured one, or one that is made once and stays beside the records that it seals. */
+/** The gateway's own key: from the config, or made once and stored beside the records that it seals. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { prepareDirectory } from './file/directory.ts';
 
 const SECRET_BYTES = 32;
 
-/** As many characters as our own have; a file with less was cut or was not made here. */
+/** The length of our own keys; a file with less is truncated or not ours. */
 const LEAST_CHARACTERS = 43;
 
-/** A file that grew beyond this is none of ours. */
+/** A larger file is not ours. */
 const MOST_CHARACTERS = 1024;
 
-/** For the group, for others: any right is one too many. */
+/** Any permission for group or others is too much. */
 const OTHERS = 0o077;
 
 export interface SecretSource {
@@ -22,7 +22,7 @@ export interface SecretSource {
   readonly dir: string;
 }
 
-/** Throws a StoreError that says what to do. Processes that start at once with one directory have the same key. */
+/** Throws a StoreError that says what to do. Processes that start at once with the same directory get the same key. */
 export function loadSecret({ configured, dir }: SecretSource): string {
   if (configured !== undefined) return configured;
   const path = join(dir, 'key');
@@ -41,7 +41,7 @@ function read(path: string): string | undefined {
   try {
     const about = fstatSync(file);
     if (!about.isFile()) return fail(path, new Error('it is no file'));
-    // Windows has no such rights to look at.
+    // Windows has no such permissions.
     if (process.platform !== 'win32' && (about.mode & OTHERS) !== 0)
       throw new StoreError(
         'exposed',
@@ -59,8 +59,8 @@ function read(path: string): string | undefined {
 }
 
 /**
- * Undefined where another process was first. It gets its name only once it is whole, and only where there is none: a name that
- * is taken by O_EXCL before the text is written would let the other process read an empty key.
+ * Undefined if a different process was first. The file gets its name only when it is complete, and only if the name is
+ * free: with O_EXCL on the final name, a different process could read an empty key.
  */
 function make(path: string): string | undefined {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');

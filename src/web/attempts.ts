@@ -1,4 +1,7 @@
-/** How often somebody tried lately, and how long they have to wait. Bounded: whoever was quiet for longest is forgotten. */
+/**
+ * Counts recent attempts by name, and how long to wait for the next. Bounded: the least recently active name is
+ * dropped.
+ */
 
 export interface AttemptLimits {
   readonly most: number;
@@ -22,7 +25,7 @@ export class Attempts {
     this.#now = now;
   }
 
-  /** Milliseconds until the next attempt; 0 where there is none to wait for. */
+  /** Milliseconds until the next attempt is allowed; 0 if it is allowed now. */
   waitFor(name: string): number {
     const held = this.#current(name);
     if (held === undefined || held.count < this.#limits.most) return 0;
@@ -32,7 +35,7 @@ export class Attempts {
   count(name: string): void {
     const held = this.#current(name) ?? { count: 0, since: this.#now() };
     held.count += 1;
-    // Again at the end: the first of the map is the one that was quiet for longest.
+    // Reinsert at the end: the first in the map is the least recently active.
     this.#counted.delete(name);
     this.#counted.set(name, held);
     if (this.#counted.size <= this.#limits.names) return;
@@ -46,7 +49,7 @@ export class Attempts {
     this.#counted.delete(name);
   }
 
-  /** It was no failure after all. */
+  /** Takes back one counted attempt. */
   giveBack(name: string): void {
     const held = this.#current(name);
     if (held !== undefined) held.count -= 1;
@@ -56,7 +59,7 @@ export class Attempts {
     return this.#counted.size;
   }
 
-  /** A clock that was set back must not make anybody wait until it has caught up. */
+  /** If the clock was set back, the count starts again, so that nobody has to wait until it has caught up. */
   #current(name: string): Counted | undefined {
     const held = this.#counted.get(name);
     if (held === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The frame of every page that we show to a person: rendered here, no script, nothing fetched from anywhere, shown in
- * no frame, kept in no cache, and silent about its address to whoever it leads to.
+ * The frame of every page that we show to a person: rendered on the server, without scripts or external resources. A
+ * page cannot be framed or cached, and sends no referrer.
  */
 import { createHash } from 'node:crypto';
 import { Html, html } from './html.ts';
@@ -10,9 +10,9 @@ export interface PageParts {
   readonly title: string;
   readonly body: Html;
   /**
-   * Where a form on this page may lead besides to us. Chromium holds `form-action` against every redirect that follows
-   * a form too, so whoever answers a form by sending the browser elsewhere names that place here: an origin
-   * (`https://as.example`; `http://127.0.0.1:*` has any port) or a scheme (`https:`).
+   * Where a form on this page may lead besides to us. Chromium also applies `form-action` to every redirect that
+   * follows a form, so a handler that responds with a redirect names its target here: an origin (`https://as.example`;
+   * `http://127.0.0.1:*` has any port) or a scheme (`https:`).
    */
   readonly formsLeadTo?: readonly string[];
 }
@@ -22,7 +22,7 @@ export interface Page {
   readonly html: string;
 }
 
-/** For everything that is said to a browser, redirects included: addresses with codes in them are nobody's business. */
+/** For every response to a browser, including redirects: URLs with codes in them must not leak. */
 export const privateHeaders: Readonly<Record<string, string>> = Object.freeze({
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
@@ -30,7 +30,7 @@ export const privateHeaders: Readonly<Record<string, string>> = Object.freeze({
 });
 
 const styleHash = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
-/** Known to be safe: it is ours, and the policy of every page names its hash. */
+/** Safe without escaping: it is our own, and the policy of every page names its hash. */
 const styleElement = new Html(`<style>${style}</style>`);
 
 export function page({ title, body, formsLeadTo = [] }: PageParts): Page {
@@ -60,7 +60,7 @@ ${body}
       ...privateHeaders,
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': policyOf(formsLeadTo),
-      // For browsers that do not know `frame-ancestors`.
+      // For browsers without `frame-ancestors`.
       'x-frame-options': 'DENY',
     },
     html: document.toString(),
@@ -72,7 +72,7 @@ function policyOf(formsLeadTo: readonly string[]): string {
   return `default-src 'none'; style-src ${styleHash}; img-src data:; base-uri 'none'; form-action ${targets}; frame-ancestors 'none'`;
 }
 
-/** A source that could end the directive, or open it to everybody, is left out: the form then leads nowhere. */
+/** Drops a source that could end the directive or allow every target: the browser then blocks the form. */
 function isSource(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.:[\]-]+(:\*)?)?$/i.test(text);
 }

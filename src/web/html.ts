@@ -1,6 +1,6 @@
-/** Text that is safe inside a page. Whatever is put into a template is escaped, unless a template made it. */
+/** HTML templates. Every value in a template is escaped, unless it comes from a template itself. */
 
-/** Markup, and nothing that came from elsewhere unescaped: `html` makes it, so no string is taken for it by mistake. */
+/** Safe markup, made by `html`. It has its own type, so that no string is taken for markup by mistake. */
 export class Html {
   readonly #markup: string;
 
@@ -13,7 +13,7 @@ export class Html {
   }
 }
 
-/** Undefined and false are nothing at all, so that a part can be left out in place. */
+/** Undefined and false render as nothing, for optional parts. */
 export type HtmlPart = Html | string | number | false | undefined | readonly HtmlPart[];
 
 export function html(texts: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
@@ -36,8 +36,8 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * Good for text and for quoted attributes. Control and direction characters are replaced: a name that came from
- * elsewhere must not turn the words around it about, nor hide a part of itself.
+ * Escapes for text and for quoted attributes. Control and direction characters are replaced: an external name must not
+ * reorder the text around it or hide a part of itself.
  */
 export function escapeHtml(text: string): string {
   return text

@@ -1,13 +1,13 @@
-/** Pages on node:http: reads the little that a form may be, asks, and writes the answer. */
+/** Serves pages on node:http: reads a small form, calls the page, and writes its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { page } from './frame.ts';
 import { html } from './html.ts';
 import { type PageRequest, type PageResponse, shown } from './request.ts';
 
 export interface Mounted {
-  /** A path as it stands in the request line, without its query. */
+  /** `path` is that of the request line, without the query. */
   owns(path: string): boolean;
-  /** Never throws and never rejects: whatever happens becomes an answer. */
+  /** Never throws or rejects: every error becomes a response. */
   handle(req: IncomingMessage, res: ServerResponse): void;
 }
 
@@ -16,12 +16,12 @@ export interface PageSet {
   answer(request: PageRequest): Promise<PageResponse>;
 }
 
-/** An access key is under 100 bytes and a password seldom over 100; the rest of a form is a token of ours. */
+/** An access key has under 100 bytes and a password seldom over 100; the rest of a form is our CSRF token. */
 export const FORM_BYTES = 8 * 1024;
-/** A form is one packet. Whoever takes longer holds a socket for nothing. */
+/** A form fits in one packet. A client that takes longer only holds a socket. */
 export const FORM_MS = 10_000;
 
-/** `broken` is told what nobody foresaw; never anything that the browser sent. */
+/** `broken` receives unexpected errors. Their messages may contain what the browser sent, so it must not log them. */
 export function mount(pages: PageSet, broken: (error: unknown) => void): Mounted {
   const answerTo = async (req: IncomingMessage, body: Uint8Array): Promise<PageResponse> => {
     try {
@@ -49,7 +49,7 @@ export function mount(pages: PageSet, broken: (error: unknown) => void): Mounted
 }
 
 function requestOf(req: IncomingMessage, body: Uint8Array): PageRequest {
-  // A request line may hold a whole address (RFC 9112, 3.2.2); only what follows the host counts here.
+  // A request line may contain a whole URL (RFC 9112, 3.2.2); only the part after the host matters here.
   const target = (req.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '');
   const cut = target.indexOf('?');
   const headers = Object.entries(req.headers).map(([name, value]) => [
@@ -81,7 +81,7 @@ function bodyOf(req: IncomingMessage): Promise<Uint8Array | 'too large' | 'cut o
       chunks.push(chunk);
       if (size <= FORM_BYTES) return;
       settle('too large');
-      // What still comes is thrown away until the connection closes with the answer.
+      // Discard the rest until the connection closes with the response.
       req.resume();
     };
     const timer = setTimeout(() => req.destroy(), FORM_MS);

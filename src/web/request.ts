@@ -1,11 +1,11 @@
-/** What a browser asked and what it is answered, as plain data: no page knows a socket. */
+/** Requests and responses of pages as plain data: no page uses a socket. */
 import { type Page, privateHeaders } from './frame.ts';
 
 export interface PageRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Lower case. Where one came several times it is joined as node:http does it. */
+  /** Names are in lower case. Repeated headers are joined as in node:http. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
   readonly remoteAddress: string | undefined;
@@ -21,19 +21,19 @@ export function shown(status: number, { headers, html }: Page, more: PageRespons
   return { status, headers: { ...headers, ...more }, body: html };
 }
 
-/** 303: whatever the method was, the browser goes on with GET and does not repeat the form. */
+/** 303: the browser continues with GET, whatever the method was, and does not repeat the form. */
 export function seeOther(location: string, more: PageResponse['headers'] = {}): PageResponse {
   return { status: 303, headers: { ...privateHeaders, ...more, location }, body: '' };
 }
 
-/** Undefined where it is no form. What a browser sends has each field once; a second one is a way to be misunderstood. */
+/** Undefined if it is not a form. Our forms have each field once; a repeated field is ambiguous and refused. */
 export function formOf({ headers, body }: PageRequest): ReadonlyMap<string, string> | undefined {
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') return undefined;
   return single(new URLSearchParams(Buffer.from(body).toString('utf8')));
 }
 
-/** RFC 6749, 3.1: parameters MUST NOT be included more than once. Undefined where one is. */
+/** RFC 6749, 3.1: parameters MUST NOT be included more than once. Undefined if one is. */
 export function single(parameters: URLSearchParams): ReadonlyMap<string, string> | undefined {
   const fields = new Map(parameters);
   return fields.size === parameters.size ? fields : undefined;

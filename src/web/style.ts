@@ -1,4 +1,4 @@
-/** How every page that we show to a person looks: one sheet, inside the page, that asks nothing of the network. */
+/** The style of every page: one sheet inside the page, without network requests. */
 export const style = `
 :root{color-scheme:light dark;--ground:#f4f5f7;--card:#fff;--text:#1b1f24;--soft:#57606a;--line:#d5d9df;--edge:#818b98;--act:#0b5cad;--act-text:#fff;--warn:#a4260f;--warn-ground:#fdf0ed;--good:#17692f}
 @media(prefers-color-scheme:dark){:root{--ground:#0f1216;--card:#181c22;--text:#e8ebef;--soft:#a3acb8;--line:#303740;--edge:#77818e;--act:#7db8f5;--act-text:#0b1622;--warn:#ff9d8a;--warn-ground:#2c1a17;--good:#7fd495}}

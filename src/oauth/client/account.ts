@@ -1,4 +1,4 @@
-/** What is in hand for one backend on behalf of one principal. The store has the truth; this is what was last seen of it. */
+/** The credentials for one backend on behalf of one principal. The store is authoritative; this is a cache of it. */
 import { Failure } from '../../errors/failure.ts';
 import type { Warn } from '../../observe/ports.ts';
 import { type AcquirePorts, acquire, type OAuthBackend, type TokenSubject } from './acquire.ts';
@@ -15,14 +15,14 @@ import type { Stored } from './typed-records.ts';
 
 export interface AccountPorts extends AcquirePorts, RefreshPorts {
   readonly warn: Warn;
-  /** Tells the others, and ourselves, that the store has something new. */
+  /** Tells all replicas, including this one, that the store has changed. */
   announce(account: string): Promise<void>;
 }
 
 interface HeldToken {
   readonly access: Access;
   readonly headers: CredentialHeaders;
-  /** There was nothing better to be had: it serves until it is over. */
+  /** No newer token can be obtained: this one is used until it expires. */
   readonly toTheEnd: boolean;
 }
 
@@ -33,10 +33,13 @@ export class Account {
   readonly #backend: OAuthBackend;
   readonly #ports: AccountPorts;
   readonly #authBackoff = new AuthBackoff();
-  /** Undefined: not looked for yet, or not since somebody said that it changed. */
+  /** Undefined: not read from the store yet, or not since it changed. */
   #held: HeldToken | 'nothing' | undefined;
   #preparing: Promise<CredentialHeaders> | undefined;
-  /** Refusals are answered one after another: the second of two with the same token finds what the first one brought. */
+  /**
+   * Refusals are handled one after another: the second one with the same token finds the tokens that the first
+   * obtained.
+   */
   #answering: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #found: { readonly for: string; readonly at: number; readonly what: DiscoveredServer } | undefined;
@@ -47,17 +50,17 @@ export class Account {
     this.#ports = ports;
   }
 
-  /** Somebody is in the middle of something. */
+  /** True while a request prepares credentials or handles a refusal. */
   get busy(): boolean {
     return this.#preparing !== undefined || this.#waiting > 0;
   }
 
-  /** The store has something new. */
+  /** The store has changed. */
   unsettle(): void {
     this.#held = undefined;
   }
 
-  /** A person has agreed: it is worth trying whatever failed before. */
+  /** A person has consented: retry what failed before. */
   consented(): void {
     this.unsettle();
     this.#authBackoff.forgive();
@@ -125,7 +128,7 @@ export class Account {
     }
   }
 
-  /** `refused`: what is in the store, where it is that which was presented. */
+  /** `refused`: the stored tokens, if they are those that were presented. */
   async #better(
     caller: TokenSubject,
     { status, wwwAuthenticate, presented }: UpstreamRefusal,
@@ -138,7 +141,7 @@ export class Account {
     const standing = refused === undefined ? undefined : this.#authBackoff.refused(this.#ports.time.now());
     if (standing !== undefined) throw standing;
     const found = await this.#discover(challenge, presented.authorization ?? '', kept?.server.issuer);
-    // What another issuer gave, or was asked for, says nothing here.
+    // Tokens and scopes of a different issuer do not apply.
     const known = kept?.server.issuer === found.server.issuer ? kept : undefined;
     const scopes = scopesToAsk({
       challenged: challenge.scopes,
@@ -157,8 +160,8 @@ export class Account {
   }
 
   /**
-   * Whether a refresh brought something better. Throws where a grant would bring the same again: a token that is refused
-   * when it is new was refused for what it is.
+   * Whether a refresh obtained a better token. Throws if a grant would bring the same again: a new token that is
+   * refused will be refused again.
    */
   async #again(stored: Stored<StoredTokens>, stepUp: boolean, scopes: readonly string[]): Promise<boolean> {
     const { access, refresh: token, asked } = stored.value;
@@ -192,7 +195,7 @@ export class Account {
     return what;
   }
 
-  /** Of the issuer and the client that the config has now; anything else is as if it were not there. */
+  /** The stored tokens, if they belong to the issuer and the client of the current config. */
   async #stored(): Promise<Stored<StoredTokens> | undefined> {
     const stored = await this.#ports.shelf.get(this.key);
     if (stored === undefined) return undefined;
@@ -201,14 +204,17 @@ export class Account {
     return (auth.issuer === undefined || auth.issuer === server.issuer) && isCurrent(client, auth) ? stored : undefined;
   }
 
-  /** What is over and cannot be refreshed is not in hand, or whoever presented nothing would be told to try that again. */
+  /**
+   * Leaves out an expired token without a refresh token. Otherwise a request without credentials would be told to retry
+   * with it.
+   */
   #usable(tokens: StoredTokens | undefined): Access | undefined {
     const access = tokens?.access;
     if (access === undefined || tokens?.refresh !== undefined) return access;
     return isFresh(access, this.#ports.time.now(), true) ? access : undefined;
   }
 
-  /** The same object while it is the same token. */
+  /** Returns the same object for the same token. */
   #hold(access: Access | undefined, toTheEnd = false): CredentialHeaders {
     if (access === undefined) {
       this.#held = 'nothing';
@@ -226,7 +232,7 @@ export class Account {
     const failure = error instanceof Failure ? error : new Failure('internal_error');
     if (failure === this.#authBackoff.standing(time.now())) return failure;
     this.#authBackoff.failed(failure, time.now());
-    // Neither its message nor its cause: they may hold what was sent.
+    // Neither message nor cause: they may contain what was sent.
     const why = error instanceof Failure ? error.reason : error instanceof Error ? error.name : 'unknown';
     if (failure.reason !== 'consent_needed')
       warn('a backend cannot be authorised', { backend: this.#backend.name, why });

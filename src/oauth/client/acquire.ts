@@ -1,4 +1,4 @@
-/** From an authorization server that was found to tokens, or to a person who has to be asked for them. */
+/** Obtains tokens from a discovered authorization server, or asks for a person's consent to them. */
 import { Failure } from '../../errors/failure.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { WallClock } from '../../observe/ports.ts';
@@ -42,7 +42,7 @@ export interface TokenDemand {
   readonly scopes: readonly string[];
 }
 
-/** Rejects with `consent_needed` where a person has to be asked. */
+/** Rejects with `consent_needed` if a person has to consent. */
 export async function acquire(wanted: TokenDemand, ports: AcquirePorts): Promise<StoredTokens> {
   const { grant } = wanted.backend.settings.auth;
   if (grant !== 'authorization_code') return byMachine(wanted, ports, grant);

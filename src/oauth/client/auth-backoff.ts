@@ -1,17 +1,19 @@
-/** When to leave a backend alone: for one principal, for a while, with what went wrong kept for whoever asks. */
+/**
+ * Stops authorization attempts at a backend for one principal for a while, and keeps the failure to report meanwhile.
+ */
 import { Failure, type Reason } from '../../errors/failure.ts';
 import { credentialLimits } from './limits.ts';
 
-/** These say something of the call or the caller, not of the way to the backend. */
+/** These concern the call or the caller, not the authorization of the backend. */
 const harmless: ReadonlySet<Reason> = new Set(['consent_needed', 'exchange_impossible', 'backend_forbidden']);
 
 export class AuthBackoff {
   #inARow = 0;
-  /** When a token that was refused was replaced by another one. At most as many as are counted. */
+  /** When refused tokens were replaced. Holds at most as many as are counted. */
   #replaced: number[] = [];
   #standing: { readonly failure: Failure; readonly until: number } | undefined;
 
-  /** Undefined where nothing stands against trying. */
+  /** Undefined if an attempt is allowed. */
   standing(now: number): Failure | undefined {
     if (this.#standing !== undefined && this.#standing.until <= now) this.#standing = undefined;
     return this.#standing?.failure;
@@ -24,8 +26,8 @@ export class AuthBackoff {
   }
 
   /**
-   * What is in hand was refused. Whatever for, one replacement after another is a circle, also where each asks for something
-   * new. A refusal that comes to nothing but a question to a person is none: what is in hand may be good for other calls.
+   * The current token was refused. Several replacements in a row are a loop, even if each requests new scopes. A
+   * refusal that only leads to a consent request does not count: the token may be good for other calls.
    */
   refused(now: number): Failure | undefined {
     this.#replaced = this.#replaced.filter((at) => at > now - credentialLimits.refusalsMs);
@@ -35,7 +37,7 @@ export class AuthBackoff {
     return failure;
   }
 
-  /** Another token came for one that was refused. */
+  /** A refused token was replaced. */
   replaced(now: number): void {
     this.#replaced.push(now);
   }
@@ -44,7 +46,7 @@ export class AuthBackoff {
     this.#inARow = 0;
   }
 
-  /** A person has agreed to something new: what went wrong before says nothing of it. */
+  /** A person has given a new consent: earlier failures do not count any more. */
   forgive(): void {
     this.#inARow = 0;
     this.#replaced = [];

@@ -1,5 +1,5 @@
 /**
- * What a backend says it wants.
+ * Parses the `WWW-Authenticate` challenge of a backend.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling
  */
 import { processRevocationResponse, WWWAuthenticateChallengeError } from 'oauth4webapi';
@@ -7,12 +7,12 @@ import { scopesOf } from './scopes.ts';
 
 export interface Challenge {
   readonly error?: string;
-  /** Undefined where it names none. */
+  /** Undefined if the challenge names none. */
   readonly scopes?: readonly string[];
   readonly resourceMetadata?: string;
 }
 
-/** The first that speaks of bearer tokens. Whatever cannot be read is as if it had not been said. */
+/** The first Bearer challenge. Whatever cannot be parsed is ignored. */
 export async function challengeIn(wwwAuthenticate: readonly string[]): Promise<Challenge> {
   const parameters = await bearerParameters(wwwAuthenticate);
   if (parameters === undefined) return {};
@@ -25,7 +25,7 @@ export async function challengeIn(wwwAuthenticate: readonly string[]): Promise<C
   };
 }
 
-/** Its parser is the library's, which shows what it found in the error that it makes of a refused request alone. */
+/** Uses the library's parser, whose result is only available in the error that it throws for a refused request. */
 async function bearerParameters(values: readonly string[]): Promise<Readonly<Record<string, string>> | undefined> {
   try {
     const headers = new Headers(values.map((value): [string, string] => ['www-authenticate', value]));

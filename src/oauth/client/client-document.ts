@@ -1,5 +1,5 @@
 /**
- * Who we are, for authorization servers to read: their client id is the address of this document.
+ * Our client ID metadata document. Its URL is our client id at authorization servers.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#client-id-metadata-documents
  */
 import { callbackPath, clientDocumentPath } from './settings.ts';
@@ -15,7 +15,7 @@ export interface ClientDocument {
   readonly application_type: 'web';
 }
 
-/** Undefined where nobody could fetch it: the client id MUST be an https address. */
+/** Undefined without a public https address: the client id MUST be an https URL. */
 export function clientDocument(publicUrl: string): ClientDocument | undefined {
   const { protocol, origin } = new URL(publicUrl);
   if (protocol !== 'https:') return undefined;
@@ -29,7 +29,7 @@ export function clientDocument(publicUrl: string): ClientDocument | undefined {
   };
 }
 
-/** What is the same however we introduce ourselves. Refresh tokens are never assumed, but hoped for. */
+/** The same for the document and for dynamic registration. We ask for refresh tokens but work without them. */
 export const clientNature = {
   client_name: 'Bascule',
   grant_types: ['authorization_code', 'refresh_token'],

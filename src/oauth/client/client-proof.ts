@@ -1,4 +1,4 @@
-/** How a client proves itself at the token endpoint (RFC 6749, 2.3; RFC 7523, 2.2). */
+/** Client authentication at the token endpoint (RFC 6749, 2.3; RFC 7523, 2.2). */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi';
 import type { authMethods, OAuthClient } from './client.ts';
@@ -18,8 +18,8 @@ export async function proofOf(client: OAuthClient, server: ServerMetadata, auth:
 }
 
 /**
- * RFC 6749, 2.3.1: both in the form's own encoding, and no more than that. The library also encodes what a form leaves alone;
- * servers that compare without decoding, as many do, would then know no client with a dash in its name.
+ * RFC 6749, 2.3.1: id and secret are form-encoded, and no more than that. The library also encodes characters that a
+ * form does not; many servers compare without decoding and would not recognize a client id with a dash.
  */
 function secretBasic(secret: string): ClientAuth {
   return (_server, client, _body, headers) => {
@@ -28,13 +28,16 @@ function secretBasic(secret: string): ClientAuth {
   };
 }
 
-/** With a secret first: whoever keeps one can be told from whoever stole a refresh token. RFC 8414, 2 has the default. */
+/**
+ * Prefers methods with a secret: a server can then tell the client from the thief of a refresh token. RFC 8414, 2 has
+ * the default.
+ */
 export function preferredMethod({ token_endpoint_auth_methods_supported: offered }: ServerMetadata): Method {
   const preferred: readonly Method[] = ['client_secret_basic', 'client_secret_post', 'none'];
   return preferred.find((method) => offered?.includes(method)) ?? 'client_secret_basic';
 }
 
-/** The key as its type and the server's list allow. Throws where it is no key that could sign. */
+/** The key with an algorithm that fits its type and the server's list. Throws if it is not a signing key. */
 async function signingKey(pem: string, server: ServerMetadata): Promise<ProofKey> {
   const key = createPrivateKey(pem);
   const algorithm = algorithmOf(key, server.token_endpoint_auth_signing_alg_values_supported);
@@ -42,7 +45,7 @@ async function signingKey(pem: string, server: ServerMetadata): Promise<ProofKey
   return crypto.subtle.importKey('pkcs8', new Uint8Array(der), algorithm, false, ['sign']);
 }
 
-/** For the config: whether `signingKey` will do. */
+/** For config validation: whether `signingKey` will accept it. */
 export function isSigningKey(pem: string): boolean {
   try {
     algorithmOf(createPrivateKey(pem), undefined);
@@ -63,7 +66,7 @@ const curves: Readonly<Record<string, string>> = { prime256v1: 'P-256', secp384r
 function algorithmOf(key: KeyObject, offered: readonly string[] | undefined): KeyAlgorithm {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (type === 'rsa') {
-    // RFC 7518, 3.3 is what every server has; PSS where the server names it and not the other.
+    // Every server supports RFC 7518, 3.3. Use PSS only if the server lists it and not the other.
     const name = offered?.includes('PS256') && !offered.includes('RS256') ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5';
     return { name, hash: 'SHA-256' };
   }

@@ -1,4 +1,4 @@
-/** Who we are to an authorization server. */
+/** Our client at an authorization server. */
 import * as z from 'zod';
 import type { BackendAuth } from './settings.ts';
 
@@ -11,8 +11,8 @@ const visible = z
   .regex(/^[\x20-\x7e]+$/);
 
 /**
- * As it is kept with a flow and with tokens, which are of use to this client alone. What is configured is kept by its id:
- * a secret that was changed in the config is changed for tokens, too.
+ * As stored with a flow and with tokens, which only this client can use. A configured client is stored by its id alone,
+ * so that a changed secret in the config applies to existing tokens too.
  */
 export const clientShape = z.object({
   kind: z.enum(['configured', 'document', 'registered']),
@@ -27,12 +27,12 @@ export function configuredClient({ clientId }: BackendAuth): OAuthClient | undef
   return clientId === undefined ? undefined : { kind: 'configured', id: clientId };
 }
 
-/** Whether tokens that it got are still ours to refresh: the config may name another one by now. */
+/** Whether we can still refresh the tokens of this client: the config may name a different client by now. */
 export function isCurrent(client: OAuthClient, { clientId }: BackendAuth): boolean {
   return client.kind === 'configured' ? client.id === clientId : clientId === undefined;
 }
 
-/** What we present to be told from others, for logs and errors to be silent about. */
+/** The client's secrets, which must not appear in logs and errors. */
 export function secretsOf({ secret }: OAuthClient, { clientSecret, privateKey }: BackendAuth): readonly string[] {
   return [secret, clientSecret, privateKey].filter((text) => text !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Consents as the pages see them, and as calls wait for them. */
+/** Consents, for the pages that complete them and for the calls that wait for them. */
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
 import { type ConsentStore, consentIn, type Flow } from './consent-store.ts';
@@ -18,9 +18,9 @@ export interface ConsentServicePorts {
   readonly shelf: TokenShelf;
   readonly registrations: Registrations;
   readonly outside: Pick<CredentialPorts, 'bus' | 'time'>;
-  /** Undefined where the backend is not configured any more, or at another address. */
+  /** Undefined if the backend is no longer configured, or has a different URL. */
   backendOf(flow: Flow): { readonly guardedFetch: GuardedFetch; readonly auth: BackendAuth } | undefined;
-  /** Tokens of this account were stored. */
+  /** Tells all replicas that tokens of this account were stored. */
   announce(account: string): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export class ConsentService implements Consents {
     return flow;
   }
 
-  /** Resolves with what went wrong. The flow is used up either way: a code is good for one request. */
+  /** Resolves with the failure, if any. The flow is consumed either way: a code is good for one request. */
   async #redeem(flow: Flow, brought: URLSearchParams): Promise<Failure | undefined> {
     const { shelf, outside, announce } = this.#ports;
     try {

@@ -1,6 +1,6 @@
 /**
- * Consents that nobody has given yet, and how those that were ended. Each belongs to one principal, one backend and one
- * issuer, and is good for one redirect.
+ * Open consents, and the outcomes of those that ended. Each belongs to one principal, one backend and one issuer, and
+ * is good for one redirect.
  */
 import { randomBytes } from 'node:crypto';
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi';
@@ -27,7 +27,7 @@ const principalShape = z.object({
 
 const flowShape = z.object({
   id: z.string(),
-  /** Whose tokens it brings. */
+  /** The account that receives the tokens. */
   account: z.string(),
   backend: z.string(),
   url: z.string(),
@@ -78,7 +78,7 @@ export class ConsentStore {
     this.#time = time;
   }
 
-  /** The one that is open already, where it asks for as much of the same server: a hundred calls need one consent. */
+  /** The open flow, if it asks the same server for at least the same scopes: a hundred calls need one consent. */
   async open(request: ConsentRequest): Promise<Flow | undefined> {
     const latest = await this.#latest.get(latestKey(request));
     const flow = latest === undefined ? undefined : (await this.#flows.get(latest.value))?.value;
@@ -103,7 +103,7 @@ export class ConsentStore {
     return (await this.#flows.get(id))?.value;
   }
 
-  /** Of several that try, one gets it. */
+  /** Removes the flow. Of several concurrent callers, one gets it. */
   take(id: string): Promise<Flow | undefined> {
     return this.#flows.take(id);
   }
@@ -131,7 +131,7 @@ export class ConsentStore {
   }
 }
 
-/** A principal's own: with a backend that is connected once for all, two may be asked at the same time. */
+/** Includes the principal: for a shared backend, two principals may be asked at the same time. */
 function latestKey({ account, principal }: ConsentRequest): string {
   return JSON.stringify([account, principal.key]);
 }
@@ -140,7 +140,7 @@ async function newFlow(request: ConsentRequest, endsAt: number): Promise<Flow> {
   const { found, client, scopes, principal, redirectUri, account, backend, url, shared } = request;
   const { server, resource } = found;
   const id = randomBytes(ID_BYTES).toString('base64url');
-  // The id is in the link, which is shown around; `state` is between us and the authorization server.
+  // The id is in the link, which people may pass around; `state` is known only to us and the authorization server.
   const state = `${id}.${randomBytes(ID_BYTES).toString('base64url')}`;
   const verifier = generateRandomCodeVerifier();
   const authorizationUrl = new URL(server.authorization_endpoint ?? '');
@@ -154,7 +154,7 @@ async function newFlow(request: ConsentRequest, endsAt: number): Promise<Flow> {
     code_challenge_method: 'S256',
     resource,
     ...(wanted.length === 0 ? {} : { scope: wanted.join(' ') }),
-    // OpenID Connect Core, 11: without it `offline_access` counts for nothing.
+    // OpenID Connect Core, 11: without it `offline_access` is ignored.
     ...(wanted.includes(offlineAccess) ? { prompt: 'consent' } : {}),
   };
   for (const [name, value] of Object.entries(parameters)) authorizationUrl.searchParams.set(name, value);

@@ -1,29 +1,28 @@
 /**
- * What a person is asked for in the middle of a call. Kept in Records: a restart between the link and the redirect loses
- * nothing.
+ * The consents that calls wait for. They are stored in Records, so a restart between link and redirect loses nothing.
  */
 import type { Failure } from '../../errors/failure.ts';
 
-/** What a page may tell of a consent that nobody has given yet. */
+/** What a page may show of an open consent. */
 export interface Consent {
   readonly id: string;
   readonly backend: string;
-  /** The backend's address. */
+  /** The backend's URL. */
   readonly url: string;
   readonly issuer: string;
-  /** Where the person is asked; the issuer's metadata names it, and it may be elsewhere. */
+  /** The page of the authorization server. The issuer's metadata names it, possibly on a different host. */
   readonly authorizationEndpoint?: string | undefined;
-  /** Empty where the authorization server chooses. */
+  /** Empty if the authorization server chooses. */
   readonly scopes: readonly string[];
-  /** Whom it is for; nobody else may go through with it. */
+  /** Only this principal may complete it. */
   readonly principal: ConsentPrincipal;
-  /** For everybody who uses the backend, not for the principal alone. */
+  /** True if all users of the backend share the resulting tokens. */
   readonly shared: boolean;
   /** Milliseconds since 1970. */
   readonly endsAt: number;
 }
 
-/** As much of a principal as is needed to recognise it. */
+/** The part of a principal that is needed to recognize it. */
 export interface ConsentPrincipal {
   readonly key: string;
   readonly kind: 'local' | 'key' | 'token';
@@ -33,20 +32,20 @@ export interface ConsentPrincipal {
 }
 
 export interface Consents {
-  /** Undefined where it is unknown, was used, or has ended. */
+  /** Undefined if the consent is unknown, used or expired. */
   find(id: string): Promise<Consent | undefined>;
-  /** Where the person is sent to. Rejects with `consent_unknown`. */
+  /** The URL to send the person to. Rejects with `consent_unknown`. */
   authorizationUrl(id: string): Promise<string>;
   /**
-   * The person came back with these. Rejects with a Failure: `consent_unknown`, `consent_invalid` (the consent goes on to
-   * exist), `consent_refused`, or what the authorization server said to the code.
+   * Handles the redirect's parameters. Rejects with a Failure: `consent_unknown`, `consent_invalid` (the consent stays
+   * open), `consent_refused`, or the authorization server's error for the code.
    */
   complete(id: string, parameters: URLSearchParams): Promise<Consent>;
-  /** Never rejects. `consent_pending` where the time is over first. */
+  /** Never rejects. Resolves with `consent_pending` on timeout. */
   waitFor(id: string, ms: number, signal?: AbortSignal): Promise<'done' | Failure>;
 }
 
-/** `state` begins with the id, so that the page can find the cookie of this flow among those of others. */
+/** `state` begins with the id, so that the page can find the cookie of this flow. */
 export function consentOf(state: string): string | undefined {
   const dot = state.indexOf('.');
   return dot > 0 ? state.slice(0, dot) : undefined;

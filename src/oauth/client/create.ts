@@ -1,4 +1,4 @@
-/** Everything of this room, put together. */
+/** Assembles the OAuth client towards backends. */
 import { createHash } from 'node:crypto';
 import type { Principal } from '../../identity/principal.ts';
 import { Account, type AccountPorts } from './account.ts';
@@ -16,15 +16,18 @@ import { SingleFlight } from './single-flight.ts';
 import { tokenShelf } from './tokens.ts';
 
 export interface OAuthCredentials {
-  /** Undefined where the backend has no `auth`. `subjectToken`: what the principal presented to us, for token exchange. */
+  /**
+   * Undefined if the backend has no `auth`. `subjectToken`: the token that the principal presented to us, for token
+   * exchange.
+   */
   credentialProviderFor(backend: string, principal: Principal, subjectToken?: string): CredentialProvider | undefined;
   readonly consents: Consents;
-  /** As if the principal had never been connected; the next one registers anew, too. */
+  /** Deletes the principal's tokens and our stored registration, so that the next connection registers again. */
   forget(backend: string, principal: Principal): Promise<void>;
   close(): void;
 }
 
-/** Tell which account has something new; by a person's consent, or by anything else. */
+/** Bus topics. The message is the account whose stored tokens changed, by a person's consent or otherwise. */
 const changed = 'credentials/changed';
 const consented = 'credentials/consented';
 
@@ -84,7 +87,9 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
   };
 }
 
-/** The address is in it: tokens for one are never shown to another, whatever the config calls it. */
+/**
+ * Includes the URL: tokens for one URL are never sent to a different one, whatever name the config gives the backend.
+ */
 function accountKey(
   { name, settings: { url, auth } }: OAuthBackend,
   { principal, subjectToken }: TokenSubject,
@@ -104,7 +109,7 @@ function hashOf(token: string): string {
 
 class AccountCache {
   readonly #ports: AccountPorts;
-  /** The one that was known first goes first; what it had is in the store. */
+  /** When full, the oldest is dropped; its tokens are in the store. */
   readonly #known = new Map<string, Account>();
 
   constructor(ports: AccountPorts) {

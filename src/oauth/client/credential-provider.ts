@@ -1,26 +1,27 @@
-/** What one backend is presented on behalf of one principal. */
+/** Supplies the credentials for requests to one backend on behalf of one principal. */
 
 export type CredentialHeaders = Readonly<Record<string, string>>;
 
 export interface UpstreamRefusal {
   readonly status: number;
-  /** Every header of that name, in order. */
+  /** All `WWW-Authenticate` headers, in order. */
   readonly wwwAuthenticate: readonly string[];
-  /** What `headers()` gave for the request that was refused. */
+  /** What `headers()` returned for the refused request. */
   readonly presented: CredentialHeaders;
 }
 
 export interface CredentialProvider {
   /**
-   * What to present now: a value where nobody has to be asked (what is in hand is fresh, or nothing is), else a promise,
-   * which rejects with a Failure. The same object while nothing changed. Empty where nothing is in hand: the backend's
-   * challenge then says what it wants.
+   * The headers to send now. Returns a value if no request is needed (the token is fresh, or there is none), else a
+   * promise, which rejects with a Failure. Returns the same object while nothing changed. Empty without a token: the
+   * backend's challenge then says what it requires.
    */
   headers(): CredentialHeaders | Promise<CredentialHeaders>;
   /**
-   * The backend refused what was presented: a 401, or a 403. Resolves where something better is in hand now, and the caller
-   * sends again; how often in a row is bounded here. Rejects with a Failure: `consent_needed` (with `url`, `elicitationId`
-   * and `backend` in its data), `backend_unauthorized`, `backend_forbidden`, or what kept us from getting something better.
+   * The backend refused the credentials with a 401 or 403. Resolves if there are better ones now, and the caller
+   * retries; the number of retries in a row is limited here. Rejects with a Failure: `consent_needed` (with `url`,
+   * `elicitationId` and `backend` in its data), `backend_unauthorized`, `backend_forbidden`, or the reason why no
+   * better credentials could be obtained.
    */
   refused(refusal: UpstreamRefusal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** From a backend's challenge to the authorization server that it trusts. */
+/** Finds the authorization server that a backend trusts, from its challenge. */
 import { Failure } from '../../errors/failure.ts';
 import type { Challenge } from './challenge.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
@@ -8,13 +8,13 @@ import type { BackendAuthSettings } from './settings.ts';
 
 export interface DiscoveredServer {
   readonly server: ServerMetadata;
-  /** How the backend is named in requests (RFC 8707). */
+  /** The backend's resource identifier in requests (RFC 8707). */
   readonly resource: string;
-  /** Those that the resource's metadata has. */
+  /** From the resource's metadata. */
   readonly scopes?: readonly string[];
 }
 
-/** `used`: the issuer that served so far. It goes on to serve while the backend names it, wherever in its list. */
+/** `used`: the issuer of the current tokens. It stays in use while the backend lists it, in any position. */
 export async function discover(
   guardedFetch: GuardedFetch,
   settings: BackendAuthSettings,
@@ -33,7 +33,7 @@ function issuerOf(
   { url, auth }: BackendAuthSettings,
   used: string | undefined,
 ): string {
-  // Before there was metadata of resources, a backend was its own authorization server.
+  // In 2025-03-26, before resource metadata, a backend was its own authorization server.
   if (metadata === undefined) return auth.issuer ?? new URL(url).origin;
   const { issuers } = metadata;
   if (auth.issuer !== undefined) {

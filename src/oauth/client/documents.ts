@@ -1,12 +1,12 @@
-/** Metadata documents: whether there is one, and what it says. */
+/** Fetches metadata documents. */
 import { Failure } from '../../errors/failure.ts';
 import { type GuardedFetch, untrusted } from './guarded-fetch.ts';
 
 export type Document = Readonly<Record<string, unknown>>;
 
 /**
- * The first that there is. A status of 400 to 499 means that there is none at that place; everything else that is no
- * document means that nobody can tell, and then it is not looked for elsewhere: whoever can break one place would choose.
+ * The first document that exists. A status of 400 to 499 means that there is none at that URL. Any other failure
+ * throws, and no further URL is tried: otherwise an attacker who can break one URL could choose the next.
  */
 export async function firstDocument(
   guardedFetch: GuardedFetch,
@@ -35,7 +35,7 @@ function asObject(text: string): Document {
   return json as Document;
 }
 
-/** A well-known place of an address: between host and path (RFC 8414, 3.1; RFC 9728, 3.1). */
+/** The well-known URL: the suffix goes between host and path (RFC 8414, 3.1; RFC 9728, 3.1). */
 export function wellKnown(address: string, suffix: string): string {
   const { origin, pathname } = new URL(address);
   return `${origin}/.well-known/${suffix}${pathname === '/' ? '' : pathname}`;

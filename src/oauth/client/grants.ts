@@ -1,4 +1,4 @@
-/** Grants for which nobody has to be asked. */
+/** Grants that need no person's consent. */
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
 import type { OAuthClient } from './client.ts';
@@ -10,7 +10,7 @@ import { asClient, askForToken, asServer, type Granted, GrantRefused, type Token
 export interface MachineGrantRequest extends TokenClient {
   readonly resource: string;
   readonly scopes: readonly string[];
-  /** What the caller presented to us. */
+  /** The token that the caller presented to us. */
   readonly subjectToken: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export const machineGrants: Readonly<Record<MachineGrant, (machine: MachineGrant
       ),
     ),
 
-  /** RFC 8693: the caller's token for one that is meant for the backend. */
+  /** RFC 8693: exchanges the caller's token for one whose audience is the backend. */
   token_exchange: (machine) => {
     const subject = subjectOf(machine);
     const { audience } = machine.auth;
@@ -42,7 +42,10 @@ export const machineGrants: Readonly<Record<MachineGrant, (machine: MachineGrant
     });
   },
 
-  /** Enterprise-managed authorization: the company's provider vouches for the caller, and its word is worth a token (RFC 7523). */
+  /**
+   * Enterprise-managed authorization: the identity provider issues an assertion about the caller, and the backend's
+   * authorization server exchanges it for a token (RFC 7523).
+   */
   identity_assertion: async (machine) => {
     const assertion = await assertionFor(machine, subjectOf(machine));
     const scope = scopeOf(machine.scopes);
@@ -56,7 +59,10 @@ export const machineGrants: Readonly<Record<MachineGrant, (machine: MachineGrant
 
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-/** For this issuer and this resource alone; what the provider says of itself is checked before it is shown anything. */
+/**
+ * The assertion is for this issuer and this resource alone. The provider's metadata is verified before it receives a
+ * token.
+ */
 async function assertionFor(
   { guardedFetch, server, auth, resource, scopes }: MachineGrantRequest,
   subject: string,
@@ -96,7 +102,7 @@ async function providerAsking(
   return { guardedFetch, server, client, auth, forAssertion: true };
 }
 
-/** A server that lists its grants, and not this one, is not shown anybody's token. */
+/** A server that lists its grants without this one does not receive any token. */
 async function extended(
   asking: TokenClient,
   grant: string,

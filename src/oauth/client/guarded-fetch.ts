@@ -1,7 +1,7 @@
 /**
- * How this room reaches others: bounded in time and size, never over a line that others can read, never somewhere else.
- * The backend names its authorization server, and that one names the rest. Only what the operator wrote down may be on
- * this machine or inside the network: whoever names an address must not reach through us what is only reachable for us.
+ * Requests to authorization servers: limited in time and size, without redirects, and over plain http only to hosts
+ * from the config. The backend names its authorization server, and that server names further URLs. Only hosts from the
+ * config may be on this machine or in the internal network, so that a backend cannot reach internal hosts through us.
  */
 import { Failure } from '../../errors/failure.ts';
 import { isSafeAddress } from '../../identity/documents.ts';
@@ -16,7 +16,7 @@ export interface ReachInit {
   readonly body?: unknown;
 }
 
-/** What the guard says that is not of the moment. */
+/** Messages for those errors of the outward fetch that are not temporary. */
 const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
   url_forbidden: 'One of its addresses must not be asked from here',
   redirected: 'One of its answers is a redirect',
@@ -24,7 +24,7 @@ const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
   undecodable: 'One of its answers cannot be decoded',
 };
 
-/** Of a backend, or of an issuer that people sign in at. */
+/** The URLs in the config of a backend, or of an issuer that people sign in at. */
 export interface WrittenDown {
   readonly url: string;
   readonly auth?: Pick<BackendAuth, 'issuer' | 'identityProvider' | 'authorizationServers'>;
@@ -42,12 +42,14 @@ export class GuardedFetch {
     this.#own = new Set([...named, ...(auth.authorizationServers ?? [])]);
   }
 
-  /** Whether it may be told anything at all, or people be sent there. */
+  /** Whether we may send requests or people to this URL. */
   mayBeUsed(address: string): boolean {
     return this.#isOwn(address) || (isSafeAddress(address) && new URL(address).protocol === 'https:');
   }
 
-  /** Complete when it resolves. Rejects with a Failure. Has the shape that oauth4webapi takes for its `customFetch`. */
+  /**
+   * The body has been read when this resolves. Rejects with a Failure. Has the type of oauth4webapi's `customFetch`.
+   */
   readonly fetch = async (address: string, init: ReachInit): Promise<Response> => {
     if (!this.mayBeUsed(address)) throw insecure(address);
     const controller = new AbortController();
@@ -66,11 +68,11 @@ export class GuardedFetch {
       if (error instanceof Failure) throw error;
       if (error instanceof OutwardError && error.kind === 'address_forbidden') throw inside(address);
       const said = error instanceof OutwardError ? guarded[error.kind] : undefined;
-      // The cause is left out: it may repeat what was sent.
+      // No cause: it may contain what was sent.
       throw said === undefined ? new Failure('authorization_unavailable') : untrusted(said);
     } finally {
       stop();
-      // A body that was not read to its end would hold its connection.
+      // An unread body would hold its connection.
       controller.abort();
     }
   };
@@ -83,7 +85,10 @@ export class GuardedFetch {
   }
 }
 
-/** Without its headers, but for the type: a challenge beside an OAuth error would hide the error (RFC 6749, 5.2). */
+/**
+ * Keeps only the content type: oauth4webapi would report a challenge instead of the OAuth error beside it (RFC 6749,
+ * 5.2).
+ */
 async function complete(response: Response): Promise<Response> {
   const text = await readBounded(response);
   const bodiless = response.status === 204 || response.status === 205 || response.status === 304;
@@ -105,7 +110,7 @@ async function readBounded({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Before anything is asked there. */
+/** The failure for a URL that is refused before any request is sent. */
 export function insecure(address: string): Failure {
   const origin = originOf(address);
   const isHere = origin !== undefined && isLoopback(new URL(origin).hostname);
@@ -116,7 +121,7 @@ function inside(address: string): Failure {
   return untrusted(`${shown(address)} is on this machine or inside the network, and must not be asked`, NAME_IT);
 }
 
-/** As the parser spells it: a backend may have written anything. */
+/** As the URL parser spells it: the text comes from the backend and may contain anything. */
 function shown(address: string): string {
   return originOf(address)?.slice(0, ORIGIN_CHARS) ?? 'An address that it names';
 }

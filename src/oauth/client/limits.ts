@@ -1,4 +1,4 @@
-/** The limits of this room and their reasons. */
+/** Limits of the OAuth client, with their reasons. */
 
 const KiB = 1024;
 const s = 1000;
@@ -6,67 +6,76 @@ const min = 60 * s;
 
 export const credentialLimits = {
   // Requests to authorization servers and for metadata
-  /** A call waits for it. */
+  /** A call waits for the response. */
   requestMs: 10 * s,
-  /** Metadata documents are a few KB; token answers too, even with large tokens in them. */
+  /** Metadata documents are a few KB; so are token responses, even with large tokens. */
   answerBytes: 256 * KiB,
-  /** What an authorization server says to an error, for a person to read. */
+  /** The error description of an authorization server, for people to read. */
   wordsChars: 200,
-  /** Scopes in one request. Lists that are longer are cut: what is asked for stands in an address. */
+  /** Scopes in one request. Longer lists are cut: the scopes are part of a URL. */
   scopes: 100,
-  /** Authorization servers that one backend may name; the rest is not looked at. */
+  /** Authorization servers that one backend may name; the rest are ignored. */
   servers: 10,
-  /** What was found serves all who are refused with the same token, for so long: a hundred calls need one discovery. */
+  /** How long a result is reused for refusals of the same token: a hundred calls need one discovery. */
   discoveryMs: 10 * s,
 
   // Tokens
-  /** So long before its end a token counts as over: it has a way to go, and clocks differ. */
+  /** A token counts as expired this long before its end: a request takes time to arrive, and clocks differ. */
   expiryMarginMs: 30 * s,
-  /** Of tokens that live for a minute, half a minute would be half: a tenth of the life at most. */
+  /** The margin is at most this share of the lifetime: half a minute is too much for a token that lives for one. */
   expiryMarginShare: 0.1,
-  /** RFC 6749, 5.1 lets an answer say nothing; then the backend says when it is over. What it may say at most. */
+  /**
+   * The longest lifetime that a response may state. RFC 6749, 5.1 makes it optional; without it, the backend's refusal
+   * marks the end.
+   */
   lifetimeMs: 10 * 365 * 24 * 60 * min,
-  /** A token of such an age that is refused was never good: to fetch another one like it would be a circle. */
+  /** A younger token that is refused was never valid: fetching a similar one would be a loop. */
   freshMs: 60 * s,
 
   /**
-   * What was made of a caller's token is kept as long as that token is good, and so long where nobody said how long that is:
-   * each token has a record of its own. Then the exchange is made anew.
+   * A token derived from a caller's token is kept until that token expires, or for this long if its expiry is unknown:
+   * each caller's token has its own record. After that the exchange is repeated.
    */
   derivedMs: 24 * 60 * min,
 
   // Registrations
   /**
-   * Then we register anew. A server that lost its clients says so to the person alone, on its own page, and nobody else could
-   * find out. Tokens keep the client that got them, so that nothing is lost by it.
+   * After this we register again. A server that lost its clients only tells the person, on its own page, so we could
+   * not find out. Tokens keep the client that obtained them, so nothing is lost.
    */
   registrationMs: 30 * 24 * 60 * min,
 
-  // One at a time
-  /** Above `requestMs` twice, for whoever holds it registers and asks; what is left when a process dies in the middle. */
+  // Single flight
+  /**
+   * More than twice `requestMs`, since the holder registers and then requests a token. A lease is held for this long
+   * after its process dies.
+   */
   leaseMs: 25 * s,
-  /** How long one waits for the holder. A little longer than the lease, so that a dead holder can be succeeded. */
+  /** How long to wait for the holder. A little longer than the lease, so that a dead holder can be replaced. */
   leaseWaitMs: 30 * s,
-  /** The bus tells when it is done; a message may be lost, and this is how long that matters. */
+  /** The bus tells when the holder is done. This bounds the delay if its message is lost. */
   leasePollMs: 250,
 
   // Consents
   /** A person reads a message, opens a link, signs in, and finds the second factor. */
   consentMs: 15 * min,
-  /** One with less time left is not shown to anybody any more. */
+  /** A consent with less time left is not offered any more. */
   consentLeastMs: 3 * min,
-  /** How it ended is known for so long, to calls that wait for it. */
+  /** How long the outcome is kept for calls that wait for it. */
   outcomeMs: 15 * min,
-  /** As with leases: how long it matters that a message was lost. */
+  /** Bounds the delay if the bus loses a message, as with leases. */
   consentPollMs: 2 * s,
 
   // Failures
-  /** Failures in a row, and refused tokens that were replaced within `refusalsMs`, before the backend is left alone for a while. */
+  /**
+   * Failures in a row, or replacements of refused tokens within `refusalsMs`, before authorization at the backend stops
+   * for a while.
+   */
   failures: 3,
   refusalsMs: 5 * min,
-  /** For how long. Long enough to be no burden to anybody, short enough to be waited for. */
+  /** How long it stops. Long enough to relieve the servers, short enough for a person to wait. */
   disabledMs: 60 * s,
 
-  /** Principals times backends in memory, 1 KB each. The oldest goes; what it had is in the store. */
+  /** Accounts (principal and backend) in memory, 1 KB each. The oldest is dropped; its tokens are in the store. */
   accounts: 10_000,
 } as const;

@@ -1,4 +1,4 @@
-/** Until somebody says something over the bus, but not longer than that: messages get lost. */
+/** Waits for a message on the bus, with a timeout because messages get lost. */
 import type { CredentialPorts } from './ports.ts';
 
 export interface Moment {

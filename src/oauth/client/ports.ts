@@ -1,4 +1,4 @@
-/** The outside, as far as this room needs it; handed in. */
+/** What the OAuth client needs from the rest of the gateway. */
 import type { WallClock, Warn } from '../../observe/ports.ts';
 import type { Bus, Lease, Records } from '../../store/ports.ts';
 
@@ -10,18 +10,21 @@ export interface TrustedFetchInit {
   readonly signal: AbortSignal;
 }
 
-/** The platform's own `fetch` is one. Redirects are never followed: what is told in one is told to whoever it names. */
+/**
+ * Satisfied by the platform's `fetch`. Redirects are never followed: the secrets of a request would go to whatever host
+ * the redirect names.
+ */
 export type TrustedFetch = (url: string, init: TrustedFetchInit) => Promise<Response>;
 
 export interface CredentialPorts {
-  /** Sealed: tokens, secrets and verifiers stand in them as they are. */
+  /** Must be sealed: values contain tokens, secrets and verifiers. */
   readonly records: Records;
   readonly lease: Lease;
   readonly bus: Bus;
   readonly time: WallClock;
-  /** For addresses that somebody else named: it refuses those that must not be asked. */
+  /** For URLs that a third party named: it refuses internal addresses. */
   readonly outward: TrustedFetch;
-  /** For addresses that the operator wrote down: the backends' own, and pinned issuers'. */
+  /** For URLs from the config: those of backends and pinned issuers. */
   readonly trusted: TrustedFetch;
   readonly warn: Warn;
 }

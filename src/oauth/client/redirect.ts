@@ -1,5 +1,5 @@
 /**
- * What a person brings back from the authorization server.
+ * Validates the redirect from the authorization server.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-response-validation
  */
 import * as oauth from 'oauth4webapi';
@@ -9,8 +9,8 @@ import { asClient, asServer } from './token-endpoint.ts';
 import { errorCode, tellable } from './words.ts';
 
 /**
- * Either what may be shown to the token endpoint, or that consent was refused. Throws `consent_invalid` where it does not
- * belong to the flow: then nothing that it says is acted on or shown, not even that it is an error.
+ * Returns the parameters for the token endpoint, or the failure if consent was refused. Throws `consent_invalid` if the
+ * redirect does not belong to the flow: then nothing in it is acted on or shown, not even that it is an error.
  */
 export function checkRedirect(flow: Flow, parameters: URLSearchParams): URLSearchParams | Failure {
   checkOnce(parameters);
@@ -27,14 +27,17 @@ export function checkRedirect(flow: Flow, parameters: URLSearchParams): URLSearc
   }
 }
 
-/** RFC 9207, 2.4, by the specification's table; as a string, without any normalisation. Present but empty is present. */
+/**
+ * RFC 9207, 2.4, by the specification's table. Compared as strings, without normalization. An empty `iss` counts as
+ * present.
+ */
 function checkIssuer({ server }: Flow, iss: string | null): void {
   if (iss === null) {
     if (server.authorization_response_iss_parameter_supported === true) throw invalid('`iss` is missing');
   } else if (iss !== server.issuer) throw invalid('`iss` is not the issuer that was asked');
 }
 
-/** RFC 6749, 3.1: of two that differ nobody could say which one is meant. */
+/** RFC 6749, 3.1: a repeated parameter is ambiguous. */
 function checkOnce(parameters: URLSearchParams): void {
   const names = [...parameters.keys()];
   if (new Set(names).size !== names.length) throw invalid('A parameter came twice');

@@ -1,6 +1,6 @@
 /**
- * New tokens for old ones, once for everybody who waits: a refresh token that rotates is good for one request, and of two
- * that use it the second one ends the whole grant (RFC 9700, 4.14.2).
+ * Refreshes tokens once for all waiting calls. A rotating refresh token is good for one request, and its second use
+ * ends the whole grant (RFC 9700, 4.14.2).
  */
 import * as oauth from 'oauth4webapi';
 import type { WallClock } from '../../observe/ports.ts';
@@ -24,11 +24,11 @@ export interface Refreshing {
   readonly key: string;
   readonly guardedFetch: GuardedFetch;
   readonly auth: BackendAuth;
-  /** What was in hand when it was found to be over. */
+  /** The tokens that were found to be expired. */
   readonly old: Stored<StoredTokens>;
 }
 
-/** What is in the store afterwards: other tokens, or, where the grant is over, none. Rejects with a Failure. */
+/** Resolves with the stored tokens afterwards: new ones, or none if the grant has ended. Rejects with a Failure. */
 export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Promise<Stored<StoredTokens> | undefined> {
   const { key, old } = refreshing;
   const changed = async () => {
@@ -37,7 +37,7 @@ export async function refresh(refreshing: Refreshing, ports: RefreshPorts): Prom
   };
   const { found } = await ports.turns.once(`refresh/${key}`, changed, async () => {
     const next = await renewed(refreshing, ports);
-    // A consent may have come to an end meanwhile; what it brought is newer, and stays.
+    // A consent may have finished meanwhile. Its tokens are newer and stay.
     await ports.shelf.replace(key, old, next, endOf(next));
     return { found: await ports.shelf.get(key) };
   });

@@ -1,5 +1,5 @@
 /**
- * How we become a client of an authorization server, in the specification's order.
+ * Obtains a client id at an authorization server, in the specification's order of ways.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration
  */
 import * as oauth from 'oauth4webapi';
@@ -18,7 +18,7 @@ import type { SingleFlight } from './single-flight.ts';
 import { asServer, GrantRefused, named } from './token-endpoint.ts';
 import { type Stored, TypedRecords } from './typed-records.ts';
 
-/** RFC 7591, 3.2.1: `endsAt` is when the secret is over. */
+/** RFC 7591, 3.2.1: `endsAt` is when the secret expires. */
 const registrationShape = z.object({ client: clientShape, endsAt: z.number().optional() });
 type Registration = z.infer<typeof registrationShape>;
 
@@ -60,14 +60,17 @@ export class Registrations {
     return this.#registeredAt(applicant);
   }
 
-  /** The authorization server does not know it any more. */
+  /** Deletes a registration that the authorization server no longer knows. */
   async forget(issuer: string, client: OAuthClient): Promise<void> {
     const key = this.#keyOf(issuer);
     const known = await this.#registered.get(key);
     if (known?.value.client.id === client.id) await this.#registered.replace(key, known, undefined);
   }
 
-  /** Credentials are of the server that issued them. Where the config does not say which, the first that they are shown to. */
+  /**
+   * Client credentials belong to the server that issued them. If the config does not name it, they are bound to the
+   * first server that they are used at.
+   */
   async #bound(client: OAuthClient, { server, backend, settings }: Applicant): Promise<OAuthClient> {
     if (settings.auth.issuer !== undefined) return client;
     const key = JSON.stringify([backend, settings.url, client.id]);
@@ -96,7 +99,7 @@ export class Registrations {
     return endsAt === undefined || endsAt > this.#time.now();
   }
 
-  /** Another address of ours is another redirect, which the registration does not have. */
+  /** Includes our redirect URI: a registration covers no other. */
   #keyOf(issuer: string): string {
     return JSON.stringify([issuer, redirectUri(this.#publicUrl)]);
   }
@@ -125,14 +128,17 @@ async function register({ guardedFetch, server }: Applicant, publicUrl: string):
   }
 }
 
-/** Servers in the wild say 200 for 201, and leave out that a secret never ends (RFC 7591, 3.2.1). */
+/**
+ * Corrects for servers that respond with 200 instead of 201, or leave out that a secret never expires (RFC 7591,
+ * 3.2.1).
+ */
 async function usual(response: Response): Promise<Response> {
   if (response.status !== 200 && response.status !== 201) return response;
   const body: unknown = await response.json().catch(() => undefined);
   return Response.json({ client_secret_expires_at: 0, ...(typeof body === 'object' ? body : {}) }, { status: 201 });
 }
 
-/** What the server changed is accepted where we can act by it. */
+/** Accepts what the server changed, as far as we support it. */
 function registration(said: oauth.OmitSymbolProperties<oauth.Client>): Registration {
   const { client_id: id, client_secret: secret, client_secret_expires_at: ends } = said;
   const method = authMethods.find((known) => known === said.token_endpoint_auth_method);

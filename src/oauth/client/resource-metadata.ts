@@ -1,5 +1,5 @@
 /**
- * What a backend says of itself (RFC 9728).
+ * The protected resource metadata of a backend (RFC 9728).
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements
  */
 import * as z from 'zod';
@@ -11,7 +11,7 @@ import { tidy } from './scopes.ts';
 import type { BackendAuthSettings } from './settings.ts';
 
 export interface ResourceMetadata {
-  /** As it spells itself, and as it is named in requests (RFC 8707). */
+  /** The backend's own spelling, which requests use too (RFC 8707). */
   readonly resource: string;
   readonly issuers: readonly string[];
   readonly scopes?: readonly string[];
@@ -23,7 +23,10 @@ const shape = z.object({
   scopes_supported: z.array(z.string()).optional(),
 });
 
-/** Undefined where it has none, as backends of 2025-03-26 do. `named` is what its challenge names: then nothing else is tried. */
+/**
+ * Undefined if there is none, as with backends of 2025-03-26. `named` is the URL from the challenge: then no other is
+ * tried.
+ */
 export async function resourceMetadata(
   guardedFetch: GuardedFetch,
   { url, auth }: BackendAuthSettings,
@@ -44,15 +47,15 @@ export async function resourceMetadata(
   };
 }
 
-/** First with the path, then at the root; they are one where there is no path. */
+/** With the path first, then at the root; both are the same if there is no path. */
 function placesOf(url: string): readonly string[] {
   const suffix = 'oauth-protected-resource';
   return [...new Set([wellKnown(url, suffix), wellKnown(new URL(url).origin, suffix)])];
 }
 
 /**
- * RFC 9728, 3.3 wants the very same. Metadata at the root speaks of the whole origin, so a resource of which our address is
- * a part will do too, as with the official SDKs; another origin or a sibling never does.
+ * RFC 9728, 3.3 requires the identical resource. Metadata at the root covers the whole origin, so we also accept a
+ * resource that contains our URL, as the official SDKs do. A different origin or a sibling path is never accepted.
  */
 export function isPartOf(address: string, resource: string): boolean {
   let whole: URL;

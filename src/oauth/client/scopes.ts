@@ -1,10 +1,10 @@
 /**
- * Which scopes are asked for.
+ * Which scopes to request.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-selection-strategy
  */
 import { credentialLimits } from './limits.ts';
 
-/** RFC 6749, 3.3. What is no scope is left out: nobody could have granted it. */
+/** RFC 6749, 3.3. Invalid scopes are dropped: no server can grant them. */
 const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 
 export const offlineAccess = 'offline_access';
@@ -21,23 +21,26 @@ export function tidy(scopes: Iterable<unknown>): readonly string[] {
 }
 
 export interface ScopeSources {
-  /** Of the challenge; it is authoritative for the operation at hand. */
+  /** From the challenge, which is authoritative for the current operation. */
   readonly challenged?: readonly string[] | undefined;
-  /** `scopes_supported` of the resource's metadata; never the authorization server's, which are those of all its resources. */
+  /**
+   * `scopes_supported` of the resource's metadata. The authorization server's list is never used: it covers all its
+   * resources.
+   */
   readonly resource?: readonly string[] | undefined;
   readonly configured?: readonly string[] | undefined;
-  /** What was asked for before: a step-up that left it out would lose it. */
+  /** Requested before: a step-up without these would lose them. */
   readonly asked?: readonly string[] | undefined;
 }
 
-/** Empty: the parameter is left out, and the authorization server chooses. */
+/** If empty, the parameter is left out, and the authorization server chooses. */
 export function scopesToAsk({ challenged, resource, configured, asked = [] }: ScopeSources): readonly string[] {
   return tidy([...asked, ...(challenged ?? resource ?? configured ?? [])].filter((scope) => scope !== offlineAccess));
 }
 
 /**
- * A refresh token is asked for where the authorization server says that it has them. Alone it would turn "whatever you
- * think right" into "nothing else".
+ * Requests a refresh token if the authorization server offers them. As the only scope it would replace the server's
+ * default scopes, so it is only added to others.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#refresh-tokens
  */
 export function withOfflineAccess(

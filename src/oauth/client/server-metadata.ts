@@ -1,12 +1,15 @@
 /**
- * What an authorization server says of itself (RFC 8414, or OpenID Connect Discovery).
+ * The metadata of an authorization server (RFC 8414, or OpenID Connect Discovery).
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
  */
 import * as z from 'zod';
 import { type Document, firstDocument, wellKnown } from './documents.ts';
 import { type GuardedFetch, insecure, untrusted } from './guarded-fetch.ts';
 
-/** As much as is used, under the names that oauth4webapi reads; kept in records, so that a flow ends with whom it began. */
+/**
+ * The members that we use, under the names that oauth4webapi reads. Stored in records, so that a flow ends at the
+ * server where it began.
+ */
 const words = z.array(z.string().max(256)).max(1000).optional();
 const address = z.string().max(2048).optional();
 const shape = z.object({
@@ -23,7 +26,7 @@ const shape = z.object({
   authorization_response_iss_parameter_supported: z.boolean().optional(),
 });
 
-/** `undocumented`: of 2025-03-26; there is no document, and the endpoints are where that revision has them. */
+/** `undocumented`: a server of 2025-03-26 without metadata, whose endpoints are at that revision's default paths. */
 export const serverShape = shape.extend({ undocumented: z.literal(true).optional() });
 export type ServerMetadata = Readonly<z.infer<typeof serverShape>>;
 
@@ -46,7 +49,7 @@ function read(document: Document): ServerMetadata {
   return data;
 }
 
-/** RFC 8414 before OpenID; with a path, OpenID in both of the ways that are in use. */
+/** RFC 8414 before OpenID. For an issuer with a path, OpenID in both forms that are in use. */
 function placesOf(issuer: string): readonly string[] {
   const inserted = ['oauth-authorization-server', 'openid-configuration'].map((suffix) => wellKnown(issuer, suffix));
   const { origin, pathname } = new URL(issuer);
@@ -55,14 +58,16 @@ function placesOf(issuer: string): readonly string[] {
 }
 
 /**
- * RFC 8414, 3.3: identical. One tolerance, as in the official SDK: frameworks write the slash of an empty path into the list
- * of authorization servers (https://host/) whether the issuer has it or not; these are one place, whoever looks.
+ * RFC 8414, 3.3: identical. One tolerance, as in the official SDK: frameworks add the slash of an empty path to the
+ * list of authorization servers (https://host/) whether the issuer has it or not. Both are the same URL.
  */
 function isIssuer(named: string, said: string): boolean {
   return said === named || (named === `${said}/` && new URL(named).pathname === '/');
 }
 
-/** https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization#fallbacks-for-servers-without-metadata-discovery */
+/**
+ * https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization#fallbacks-for-servers-without-metadata-discovery
+ */
 function undocumented(issuer: string): ServerMetadata {
   const { origin } = new URL(issuer);
   return {
@@ -75,7 +80,7 @@ function undocumented(issuer: string): ServerMetadata {
 }
 
 /**
- * Before a person is sent anywhere. Where there is no document at all there is nothing that could deny it.
+ * Checked before a person is redirected. A server without metadata cannot declare PKCE, so it passes.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/security-considerations#authorization-code-protection
  */
 export function checkCodeGrant(server: ServerMetadata): void {

@@ -1,49 +1,55 @@
-/** What the config says about a backend's `auth`, checked and complete. */
+/** The config of a backend's `auth`, validated and complete. */
 
 export const grants = ['authorization_code', 'client_credentials', 'token_exchange', 'identity_assertion'] as const;
 export type GrantType = (typeof grants)[number];
 
 export interface BackendAuth {
   readonly grant: GrantType;
-  /** Registered beforehand, at `issuer` where that is said. */
+  /** Registered beforehand, at `issuer` if that is set. */
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** PKCS#8, PEM: the client proves itself by a signature (RFC 7523). */
+  /** PKCS#8, PEM: the client authenticates with a signature (RFC 7523). */
   readonly privateKey?: string;
-  /** Where the client-ID metadata document is, if not at our own address. */
+  /** The URL of the client ID metadata document, if it is not ours. */
   readonly clientMetadataUrl?: string;
-  /** Where neither the challenge nor the resource's metadata says any. */
+  /** Used if neither the challenge nor the resource's metadata names any. */
   readonly scopes?: readonly string[];
   /** The only authorization server that is used, whatever the backend names. */
   readonly issuer?: string;
   /**
-   * Origins on this machine or inside the network that may be asked where the backend names them. `:*` stands for any
+   * Origins on this machine or in the internal network that may be used if the backend names them. `:*` stands for any
    * port.
    */
   readonly authorizationServers?: readonly string[];
-  /** In the place of the backend's own address. */
+  /** Replaces the backend's own URL. */
   readonly resource?: string;
-  /** RFC 8693, 2.1: where the authorization server knows the backend by another name. */
+  /** RFC 8693, 2.1: the backend's name at the authorization server, if it is not the resource. */
   readonly audience?: string;
-  /** Who vouches for the caller, where the grant is an identity assertion. */
+  /** Issues the assertion about the caller, for the grant `identity_assertion`. */
   readonly identityProvider?: IdentityProvider;
-  /** One for all principals, not one for each. */
+  /** One account for all principals, instead of one for each. */
   readonly shared: boolean;
-  /** Nobody wrote it down: it counts where the backend demands it, and costs nothing where it does not. */
+  /**
+   * Not written in a file: the default for an HTTP server in an MCP client's file. It applies only if the backend
+   * requires OAuth.
+   */
   readonly implied?: boolean;
 }
 
-/** What is made of a caller's token can do no more than that token could: another token, another account, and the same end. */
+/**
+ * A token derived from a caller's token has no more rights than that token: each caller's token gets its own account,
+ * and the same expiry.
+ */
 export function isDerived({ grant }: BackendAuth): boolean {
   return grant === 'token_exchange' || grant === 'identity_assertion';
 }
 
-/** The company's own authorization server, at which the caller's token is turned into an assertion for the backend's. */
+/** The company's authorization server, which exchanges the caller's token for an assertion for the backend's server. */
 export interface IdentityProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret?: string;
-  /** What callers present to us. */
+  /** The type of token that callers present to us. */
   readonly subjectTokenType: SubjectTokenType;
 }
 
@@ -52,7 +58,7 @@ export const subjectTokenTypes = ['access_token', 'id_token', 'jwt'] as const;
 export type SubjectTokenType = (typeof subjectTokenTypes)[number];
 
 export interface BackendAuthSettings {
-  /** The backend's address. */
+  /** The backend's URL. */
   readonly url: string;
   readonly auth: BackendAuth;
 }
@@ -63,7 +69,7 @@ export interface CredentialSettings {
   readonly backends: Readonly<Record<string, BackendAuthSettings>>;
 }
 
-/** Where authorization servers send people back to. */
+/** The redirect URI at authorization servers. */
 export const callbackPath = '/oauth/callback';
 /** Followed by a consent's id. */
 export const connectPath = '/connect/';

@@ -1,6 +1,6 @@
 /**
- * Work that must be done once, by whichever replica comes first, while all the others wait for what it comes to: a
- * refresh token that rotates is good for one request, and of two registrations one would be litter.
+ * Work that one replica does while all others wait for its result. A rotating refresh token is good for one request,
+ * and of two registrations one would be left over.
  */
 import { Failure } from '../../errors/failure.ts';
 import { credentialLimits } from './limits.ts';
@@ -16,7 +16,10 @@ export class SingleFlight {
     this.#outside = outside;
   }
 
-  /** `done` tells what others came to, or undefined where it is still to be done; it is asked again once it is our turn. */
+  /**
+   * `done` returns the result of others, or undefined if the work is still to be done. It is called again once we hold
+   * the lease.
+   */
   async once<T>(name: string, done: () => Promise<T | undefined>, work: () => Promise<T>): Promise<T> {
     const { lease, bus, time } = this.#outside;
     const deadline = time.now() + credentialLimits.leaseWaitMs;

@@ -1,4 +1,4 @@
-/** Asking for tokens, whatever the grant. */
+/** Token requests, for every grant. */
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
 import { type OAuthClient, secretsOf } from './client.ts';
@@ -10,16 +10,16 @@ import type { ServerMetadata } from './server-metadata.ts';
 import type { BackendAuth } from './settings.ts';
 import { errorCode, tellable } from './words.ts';
 
-/** What a token endpoint gave. */
+/** The response of a token endpoint. */
 export interface Granted {
   readonly accessToken: string;
   readonly refreshToken?: string;
-  /** In milliseconds from the answer. */
+  /** In milliseconds from the response. */
   readonly lifetimeMs?: number;
   readonly scopes?: readonly string[];
 }
 
-/** An error of RFC 6749, 5.2, by its code. */
+/** An error response (RFC 6749, 5.2). */
 export class GrantRefused extends Error {
   override readonly name = 'GrantRefused';
   readonly code: string;
@@ -42,13 +42,16 @@ export interface TokenClient {
   readonly server: ServerMetadata;
   readonly client: OAuthClient;
   readonly auth: BackendAuth;
-  /** RFC 8693, 2.2.1: it gives something that is no access token, and says so in the place of a type. */
+  /** RFC 8693, 2.2.1: the result is an assertion and no access token; its token type is `N_A`. */
   readonly forAssertion?: true;
 }
 
 type TokenRequest = (proof: oauth.ClientAuth, options: oauth.TokenEndpointRequestOptions) => Promise<Response>;
 
-/** `secrets`: what is sent in confidence, and what an answer must not repeat. Rejects with GrantRefused or a Failure. */
+/**
+ * `secrets`: confidential values of the request, which an error must not repeat. Rejects with GrantRefused or a
+ * Failure.
+ */
 export async function askForToken(
   asking: TokenClient,
   secrets: readonly string[],
@@ -67,7 +70,7 @@ export async function askForToken(
   }
 }
 
-/** Passed by the library, to be looked at here. */
+/** Makes the library accept this type; `granted` checks it. */
 const notOurs = { recognizedTokenTypes: { n_a: () => undefined } };
 
 export function asServer(server: ServerMetadata): oauth.AuthorizationServer {
@@ -78,7 +81,7 @@ export function asClient({ id }: OAuthClient): oauth.Client {
   return { client_id: id };
 }
 
-/** RFC 6750, 2.1, and what servers accept in one header: a token that cannot be presented is none. */
+/** RFC 6750, 2.1, and the size that servers accept in one header. A token that does not fit cannot be sent. */
 const presentable = /^[\x21-\x7e]{1,16384}$/;
 
 function granted(said: oauth.TokenEndpointResponse, type: 'bearer' | 'n_a'): Granted {
@@ -94,14 +97,14 @@ function granted(said: oauth.TokenEndpointResponse, type: 'bearer' | 'n_a'): Gra
   };
 }
 
-/** Those that are JWTs of their own are 2 KB. */
+/** Refresh tokens that are JWTs have about 2 KB. */
 const REFRESH_CHARS = 32_768;
 
 function unusable(): Failure {
   return new Failure('authorization_refused', { message: 'The authorization server gave a token that cannot be used' });
 }
 
-/** Nothing of the library's errors is kept: they hold what was sent and what came. */
+/** Drops the library's errors: they contain the request and the response. */
 export function named(error: unknown, secrets: readonly string[]): Failure | GrantRefused {
   if (error instanceof Failure || error instanceof GrantRefused) return error;
   if (error instanceof oauth.ResponseBodyError) {

@@ -1,4 +1,4 @@
-/** Tokens as they are kept: with whom they are of, and what was asked for. */
+/** Tokens as stored: with their server and client, and with the requested scopes. */
 import * as z from 'zod';
 import type { Records } from '../../store/ports.ts';
 import { clientShape, type OAuthClient } from './client.ts';
@@ -10,31 +10,31 @@ import { TypedRecords } from './typed-records.ts';
 
 const accessShape = z.object({
   token: z.string(),
-  /** Milliseconds since 1970, as everywhere here. */
+  /** Milliseconds since 1970, like all times here. */
   at: z.number(),
   endsAt: z.number().optional(),
-  /** Whether a refresh brought it, or a grant. */
+  /** Whether it came from a refresh rather than a grant. */
   refreshed: z.boolean(),
 });
 
 const tokensShape = z.object({
-  /** Of whom they are: they are shown to no other. */
+  /** The issuer of the tokens. They are sent to no other server. */
   server: serverShape,
   client: clientShape,
   resource: z.string(),
-  /** All that was ever asked for, so that a step-up does not lose it. Stays when the tokens go. */
+  /** All scopes ever requested, so that a step-up does not lose them. Stays when the tokens are deleted. */
   asked: z.array(z.string()),
   granted: z.array(z.string()).optional(),
   access: accessShape.optional(),
   refresh: z.string().optional(),
-  /** Of what was made of a caller's token: they are kept no longer, whatever could renew them. */
+  /** For tokens derived from a caller's token: they are deleted at this time, even with a refresh token. */
   until: z.number().optional(),
 });
 
 export type StoredTokens = z.infer<typeof tokensShape>;
 export type Access = z.infer<typeof accessShape>;
 
-/** By account: backend, its address, and who it is for. */
+/** By account: backend, its URL, and the principal. */
 export type TokenShelf = TypedRecords<StoredTokens>;
 
 export function tokenShelf(records: Records): TokenShelf {
@@ -66,7 +66,7 @@ export function tokensOf(
   };
 }
 
-/** RFC 6749, 6: the old refresh token goes on where no new one came. */
+/** RFC 6749, 6: the old refresh token stays valid if the response has no new one. */
 export function refreshedTokens(old: StoredTokens, granted: Granted, now: number): StoredTokens {
   return {
     ...old,
@@ -84,7 +84,7 @@ function accessOf({ accessToken: token, lifetimeMs }: Granted, now: number, refr
   return { token, at: now, refreshed, ...(lifetimeMs === undefined ? {} : { endsAt: now + lifetimeMs }) };
 }
 
-/** Whether it is worth presenting. `hard`: also when it is about to end, because there is nothing better. */
+/** Whether to use it. `hard`: use it until its very end, because there is no other. */
 export function isFresh({ at, endsAt }: Access, now: number, hard = false): boolean {
   if (endsAt === undefined) return true;
   const share = (endsAt - at) * credentialLimits.expiryMarginShare;
@@ -95,7 +95,7 @@ export function headersOf({ token }: Access): CredentialHeaders {
   return Object.freeze({ authorization: `Bearer ${token}` });
 }
 
-/** With nothing to renew them, they are of no use after their end. */
+/** When the record ends. Without a refresh token, it ends with the access token. */
 export function endOf({ access, refresh, until }: StoredTokens): number | undefined {
   const end = refresh === undefined ? access?.endsAt : undefined;
   return end === undefined || until === undefined ? (end ?? until) : Math.min(end, until);

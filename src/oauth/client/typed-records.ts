@@ -1,10 +1,10 @@
-/** Values of this room in Records: JSON of a known shape; what cannot be read any more is as if it had never been. */
+/** Values of a known shape as JSON in Records. A value that cannot be parsed any more counts as absent. */
 import type * as z from 'zod';
 import type { Records } from '../../store/ports.ts';
 
 export interface Stored<Value> {
   readonly value: Value;
-  /** For `replace`: as it stands in the store. */
+  /** The stored text, for `replace`. */
   readonly text: string;
 }
 
@@ -31,7 +31,7 @@ export class TypedRecords<Value> {
     return this.#records.put(this.#collection, key, JSON.stringify(value), endsAt);
   }
 
-  /** Only where it is still what was seen. */
+  /** Replaces the value only if it is unchanged since `seen`. */
   replace(key: string, seen: Stored<Value> | undefined, value: Value | undefined, endsAt?: number): Promise<boolean> {
     const text = value === undefined ? undefined : JSON.stringify(value);
     return this.#records.replace(this.#collection, key, seen?.text, text, endsAt);

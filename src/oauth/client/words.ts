@@ -1,19 +1,13 @@
-/** What an authorization server says, for people to read. */
+/** Makes error texts of an authorization server safe to show. */
 import { credentialLimits } from './limits.ts';
 
-/**
- * Secrets come back in many spellings, encoded in this or that way. What they have in common is that they are no words: they
- * go on for longer than those of any language.
- */
+/** Matches secrets in any encoding: they are longer than the words of any language. */
 const noWord = /\S{24,}/g;
 
-/**
- * Undefined where there is nothing to tell: an answer that repeats what was sent in confidence is not passed on at all,
- * since it would stand in errors and logs afterwards.
- */
+/** Undefined if there is no text, or if it repeats a secret of the request: it would end up in errors and logs. */
 export function tellable(text: unknown, secrets: readonly string[] = []): string | undefined {
   if (typeof text !== 'string' || secrets.some((secret) => secret !== '' && text.includes(secret))) return undefined;
-  // RFC 6749, 5.2: nothing else stands in `error` and `error_description`.
+  // RFC 6749, 5.2: `error` and `error_description` contain no other characters.
   const clean = text
     .replace(/[^\x20-\x7e]+/g, ' ')
     .replace(noWord, '...')
@@ -21,7 +15,7 @@ export function tellable(text: unknown, secrets: readonly string[] = []): string
   return clean === '' ? undefined : clean.slice(0, credentialLimits.wordsChars);
 }
 
-/** RFC 6749, 5.2. As a word that programs can compare; what does not look like those that exist is not passed on. */
+/** RFC 6749, 5.2. Programs compare this code; anything that does not look like a code becomes `unknown`. */
 export function errorCode(code: unknown, secrets: readonly string[] = []): string {
   const known = typeof code === 'string' && code.length <= 40 && /^[a-z]+(?:_[a-z]+)*$/.test(code);
   return known && !secrets.some((secret) => secret !== '' && code.includes(secret)) ? code : 'unknown';

@@ -1,4 +1,4 @@
-/** Which addresses are outside. Ranges after the IANA registries of special-purpose addresses (RFC 6890, RFC 8190). */
+/** Which addresses are public. Ranges from the IANA registries of special-purpose addresses (RFC 6890, RFC 8190). */
 import { BlockList, isIP } from 'node:net';
 
 interface NetworkRange {
@@ -35,7 +35,10 @@ const INSIDE_V4 = [
   '240.0.0.0/4', // reserved, and broadcast
 ];
 
-/** Only these are handed out for use between networks; loopback, unique-local, link-local and multicast are all elsewhere. */
+/**
+ * The only range for use between networks. Loopback, unique-local, link-local and multicast addresses are outside of
+ * it.
+ */
 const GLOBAL_V6 = ['2000::/3'];
 
 const INSIDE_V6 = [
@@ -46,7 +49,9 @@ const INSIDE_V6 = [
   '3fff::/20', // documentation
 ];
 
-/** NAT64 (RFC 6052): a network without IPv4 reaches all of IPv4 so. What counts is the address inside. */
+/**
+ * NAT64 (RFC 6052): a network without IPv4 reaches all of IPv4 through this prefix. The embedded IPv4 address decides.
+ */
 const TRANSLATED = ['64:ff9b::/96'];
 
 const v4Inside = listOf(INSIDE_V4);
@@ -55,7 +60,7 @@ const v6Global = listOf(GLOBAL_V6);
 const translated = listOf(TRANSLATED);
 const loopback = listOf(LOOPBACK);
 
-/** Whether it may be reached by whoever names it. Anything that is no plain address is not. */
+/** Whether a request from anybody may lead to this address. False for anything that is not a plain IP address. */
 export function isOutside(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !v4Inside.check(address, 'ipv4');
@@ -73,7 +78,7 @@ export function isIn(list: BlockList, address: string): boolean {
   return family !== 0 && !address.includes('%') && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Throws for what is no address and no range. */
+/** Throws for an entry that is neither an address nor a range. */
 export function listOf(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {
@@ -83,7 +88,9 @@ export function listOf(cidrs: readonly string[]): BlockList {
   return list;
 }
 
-/** The URL parser's form has them as two groups of hexadecimal digits at the end, with `::` for groups of zeros. */
+/**
+ * The URL parser writes the embedded IPv4 address as the last two groups of hexadecimal digits, with `::` for zeros.
+ */
 function lastFourBytes(address: string): string {
   const { hostname } = new URL(`http://[${address}]`);
   const groups = hostname.slice(1, -1).split(':').slice(-2);

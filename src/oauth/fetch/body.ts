@@ -1,4 +1,4 @@
-/** An answer's body, whole, within its bound: before it is decompressed and after. */
+/** Reads a whole response body within its limit, before and after decompression. */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { OutwardError } from './errors.ts';
@@ -12,7 +12,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** What we ask for is what we can read. */
+/** Must match DECODERS. */
 export const ACCEPTED_CODINGS = 'gzip, deflate, br';
 
 export async function readBody(
@@ -31,7 +31,7 @@ export async function readBody(
 }
 
 async function decode(bytes: Uint8Array, coding: string, most: number): Promise<Uint8Array> {
-  // Nothing is nothing in every coding: an answer to HEAD names one all the same.
+  // An empty body needs no decoding: a response to HEAD has a `content-encoding` too.
   if (coding === 'identity' || coding === '' || bytes.byteLength === 0) return bytes;
   const decoder = DECODERS.get(coding);
   if (decoder === undefined)

@@ -1,8 +1,8 @@
 /**
- * Connections that survive a peer which ends or resets them while their answer is paused. undici's parser asserts that it is not
- * paused when a connection ends that was not to be kept (nodejs/undici#5360). The assertion is thrown out of an event of the
- * socket, where nobody can catch it, and would end the process. Which connections are to be kept cannot be told from the headers
- * alone: HTTP/1.0 has another default.
+ * Connections that survive a peer which closes or resets them while the response is paused. undici's parser asserts
+ * that it is not paused when a connection without keep-alive ends (nodejs/undici#5360). A socket event throws the
+ * assertion, so no caller can catch it, and it would end the process. The headers alone do not tell which connections
+ * are kept alive: HTTP/1.0 has a different default.
  */
 import type { Socket } from 'node:net';
 import { buildConnector, errors } from 'undici';
@@ -23,7 +23,7 @@ function survivor<T extends Socket>(socket: T): T {
       return emit(event, ...args);
     } catch (failed) {
       if (!isAssertion(failed) || (event !== 'end' && event !== 'error' && event !== 'close')) throw failed;
-      // undici takes any other error as the end of the answer, whatever state its parser is in.
+      // undici takes any other error as the end of the response, whatever the state of its parser.
       const cut = new errors.SocketError('other side closed');
       if (event === 'end') socket.destroy(cut);
       else emit('error', cut);

@@ -1,13 +1,13 @@
-/** Why a request to an address that somebody else has named came to nothing. Programs match on `kind`. */
+/** Why a request to an address that a third party named failed. Programs match on `kind`. */
 
 /**
- * - `url_forbidden`: not https, with credentials, with a port that is another protocol's, or no URL at all.
- * - `address_forbidden`: it leads to an address inside.
+ * - `url_forbidden`: not https, with credentials, with the port of a different protocol, or not a URL.
+ * - `address_forbidden`: the host resolves to an internal address.
  * - `address_unreachable`: no such name, no connection, no TLS, or the connection broke.
- * - `redirected`: it answered with another address, which we do not follow.
+ * - `redirected`: the response is a redirect, which we do not follow.
  * - `too_large`, `too_slow`: beyond the limits in limits.ts.
- * - `undecodable`: in a content coding that we do not know, or not in the one that it says.
- * - `busy`: too many such requests are under way.
+ * - `undecodable`: in an unknown content coding, or not in the one that the response names.
+ * - `busy`: too many such requests are in flight.
  */
 export type OutwardErrorKind =
   | 'url_forbidden'
@@ -19,7 +19,7 @@ export type OutwardErrorKind =
   | 'undecodable'
   | 'busy';
 
-/** The message has no address that was resolved: who named the URL must not learn what our names lead to. */
+/** The message contains no resolved address: the party that named the URL must not learn what our DNS resolves to. */
 export class OutwardError extends Error {
   readonly kind: OutwardErrorKind;
 

@@ -1,6 +1,6 @@
 /**
- * The one `fetch` for addresses that somebody else has named: client ID metadata documents, the metadata of authorization
- * servers, the keys that those name. Whoever names an address must not reach through us what is only reachable for us
+ * The one `fetch` for addresses that a third party named: client ID metadata documents, the metadata of authorization
+ * servers, and the keys that those name. The third party must not reach internal hosts through us
  * (draft-ietf-oauth-client-id-metadata-document, "Server Side Request Forgery (SSRF) Attacks").
  */
 import { lookup } from 'node:dns/promises';
@@ -13,10 +13,10 @@ import { type OutwardLimits, outwardLimits } from './limits.ts';
 import { RequestSlots } from './places.ts';
 import { TargetFilter } from './targets.ts';
 
-/** As much of the platform's `fetch` as OAuth libraries call. */
+/** The part of the platform's `fetch` that OAuth libraries call. */
 export type OutwardFetch = (url: string | URL, init?: OutwardInit) => Promise<Response>;
 
-/** Whatever else a caller may give, redirects and dispatchers among it, does not count. */
+/** All other options, such as `redirect` and `dispatcher`, are ignored. */
 export interface OutwardInit {
   readonly method?: string | undefined;
   readonly headers?: RequestInit['headers'] | undefined;
@@ -26,12 +26,12 @@ export interface OutwardInit {
 
 export interface OutwardOptions {
   readonly allowLoopback?: boolean;
-  /** Hosts, addresses and ranges inside that are meant to be reached. */
+  /** Internal hosts, addresses and ranges that may be reached. */
   readonly allow?: readonly string[];
   readonly limits?: Partial<OutwardLimits>;
-  /** The addresses of a name. */
+  /** Resolves a host name. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
-  /** Further certificate authorities, in PEM, in the place of the platform's. */
+  /** Certificate authorities in PEM, instead of the platform's. */
   readonly ca?: string;
 }
 
@@ -40,7 +40,7 @@ export interface Outward {
   close(): Promise<void>;
 }
 
-/** Of a caller's headers: the connection is ours. */
+/** Request headers that a caller cannot set: they belong to our connection. */
 const OURS = new Set([
   'host',
   'connection',
@@ -51,7 +51,7 @@ const OURS = new Set([
   'upgrade',
 ]);
 
-/** Of an answer's headers: they speak of the bytes as they came. */
+/** Response headers that are dropped: they describe the bytes as transferred, before decoding. */
 const AS_IT_CAME = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'connection', 'keep-alive']);
 
 const NOT_MODIFIED = 304;
@@ -71,7 +71,8 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
   const agent = new Agent({
     connect: createConnector({
       timeout: limits.connectMs,
-      // The only look-up there is: what is checked is what is connected to, and a second answer is never asked for.
+      // The only DNS lookup: the addresses that were checked are those that are connected to, so rebinding has no
+      // effect.
       lookup: checkedLookup(targets, options.resolve ?? resolveByPlatform),
       ...(options.ca === undefined ? {} : { ca: options.ca }),
     }),
@@ -90,7 +91,7 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
       const sent = await prepare(url, init, limits);
       return await answer(await request(url, { ...sent, dispatcher: agent, signal: AbortSignal.any(signals) }), limits);
     } catch (error) {
-      // As the platform's: whoever gives up gets its own reason back.
+      // Like the platform's `fetch`: an aborted caller gets its own reason.
       if (init.signal?.aborted === true) throw init.signal.reason;
       throw overdue.aborted
         ? new OutwardError('too_slow', `no answer within ${limits.totalMs} ms`, error)
@@ -103,7 +104,7 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
 }
 
 async function prepare(url: URL, init: OutwardInit, limits: OutwardLimits) {
-  // The platform knows the many forms that headers and a body may have.
+  // The platform's `Request` normalizes the many forms of headers and body.
   const { method, headers, body } = init;
   const given = new Request(url, {
     ...(method === undefined ? {} : { method }),
@@ -121,7 +122,7 @@ async function prepare(url: URL, init: OutwardInit, limits: OutwardLimits) {
   };
 }
 
-/** The body is read here and not by the caller: what it may cost is bounded in one place. */
+/** Reads the body here rather than in the caller, so that its cost is bounded in one place. */
 async function answer(response: Dispatcher.ResponseData, limits: OutwardLimits): Promise<Response> {
   const { statusCode, headers, body } = response;
   try {
@@ -133,7 +134,7 @@ async function answer(response: Dispatcher.ResponseData, limits: OutwardLimits):
       if (!AS_IT_CAME.has(name)) for (const one of [value ?? []].flat()) shown.append(name, one);
     return new Response(bytes.byteLength === 0 ? null : new Uint8Array(bytes), { status: statusCode, headers: shown });
   } finally {
-    // Harmless after the end; before it, nothing more is read.
+    // No effect after the end; before it, stops reading.
     body.on('error', () => undefined).destroy();
   }
 }

@@ -1,19 +1,19 @@
-/** What a request to an address that somebody else has named may cost. The documents there are small, and a person waits. */
+/** Limits of a request to an address that a third party named. The documents are small, and a person waits. */
 export interface OutwardLimits {
   readonly urlBytes: number;
-  /** Until a connection stands: the name, TCP and TLS. */
+  /** To establish a connection: DNS, TCP and TLS. */
   readonly connectMs: number;
   readonly headersMs: number;
   /** From the call to the last byte. */
   readonly totalMs: number;
   readonly headerBytes: number;
-  /** Of an answer, before and after it is decompressed. */
+  /** Of a response, before and after decompression. */
   readonly bodyBytes: number;
-  /** Of a request. */
+  /** Of a request body. */
   readonly sentBytes: number;
-  /** Under way at once; those beyond are refused, since whoever names addresses could fill any queue. */
+  /** In flight at once. Further requests are refused rather than queued, since third parties could fill any queue. */
   readonly requests: number;
-  /** Of those, to one host: a slow one must not take all places. */
+  /** In flight to one host: a slow host must not use up all slots. */
   readonly requestsPerHost: number;
 }
 

@@ -1,4 +1,4 @@
-/** How many requests are under way, in all and by host. */
+/** Limits the requests in flight, in total and by host. */
 import { OutwardError } from './errors.ts';
 
 export class RequestSlots {
@@ -12,7 +12,7 @@ export class RequestSlots {
     this.#mostPerHost = mostPerHost;
   }
 
-  /** Returns how to leave, to be called once. */
+  /** Takes a slot. Returns the function that releases it, to be called once. */
   enter(host: string): () => void {
     const here = this.#hosts.get(host) ?? 0;
     if (this.#taken >= this.#most || here >= this.#mostPerHost)

@@ -1,9 +1,9 @@
-/** From a URL that somebody else has named to what may be connected to. */
+/** Decides whether we may connect to a URL that a third party named. */
 import { type BlockList, isIP } from 'node:net';
 import { isIn, isLoopback, isOutside, listOf } from './addresses.ts';
 import { OutwardError } from './errors.ts';
 
-/** The ports of other protocols, to which a request could be a command: the list of the Fetch standard, "port blocking". */
+/** Ports of other protocols, where a request could act as a command: the Fetch standard's list ("port blocking"). */
 const OTHER_PROTOCOLS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -12,14 +12,17 @@ const OTHER_PROTOCOLS = new Set([
 ]);
 
 export interface TargetRules {
-  /** Loopback by its own name or address, with http too. A public name that resolves to it is refused all the same. */
+  /**
+   * Allow loopback by its own name or address, also over http. A public name that resolves to loopback is still
+   * refused.
+   */
   readonly allowLoopback: boolean;
-  /** Hosts, addresses and ranges inside that are meant to be reached: `idp.example.com`, `10.1.0.0/16`. */
+  /** Internal hosts, addresses and ranges that may be reached: `idp.example.com`, `10.1.0.0/16`. */
   readonly allow: readonly string[];
   readonly urlBytes: number;
 }
 
-/** Throws for an entry of `allow` that is neither a range nor a host. */
+/** The constructor throws for an entry of `allow` that is neither a range nor a host. */
 export class TargetFilter {
   readonly #rules: TargetRules;
   readonly #hosts: ReadonlySet<string>;
@@ -40,13 +43,13 @@ export class TargetFilter {
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) throw refused('only https is allowed');
     if (url.username !== '' || url.password !== '') throw refused('it has credentials');
     if (url.port !== '' && OTHER_PROTOCOLS.has(Number(url.port))) throw refused('its port is another protocol’s');
-    // A connection to an address needs no look-up, so nobody would check it later.
+    // A connection to an IP address does no DNS lookup, so check the address here.
     if (isIP(hostOf(url)) !== 0) this.check(hostOf(url), [hostOf(url)]);
     url.hash = '';
     return url;
   }
 
-  /** Throws where any of them is inside: a name that leads to both is a trick, not a choice. */
+  /** Throws if any address is forbidden: a name that resolves to both kinds is an attack. */
   check(host: string, addresses: readonly string[]): void {
     if (addresses.every((address) => this.#mayConnect(host, address))) return;
     throw new OutwardError('address_forbidden', `${host} leads to an address that may not be reached`);
@@ -59,7 +62,7 @@ export class TargetFilter {
   }
 }
 
-/** As names are resolved and compared: without the brackets of IPv6. */
+/** The host as DNS and our lists spell it: without the brackets of IPv6. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }

@@ -1,4 +1,4 @@
-/** Signing in and out for its own sake: other pages of the gateway ask who is there. */
+/** Sign-in and sign-out outside of an OAuth flow. Other pages of the gateway ask here which user is signed in. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider, Session } from 'oidc-provider';
@@ -22,10 +22,10 @@ export interface AccountParts {
   readonly signedInMs: number;
 }
 
-/** A page of our own, and nothing that a browser could take for another host. */
+/** A path on this host. The pattern excludes `//` and backslashes, which a browser could read as a different host. */
 const ownPage = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
 
-/** More than anybody can guess. */
+/** 256 bits: too many to guess. */
 const SECRET_BYTES = 32;
 
 export class Accounts {
@@ -35,7 +35,10 @@ export class Accounts {
     this.#parts = parts;
   }
 
-  /** Who the browser with these cookies is signed in as; nobody, once the user is removed or has a new password. */
+  /**
+   * The user whom the browser with these cookies is signed in as. Undefined once the user is removed or has a new
+   * password.
+   */
   async who(cookies: string | undefined): Promise<string | undefined> {
     if (cookies === undefined) return undefined;
     const { issuer, users } = this.#parts;
@@ -45,7 +48,7 @@ export class Accounts {
     return name !== undefined && users.isCurrent(name, session?.loginTs) ? name : undefined;
   }
 
-  /** `?return=/path` leads back to a page of ours. */
+  /** After sign-in, `?return=/path` redirects to a page of this gateway. */
   async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { tokens, signIn, callers } = this.#parts;
     const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
@@ -83,7 +86,7 @@ export class Accounts {
     show(res, signedOut);
   }
 
-  /** A session of its own: one that was there before may be known to whoever put it there. */
+  /** Always start a new session: an attacker may have planted the old one (session fixation). */
   async #begin(req: IncomingMessage, res: ServerResponse, name: string): Promise<void> {
     const { provider, signedInMs } = this.#parts;
     await (await this.#sessionOf(req, res))?.destroy();
@@ -99,7 +102,10 @@ export class Accounts {
     return provider.createContext(req, res).cookies.get(formCookie(issuer), { signed: true });
   }
 
-  /** Until the browser closes. Otherwise whoever fetched the form could have somebody else's browser send it. */
+  /**
+   * Sets a cookie that lives until the browser closes. The form's token is bound to it, so an attacker cannot fetch a
+   * form and have a different browser submit it.
+   */
   #meet(req: IncomingMessage, res: ServerResponse): string {
     const { provider, issuer } = this.#parts;
     const secret = randomBytes(SECRET_BYTES).toString('base64url');

@@ -1,6 +1,6 @@
 /**
- * What the library wants kept, in records. Codes and tokens are looked up by their own text, so only its hash is a key
- * here: whoever can read the names of records holds no token.
+ * Storage for oidc-provider on top of `Records`. Codes and tokens are looked up by their own text, so the key is only a
+ * hash of it: a reader of the record keys learns no token.
  */
 import { createHash } from 'node:crypto';
 import type { Adapter, Payload } from 'oidc-provider';
@@ -8,23 +8,23 @@ import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import type { Holder, Holdings } from './holdings.ts';
 
-/** Found by the grant that they belong to, so that they can be revoked with it. */
+/** Models that are also indexed by their grant, so that they can be revoked with it. */
 const grantable: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
-/** More than one grant can have: codes end after a minute, and refresh tokens with their rotation. */
+/** More than one grant can hold: codes end after a minute, and rotation ends old refresh tokens. */
 const MOST_OF_A_GRANT = 10_000;
-/** Somebody else may change the same record in between; then it is looked at again. */
+/** Retries of a compare-and-replace: a concurrent request may change the same record in between. */
 const ATTEMPTS = 8;
 
 export interface AdapterOptions {
   readonly records: Records;
   readonly time: Pick<WallClock, 'now'>;
-  /** Until when a client that was registered just now is kept. */
+  /** When the record of a newly registered client ends. */
   readonly clientEndsAt: () => number;
-  /** What the second of two that use the same code or token is told. */
+  /** The error for a request that uses a code or token for the second time. */
   readonly alreadyUsed: () => Error;
-  /** Of the models that strangers can make us keep. */
+  /** By model, for those models whose records an unauthenticated request can create. */
   readonly holdings: ReadonlyMap<string, Holdings>;
-  /** Who makes us keep it; undefined outside of a request. */
+  /** The network or user that caused the record; undefined outside of a request. */
   readonly holderOf: (payload: Payload) => Holder | undefined;
 }
 
@@ -43,7 +43,7 @@ export class RecordsAdapter implements Adapter {
     const endsAt = this.#model === 'Client' ? clientEndsAt() : ends;
     const key = keyOf(id);
     const { grantId, uid } = payload;
-    // Before the thing itself: what cannot be found by its grant could not be revoked with it.
+    // Write the index before the record: a record that is not in the index could not be revoked with its grant.
     if (grantable.has(this.#model) && typeof grantId === 'string') {
       await records.put(this.#members, `${keyOf(grantId)}/${key}`, key, endsAt);
     }
@@ -61,12 +61,12 @@ export class RecordsAdapter implements Adapter {
     return key === undefined ? undefined : this.#read(key);
   }
 
-  /** Device codes are not offered. */
+  /** Only device codes need this, and we do not offer them. */
   async findByUserCode(): Promise<undefined> {
     return undefined;
   }
 
-  /** OAuth 2.1, 4.1.3: a code is good once. Of two that come at the same moment, one gets it. */
+  /** OAuth 2.1, 4.1.3: a code is good once. Of two concurrent requests, one succeeds. */
   async consume(id: string): Promise<void> {
     const { records, time, alreadyUsed } = this.#options;
     const key = keyOf(id);
@@ -107,7 +107,7 @@ export class RecordsAdapter implements Adapter {
     return this.#options.holdings.get(this.#model);
   }
 
-  /** Noted before the record is put: what has no place could not be given up. */
+  /** Notes the place before the record is written: a record without a place could not be evicted. */
   async #placeOf(key: string, payload: Payload, endsAt: number | undefined): Promise<string | undefined> {
     const { records, time, holderOf } = this.#options;
     if (this.#holdings === undefined) return undefined;
@@ -125,7 +125,7 @@ export class RecordsAdapter implements Adapter {
 interface AdapterEntry {
   readonly payload: Payload;
   readonly endsAt?: number | undefined;
-  /** Among the holdings. Absent where it is not to be given up. */
+  /** The key in `Holdings`. Absent if the record must not be evicted. */
   readonly place?: string | undefined;
 }
 
@@ -133,7 +133,7 @@ function placeIn(text: string): string | undefined {
   return (JSON.parse(text) as AdapterEntry).place;
 }
 
-/** The same record without its place: it is not to be given up any more. */
+/** The same record without its place, so that it is not evicted any more. */
 export function withoutPlace(text: string): { readonly text: string; readonly place: string | undefined } {
   const { place, ...kept } = JSON.parse(text) as AdapterEntry;
   return { text: JSON.stringify(kept), place };

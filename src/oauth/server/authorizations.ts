@@ -1,4 +1,6 @@
-/** Who may still begin to ask for a token: anybody, but what is kept of the question until a person answers is bounded. */
+/**
+ * Limits authorization requests. Anybody may start one, but the records that wait for a person to answer are bounded.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientAddresses } from '../../downstream/callers.ts';
 import type { WallClock } from '../../observe/ports.ts';
@@ -8,7 +10,7 @@ import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, show } from './pages/answers.ts';
 import { troublePage } from './pages/others.ts';
 
-/** Questions end one by one, each an hour after it was asked at the latest: there may be room soon. */
+/** Open interactions end one by one, each after an hour at the latest, so there may be room soon. */
 const FULL_MS = 60 * 1000;
 
 export class Authorizations {
@@ -21,7 +23,7 @@ export class Authorizations {
     this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
   }
 
-  /** False where it was answered with a refusal. */
+  /** False if the request was refused and the response has been sent. */
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     const wait = this.#byAddress.wait(req);
     if (wait > 0) return refuse(res, wait, 'too many from this address');
@@ -30,7 +32,7 @@ export class Authorizations {
   }
 }
 
-/** A person is looking at it, not a program. */
+/** Responds with a page, since a person reads it. */
 function refuse(res: ServerResponse, ms: number, error_description: string): false {
   show(res, { ...troublePage(429, { error: 'too_many_requests', error_description }), headers: retryAfter(ms) });
   return false;

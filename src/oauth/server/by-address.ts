@@ -1,4 +1,4 @@
-/** How often one address, or one IPv6 site, may ask for something; also what is refused counts. */
+/** Rate limit per address, or per IPv6 site. Refused requests count too. */
 import type { IncomingMessage } from 'node:http';
 import type { ClientAddresses } from '../../downstream/callers.ts';
 import { type AttemptLimits, Attempts } from '../../web/attempts.ts';
@@ -12,7 +12,7 @@ export class ByAddress {
     this.#callers = callers;
   }
 
-  /** Milliseconds until it may; 0 where it may now. */
+  /** Milliseconds until the request is allowed; 0 if it is allowed now. */
   wait(req: IncomingMessage): number {
     const address = this.#callers.siteOf(req);
     const wait = this.#attempts.waitFor(address);

@@ -1,22 +1,22 @@
-/** What a client may say of itself, at registration and in a metadata document alike. */
+/** Validates client metadata, at registration and in client ID metadata documents alike. */
 import { authServerLimits } from './limits.ts';
 import { isNative, redirectsFault } from './redirects.ts';
 
-/** As it came in, with the library's defaults filled in. It may be changed: RFC 7591, 3.2.1 lets the server substitute. */
+/** As received, with the library's defaults filled in. We may change it: RFC 7591, 3.2.1 lets the server substitute. */
 export type ClientMetadata = Record<string, unknown>;
 
-/** Refresh tokens and codes are all there is to get here; other grants would be for another server. */
+/** The only grants that this server offers; a client may list others for use at other servers. */
 const grants: ReadonlySet<unknown> = new Set(['authorization_code', 'refresh_token']);
 
-/** Undefined where it is good, and made ready; what is wrong with it where not. */
+/** Normalizes valid metadata in place and returns undefined. Otherwise returns what is wrong with it. */
 export function settleMetadata(metadata: ClientMetadata, scopes: readonly string[]): string | undefined {
   const fault = redirectsFault(metadata.redirect_uris) ?? nameFault(metadata.client_name);
   if (fault !== undefined) return fault;
   const uris = metadata.redirect_uris as readonly string[];
-  // Clients hardly ever say it, and when they do not, a native one is meant as often as not.
+  // Clients rarely send `application_type`, and the default (`web`) is wrong for many of those that do not.
   metadata.application_type = isNative(uris) ? 'native' : 'web';
-  // Everybody may ask for everything, step by step as it is needed; whether it is given is for a person to say. What a
-  // client named at registration is only what it knew of then.
+  // Any client may request any scope, step by step as it needs them; the person decides. The scopes that a client named
+  // at registration are only those that it knew of then.
   metadata.scope = scopes.join(' ');
   if (Array.isArray(metadata.grant_types)) {
     const known = metadata.grant_types.filter((grant) => grants.has(grant));

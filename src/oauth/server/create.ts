@@ -33,17 +33,17 @@ export interface AuthServerOptions {
   /** Scheme, host and port by which clients know us: the issuer of every token. */
   readonly issuer: string;
   readonly settings: AuthServerSettings;
-  /** The endpoints that take tokens; the first is for clients that do not say which. */
+  /** The endpoints that accept tokens. The first is the default for clients that do not name a resource. */
   readonly resources: readonly Resource[];
-  /** Addresses or CIDR ranges of proxies whose word counts about who has called them. */
+  /** Addresses or CIDR ranges of proxies that we trust to report the address of their client. */
   readonly trustedProxies: readonly string[];
 }
 
 export interface AuthServer {
   readonly issuer: string;
-  /** The public keys, for whoever checks our tokens. */
+  /** The public keys, for verifying our tokens. */
   jwks(): JSONWebKeySet;
-  /** For a request whose path is ours (`routeOf`). Never rejects. */
+  /** Serves a request whose path is ours (`routeOf`). Never rejects. */
   handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
   /** The user whom the browser with these cookies is signed in as. */
   signedIn(cookies: string | undefined): Promise<string | undefined>;
@@ -107,7 +107,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   };
 }
 
-/** What the library has to tell about itself: the kind of mistake, never what a client sent. */
+/** Logs the library's errors by name and code only, never with what a client sent. */
 function listen(provider: Provider, { warn }: AuthServerOutside, used: (clientId: string) => Promise<void>): void {
   const report = (error: unknown) => {
     const kind = error instanceof Error ? error.name : 'unknown';
@@ -167,7 +167,7 @@ class Server {
   async #serve(req: IncomingMessage, res: ServerResponse, path: string, route: AuthServerRoute): Promise<void> {
     const { issuer, registrations, authorizations, interactions, accounts, rewrite } = this.#parts;
     atHome(req, issuer);
-    // In a form that the library's own reading of it cannot differ from ours.
+    // Pass on the path as we routed it, so that the library cannot parse it differently.
     req.url = `${path}${(req.url ?? '').replace(/^[^?]*/, '')}`;
     if (route.kind === 'page') {
       if (isForeignForm(req)) return show(res, ended);

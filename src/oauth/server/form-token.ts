@@ -1,6 +1,6 @@
 /**
- * What a form of ours carries and a foreign one cannot know. The cookie beside it does not come with a form of another
- * site (SameSite), so that this is the second lock on the same door: one for browsers that have the first wrong.
+ * CSRF tokens for our forms. The `SameSite` cookie already keeps a foreign form from being sent with our cookie; the
+ * token also protects browsers that implement `SameSite` wrongly.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

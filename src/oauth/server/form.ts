@@ -1,8 +1,8 @@
-/** A posted form, within a size. Its time is bounded by whoever serves the connection. */
+/** Reads a posted form up to a size limit. The HTTP server's request timeout bounds the time. */
 import type { IncomingMessage } from 'node:http';
 import { authServerLimits } from './limits.ts';
 
-/** Undefined where it is no form, too large, or the connection ended. */
+/** Undefined if the body is not a form or is too large, or if the connection ended. */
 export async function readForm(req: IncomingMessage): Promise<URLSearchParams | undefined> {
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(req.headers['content-type'] ?? '')) return undefined;
   const chunks: Buffer[] = [];

@@ -1,7 +1,7 @@
 /**
- * Records are kept for each network or signed-in user. When there is no room for another record, the holder of most
- * records gives up its oldest one, so that a flood takes the room from itself. Users with a small share give up last:
- * they have given a password, and a flood from thousands of networks must not end what they are about to finish.
+ * Counts records for each network or signed-in user. When the store is full, the holder with the most records loses its
+ * oldest one, so a flood evicts its own records. Users with a small share lose theirs last: they have entered a
+ * password, and a flood from thousands of networks must not end what they are about to finish.
  */
 import { createHash } from 'node:crypto';
 import type { Records } from '../../store/ports.ts';
@@ -14,7 +14,7 @@ export interface Holder {
 export interface HeldRecord {
   /** The key of the record in its own collection. */
   readonly key: string;
-  /** Absent where nobody can tell: then it stays with whom it was. */
+  /** Undefined if unknown: the record then stays with its current holder. */
   readonly holder: Holder | undefined;
   readonly now: number;
   readonly endsAt: number | undefined;
@@ -22,22 +22,24 @@ export interface HeldRecord {
 
 /** The first letter of a holder's key. */
 const kinds = { network: 'a', user: 'b' } as const;
-/** Of the whole room. A user who holds more is treated like a network. */
+/** A share of the limit. A user who holds more is treated like a network. */
 const SMALL_SHARE = 1 / 100;
 /** Enough hexadecimal digits for every time until the year 10889. */
 const TIME_DIGITS = 12;
 const HOLDER_CHARS = 22;
-/** Looking for what to give up means to list everything: then room is made for the next ones, too. */
+/** Finding records to evict means listing all of them, so evict enough for the next requests too. */
 const GIVEN_UP_AT_ONCE = 1 / 100;
 
-/** Of one holder, in the order of their age. */
+/** The places of one holder, oldest first. */
 type HeldKeys = string[];
 
 export class Holdings {
   readonly #records: Records;
   readonly #kept: string;
   readonly #places: string;
-  /** As many more fit, as far as this process knows. What others add meanwhile is made good at the next look. */
+  /**
+   * How many more records fit, as far as this process knows. The next listing corrects for what other processes add.
+   */
   #room = 0;
 
   constructor(records: Records, collection: string) {
@@ -46,7 +48,7 @@ export class Holdings {
     this.#places = `${collection}:held`;
   }
 
-  /** Returns the place, to be kept in the record itself. `before` is the place that the record had. */
+  /** Returns the place, to be stored in the record itself. `before` is the record's previous place. */
   async note({ key, holder, now, endsAt }: HeldRecord, before: string | undefined): Promise<string | undefined> {
     const by = holder === undefined ? undefined : holderKey(holder);
     if (by === undefined || before?.startsWith(`${by}/`) === true) return before;
@@ -56,12 +58,12 @@ export class Holdings {
     return place;
   }
 
-  /** It is gone, or it is no longer to be given up. */
+  /** The record is deleted, or must not be evicted any more. */
   async release(place: string | undefined): Promise<void> {
     if (place !== undefined) await this.#records.delete(this.#places, place);
   }
 
-  /** Makes room for one more where there are `most`. False where none of them is to be given up. */
+  /** Makes room for one more record where there are `most`. False if no record can be evicted. */
   async makeRoom(most: number): Promise<boolean> {
     if (this.#room === 0) {
       const { length } = await this.#records.keys(this.#kept, '', most * 2);
@@ -74,7 +76,7 @@ export class Holdings {
     return true;
   }
 
-  /** Tells how many there were. */
+  /** Returns the number of evicted records. */
   async #giveUp(count: number, most: number): Promise<number> {
     const shares = sharesOf(await this.#records.keys(this.#places, '', most * 2));
     const small = Math.ceil(most * SMALL_SHARE);
@@ -90,7 +92,7 @@ export class Holdings {
   }
 }
 
-/** A hash: nobody who reads the names of records learns addresses and names from them. */
+/** A hash: a reader of the record keys learns no addresses or user names. */
 function holderKey({ kind, name }: Holder): string {
   return `${kinds[kind]}${createHash('sha256').update(name).digest('base64url').slice(0, HOLDER_CHARS)}`;
 }
@@ -114,7 +116,7 @@ function next(shares: ReadonlyMap<string, HeldKeys>, small: number): HolderShare
   return found;
 }
 
-/** Whether it gives up before the other one does. */
+/** Whether `share` loses a record before `other` does. */
 function isBefore(share: HolderShare, other: HolderShare, small: number): boolean {
   const [[, places], [, otherPlaces]] = [share, other];
   const isLast = isSmallUser(share, small);

@@ -1,4 +1,4 @@
-/** The two questions that a person is asked on the way to a token: who are you, and may this client. */
+/** The two pages on the way to a token: sign-in, and consent to the client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
 import type { ClientAddresses } from '../../downstream/callers.ts';
@@ -31,7 +31,7 @@ interface InteractionRequest {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
-  /** Absent where the page is only looked at. */
+  /** Absent for a GET. */
   readonly form?: URLSearchParams;
 }
 
@@ -42,7 +42,9 @@ export class Interactions {
     this.#parts = parts;
   }
 
-  /** `id` is the end of the path; the cookie says the same, or it is somebody else's. */
+  /**
+   * `id` is the last segment of the path. The cookie must name the same interaction, or it belongs to a different flow.
+   */
   async handle(req: IncomingMessage, res: ServerResponse, id: string): Promise<void> {
     const { provider, tokens } = this.#parts;
     const form = req.method === 'POST' ? await readForm(req) : undefined;
@@ -57,7 +59,7 @@ export class Interactions {
     await this.#answer({ ...turn, form });
   }
 
-  /** A client that is a document may be gone by now; then there is nobody left to answer. */
+  /** A client with a metadata document may be unavailable by now. There is then no redirect URI to respond to. */
   async #clientOf(interaction: Interaction): Promise<Client | undefined> {
     const id = textOf(interaction, 'client_id') ?? '';
     return this.#parts.provider.Client.find(id).catch(() => undefined);
@@ -98,7 +100,7 @@ export class Interactions {
     await this.#parts.provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false });
   }
 
-  /** A grant of its own each time: what was agreed to before neither grows nor lives longer by it. */
+  /** Creates a new grant each time, so that earlier consent neither grows nor is extended. */
   async #allow({ req, res, interaction, client }: InteractionRequest): Promise<void> {
     const { provider, resources, scopes } = this.#parts;
     const accountId = interaction.session?.accountId;
@@ -112,7 +114,7 @@ export class Interactions {
     await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: true });
   }
 
-  /** Somebody else sits here than the browser remembers: it forgets, and the client's question is asked anew. */
+  /** The person is not the signed-in user: end that session, and restart the client's authorization request. */
   async #startAgain({ res, interaction }: InteractionRequest): Promise<void> {
     const uid = interaction.session?.uid;
     const session = uid === undefined ? undefined : await this.#parts.provider.Session.findByUid(uid);
@@ -168,8 +170,8 @@ function nameOf({ clientName, clientId }: Client): string {
 }
 
 /**
- * Where the answer goes once the form is posted. Chromium applies the policy to every further redirect too, and web
- * clients lead on to other places of theirs. A policy cannot name an IPv6 address.
+ * The form targets for the Content-Security-Policy. Chromium applies the policy to every further redirect too, and web
+ * clients redirect on to other hosts of theirs. A policy cannot name an IPv6 address.
  */
 function formTargets(redirectUri: string): readonly string[] {
   const { protocol, hostname, origin } = new URL(redirectUri);

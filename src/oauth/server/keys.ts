@@ -1,4 +1,6 @@
-/** The keys that tokens and cookies are signed with: made on the first start, kept, and renewed while old ones still verify. */
+/**
+ * The keys that sign tokens and cookies. They are made on the first start, stored, and rotated; old keys still verify.
+ */
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 import type { Records } from '../../store/ports.ts';
@@ -13,20 +15,20 @@ interface KeptKeys {
 }
 
 export interface ServerKeys {
-  /** With the private parts. */
+  /** Including the private parts. */
   readonly signing: { readonly keys: readonly JWK[] };
   readonly cookie: string;
-  /** What others may know. */
+  /** The public parts. */
   readonly published: JSONWebKeySet;
 }
 
 const COLLECTION = 'oauth:keys';
 const KEY = 'server';
 const COOKIE_KEY_BYTES = 32;
-/** Two processes that start at once may both make keys; whoever comes second takes those of the first. */
+/** Two processes that start at once may both make keys; the second one then takes those of the first. */
 const ATTEMPTS = 8;
 
-/** `tokenTtlMs` tells for how long a key that no longer signs is still needed. */
+/** `tokenTtlMs` decides for how long a retired key still verifies. */
 export async function loadKeys(records: Records, now: number, tokenTtlMs: number): Promise<ServerKeys> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const text = await records.get(COLLECTION, KEY);
@@ -38,7 +40,7 @@ export async function loadKeys(records: Records, now: number, tokenTtlMs: number
   throw new Error('the keys of the authorization server change all the time');
 }
 
-/** The same value where nothing has to change. */
+/** Returns the same object if no new key is due. */
 async function renew(kept: KeptKeys | undefined, now: number, tokenTtlMs: number): Promise<KeptKeys> {
   const newest = kept?.signing[0];
   const isYoung = newest !== undefined && now - newest.madeAt < authServerLimits.signingKeyMs;
@@ -46,7 +48,8 @@ async function renew(kept: KeptKeys | undefined, now: number, tokenTtlMs: number
   const { privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true });
   const kid = randomBytes(12).toString('base64url');
   const jwk: JWK = { ...(await exportJWK(privateKey)), kid, alg: signingAlgorithm, use: 'sig' };
-  // A key signed until its successor came, which is now; tokens outlive that by their own life, and clocks differ.
+  // A key signs until its successor is made, which is now. Its tokens live for `tokenTtlMs` after that, and clocks
+  // differ.
   const outlivesMs = authServerLimits.signingKeyMs + 2 * tokenTtlMs;
   const older = (kept?.signing ?? []).filter(({ madeAt }, at) => at === 0 || now - madeAt < outlivesMs);
   return {

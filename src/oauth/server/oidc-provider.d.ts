@@ -1,8 +1,8 @@
-/** As much of it as is used: the library brings no types of its own. */
+/** Types for the part of oidc-provider that we use: the library brings none of its own. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
-  /** What one kind of thing is kept in. */
+  /** The storage of one model. */
   export interface Adapter {
     upsert(id: string, payload: Payload, expiresIn?: number): Promise<void>;
     find(id: string): Promise<Payload | undefined>;
@@ -68,7 +68,7 @@ declare module 'oidc-provider' {
 
   export class Provider {
     constructor(issuer: string, configuration: object);
-    /** That of the request which is served right now. */
+    /** The context of the request that is being served. */
     static readonly ctx: KoaContext | undefined;
     proxy: boolean;
     callback(): RequestListener;

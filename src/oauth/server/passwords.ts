@@ -13,7 +13,7 @@ export interface PasswordHash {
   readonly hash: string;
 }
 
-/** 32 MiB and some 80 ms: slow for whoever stole the file, bearable for whoever signs in. */
+/** 32 MiB and some 80 ms: slow for an attacker who has the file, bearable for a person who signs in. */
 const COST = { n: 2 ** 15, r: 8, p: 1 } as const;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
@@ -24,7 +24,7 @@ export async function hashPassword(password: string): Promise<PasswordHash> {
   return { algorithm: 'scrypt', ...COST, salt: salt.toString('base64url'), hash: hash.toString('base64url') };
 }
 
-/** What an unknown name is compared with, so that it takes as long as a known one. No password has this hash. */
+/** Compared with for an unknown name, so that it takes as long as a known one. No password has this hash. */
 const nobody: PasswordHash = {
   algorithm: 'scrypt',
   ...COST,
@@ -46,10 +46,12 @@ interface Cost {
   readonly p: number;
 }
 
-/** What Node allows unless it is told otherwise is just too little for the cost above. */
+/** Node's default limit is just too small for the cost above. */
 const MEMORY_BYTES = 256 * 1024 * 1024;
 
-/** Unicode has several spellings of the same letters, and keyboards differ in which they make. */
+/**
+ * Normalizes the password: Unicode has several spellings of the same letters, and keyboards differ in which they make.
+ */
 function derive(password: string, salt: Buffer, { n, r, p }: Cost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     scrypt(password.normalize('NFC'), salt, HASH_BYTES, { N: n, r, p, maxmem: MEMORY_BYTES }, (error, key) => {
@@ -59,12 +61,12 @@ function derive(password: string, salt: Buffer, { n, r, p }: Cost): Promise<Buff
   });
 }
 
-/** So many at once, so many waiting, and the rest are sent away: each of them costs memory before anything is proven. */
+/** Bounds the password checks that run and wait: each costs memory before the caller is authenticated. */
 export class PasswordChecks {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Undefined where too many wait already. */
+  /** Undefined if too many checks wait already. */
   async check(password: string, kept: PasswordHash | undefined): Promise<boolean | undefined> {
     if (this.#running >= authServerLimits.passwordsAtOnce) {
       if (this.#waiting.length >= authServerLimits.passwordsWaiting) return undefined;

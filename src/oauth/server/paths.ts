@@ -1,4 +1,4 @@
-/** Every path that the authorization server answers, and how. What stands elsewhere under /oauth belongs to others. */
+/** Every path that the authorization server serves, and how. Other paths under /oauth belong to other modules. */
 
 export const paths = {
   metadata: '/.well-known/oauth-authorization-server',
@@ -19,9 +19,9 @@ export type RouteKind = 'document' | 'authorize' | 'resume' | 'api' | 'register'
 export interface AuthServerRoute {
   readonly kind: RouteKind;
   readonly methods: readonly string[];
-  /** A browser goes there by itself, from wherever it was: the page that led to it may be anybody's. */
+  /** Browsers navigate to this path, possibly from a page of a different site. */
   readonly navigated: boolean;
-  /** What stands behind the path of those that have one. */
+  /** The last segment of the path, for routes that have one. */
   readonly id?: string;
 }
 
@@ -42,7 +42,7 @@ const exact: Readonly<Record<string, AuthServerRoute>> = {
   [`${paths.endSession}/confirm`]: { kind: 'library-form', methods: ['POST'], navigated: true },
 };
 
-/** What the library makes for the end of a path. */
+/** The form of ids that the library generates. */
 const id = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function routeOf(path: string): AuthServerRoute | undefined {

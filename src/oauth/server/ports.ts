@@ -1,23 +1,23 @@
-/** The outside, as far as this room needs it; handed in. */
+/** What the authorization server needs from the rest of the gateway. */
 
 import type { WallClock, Warn } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import type { OutwardFetch } from '../fetch/fetch.ts';
 
 export interface UserFilePort {
-  /** Changes whenever the file does; undefined where there is none. */
+  /** Changes whenever the file does; undefined if there is no file. */
   stamp(): string | undefined;
   read(): string;
 }
 
 export interface AuthServerOutside {
-  /** Durable, and sealed where that is wanted: keys, grants and registrations are kept in it. */
+  /** Durable, and sealed if so configured. Holds keys, grants and registrations. */
   readonly records: Records;
   readonly time: WallClock;
   readonly warn: Warn;
   /** A sign-in failed: wrong name or password, or too many attempts. For the log. */
   readonly refused: (why: 'wrong' | 'wait', address: string) => void;
-  /** The one for addresses that somebody else named: it refuses those that lead inside. */
+  /** For URLs that a client named: it refuses those that lead to internal addresses. */
   readonly outwardFetch: OutwardFetch;
   readonly userFileAt: (path: string) => UserFilePort;
 }

@@ -1,4 +1,6 @@
-/** The library, set up. The only file that loads it, and only when an authorization server is configured. */
+/**
+ * Configures oidc-provider. The only file that loads the library, and only when an authorization server is configured.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Adapter, Client, KoaContext, Payload, Provider } from 'oidc-provider';
 import { RecordsAdapter } from './adapter.ts';
@@ -22,11 +24,11 @@ export interface ProviderParts {
   readonly resources: Resources;
   readonly scopes: ScopeBook;
   readonly isCurrent: Users['isCurrent'];
-  /** By model. */
+  /** By the name of the library's model. */
   readonly holdings: ReadonlyMap<string, Holdings>;
   /** The network that a request comes from. */
   networkOf(req: IncomingMessage): string;
-  /** Whether one more document may be fetched because of this request. */
+  /** Whether one more metadata document may be fetched for this request. */
   mayFetch(context: KoaContext): boolean;
   showError(context: KoaContext, error: { readonly error: string; readonly error_description?: string }): void;
 }
@@ -36,14 +38,17 @@ const seconds = (ms: number) => Math.max(1, Math.floor(ms / 1000));
 export async function createProvider(parts: ProviderParts): Promise<Provider> {
   const library = await loadQuietly();
   const provider = new library.Provider(parts.issuer, configurationOf(parts, library));
-  // The issuer's scheme is told by a header that nobody else can set: see requests.ts.
+  // The library then takes the scheme from `x-forwarded-proto`, which requests.ts sets and no client can.
   provider.proxy = true;
   return provider;
 }
 
 type Library = typeof import('oidc-provider');
 
-/** It tells the console what it thinks of the runtime. Nobody can do anything about that, and stdout may carry a protocol. */
+/**
+ * Silences the library's warnings about the runtime while it loads. An operator cannot act on them, and stdout may
+ * carry a protocol.
+ */
 async function loadQuietly(): Promise<Library> {
   const { warn, info } = console;
   console.warn = () => undefined;
@@ -85,7 +90,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
     clientDefaults: {
       grant_types: ['authorization_code'],
       response_types: ['code'],
-      // Most clients are programs on somebody's computer, which could keep no secret; but RFC 7591, 2 has this default.
+      // Most clients run on a person's computer and cannot keep a secret, but RFC 7591, 2 has this default.
       token_endpoint_auth_method: 'client_secret_basic',
       id_token_signed_response_alg: signingAlgorithm,
     },
@@ -95,7 +100,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
     },
     pkce: { required: () => true },
     extraClientMetadata: {
-      // A name that nobody sends: the library calls back once for each, with everything else at hand.
+      // A name that no client sends. The library calls the validator once for each name, with all metadata.
       properties: [hook],
       validator: (_context: unknown, _key: string, _value: unknown, metadata: ClientMetadata) => {
         delete metadata[hook];
@@ -140,7 +145,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
         },
       },
     },
-    // Tokens live as long as they are given for, whether or not the browser is still signed in.
+    // Tokens live for their full lifetime, whether or not the browser is still signed in.
     expiresWithSession: () => false,
     issueRefreshToken: (_context: unknown, client: Client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
@@ -151,7 +156,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
       IdToken: seconds(settings.tokenTtlMs),
       Interaction: seconds(limits.interactionMs),
       Session: seconds(limits.signedInMs),
-      // Counted from when the person agreed, however often it is renewed.
+      // Counted from the person's consent, however often the token is rotated.
       RefreshToken: (context: KoaContext) => {
         const rotated = context.oidc.entities.RotatedRefreshToken as { readonly remainingTTL: number } | undefined;
         return Math.max(1, rotated?.remainingTTL ?? seconds(settings.refreshTtlMs));
@@ -164,7 +169,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
       policy: policyOf(interactionPolicy, isCurrent),
     },
     clientBasedCORS: () => false,
-    // Without the library's own guard, which lets go of a connection only after it was made.
+    // Replaces the library's own guard, which closes a forbidden connection only after it was made.
     fetch: (url: string, { method, headers, body, signal }: RequestInit) =>
       outside.outwardFetch(url, { method, headers, body, signal }),
     fetchResponseBodyLimits: {
@@ -184,7 +189,7 @@ interface ProviderSession {
   readonly result?: { readonly login?: { readonly accountId?: string } };
 }
 
-/** Of an interaction, once the password was right. */
+/** The user of an interaction, once the password was right. */
 function userIn(payload: Payload): Holder | undefined {
   const { session, result }: ProviderSession = payload;
   const name = result?.login?.accountId ?? session?.accountId;
@@ -199,12 +204,12 @@ interface Owned {
   readonly clientId: string;
 }
 
-/** RFC 7009, 2.1. Nobody is told that a token of somebody else exists. */
+/** RFC 7009, 2.1. A client cannot learn that a token of a different client exists. */
 function isOwner(_context: unknown, client: Owned, token: Owned): boolean {
   return token.clientId === client.clientId;
 }
 
-/** A browser that was signed in before the user was removed, or before the password was changed, signs in again. */
+/** Requires a new sign-in from a browser that signed in before the user was removed or the password changed. */
 function policyOf({ base, Check }: Library['interactionPolicy'], isCurrent: Users['isCurrent']): object {
   const policy = base();
   policy.get('login')?.checks.add(

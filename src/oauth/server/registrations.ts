@@ -1,4 +1,4 @@
-/** Who may still register: anybody, but not any number of times, and not more than there is room for. */
+/** Limits client registrations: anybody may register, within a rate per address and a total. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientAddresses } from '../../downstream/callers.ts';
 import type { WallClock } from '../../observe/ports.ts';
@@ -9,7 +9,7 @@ import type { Holdings } from './holdings.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, tell } from './pages/answers.ts';
 
-/** All are in use; whether one of them has ended is worth a look after so long. */
+/** All clients are in use. One of them may have expired by then. */
 const FULL_MS = 60 * 60 * 1000;
 
 export class RegistrationLimit {
@@ -26,7 +26,7 @@ export class RegistrationLimit {
     this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
   }
 
-  /** False where it was answered with a refusal. */
+  /** False if the request was refused and the response has been sent. */
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     const wait = this.#byAddress.wait(req);
     if (wait > 0) return refuse(res, wait, 'too many registrations from this address');
@@ -34,11 +34,11 @@ export class RegistrationLimit {
     return hasRoom || refuse(res, FULL_MS, `all ${limits.clients} clients that can be registered are in use`);
   }
 
-  /** A client that somebody got a token with is kept for as long as it could come back, and makes room for no other. */
+  /** A client that obtained a token is kept for as long as it could come back, and is never evicted. */
   async used(clientId: string, refreshTtlMs: number): Promise<void> {
     const key = keyOf(clientId);
     const text = await this.#records.get(clientCollection, key);
-    // What is known by a document is kept nowhere.
+    // A client with a metadata document has no record.
     if (text === undefined) return;
     const endsAt = this.#time.now() + refreshTtlMs + limits.usedClientExtraMs;
     const { text: next, place } = withoutPlace(text);

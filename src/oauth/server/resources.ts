@@ -1,5 +1,5 @@
 /**
- * What tokens can be for: the gateway's own endpoints, each by itself (RFC 8707).
+ * The resources that tokens can be issued for: the gateway's own endpoints, each by itself (RFC 8707).
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#resource-parameter-implementation
  */
 import { canonicalAudience } from '../../identity/audience.ts';
@@ -7,7 +7,7 @@ import type { Resource } from './settings.ts';
 
 export class Resources {
   readonly #byAddress = new Map<string, Resource>();
-  /** For clients that do not say: the older revisions have no such parameter. */
+  /** The default: older revisions have no `resource` parameter. */
   readonly usual: string | undefined;
 
   constructor(resources: readonly Resource[]) {

@@ -1,10 +1,10 @@
-/** Which scopes there are, what they mean to a person, and what is meant by a client that asks for none of them. */
+/** The known scopes, their descriptions for people, and the default for clients that request none of them. */
 import { basicScope, type Resource } from './settings.ts';
 
 export class ScopeBook {
-  /** All that a token of ours can have. */
+  /** All scopes that an access token can have. */
   readonly all: readonly string[];
-  /** Those and what is between client and server. */
+  /** Those, and the standard scopes below. */
   readonly requestable: readonly string[];
   readonly #words: Readonly<Record<string, string>>;
 
@@ -16,8 +16,7 @@ export class ScopeBook {
   }
 
   /**
-   * RFC 6749, 3.3: what is unknown is ignored. Where nothing is left, or nothing was asked for, it is what every use of
-   * the resource needs.
+   * RFC 6749, 3.3: unknown scopes are ignored. If none is left, the default is what every use of the resource requires.
    */
   asked(scope: string | undefined, resource: Resource | undefined): string {
     const known = (scope ?? '').split(' ').filter((name) => this.all.includes(name) || standard.has(name));
@@ -32,7 +31,7 @@ export class ScopeBook {
   }
 }
 
-/** Between client and server, never in an access token. */
+/** Between client and authorization server, never in an access token. */
 const standard: ReadonlySet<string> = new Set(['openid', 'offline_access']);
 
 const usualWords: ReadonlyMap<string, string> = new Map([

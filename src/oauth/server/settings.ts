@@ -1,29 +1,29 @@
-/** What the config says about the bundled authorization server, checked and complete. */
+/** The config of the bundled authorization server, validated and complete. */
 
 export interface AuthServerSettings {
-  /** Absolute. */
+  /** An absolute path. */
   readonly userFile: string;
-  /** What each scope means, in words for the person who is asked. Scopes that endpoints need are known without it. */
+  /** Descriptions of scopes, for the consent page. Scopes that endpoints require are known without an entry. */
   readonly scopes: Readonly<Record<string, string>>;
   readonly tokenTtlMs: number;
   readonly refreshTtlMs: number;
-  /** Whether clients that nobody knows may register themselves (RFC 7591). */
+  /** Whether unknown clients may register themselves (RFC 7591). */
   readonly registration: 'open' | 'off';
-  /** Whether a client may be the address of a document about it (client-ID metadata documents). */
+  /** Whether a client id may be the URL of a client ID metadata document. */
   readonly metadataDocuments: boolean;
-  /** Addresses that metadata documents may be fetched from although they lead inside: host names or CIDR ranges. */
+  /** Internal hosts that metadata documents may be fetched from all the same: host names or CIDR ranges. */
   readonly allowAddresses: readonly string[];
 }
 
-/** An endpoint that tokens can be for. */
+/** An endpoint that tokens can be issued for. */
 export interface Resource {
-  /** Every spelling of its address, the usual one first. */
+  /** Every spelling of its URL, the usual one first. */
   readonly addresses: readonly string[];
-  /** What every use of it needs. */
+  /** Scopes that every use of it requires. */
   readonly required: readonly string[];
-  /** All that can be asked for. */
+  /** All scopes that can be requested. */
   readonly scopes: readonly string[];
 }
 
-/** Where an endpoint needs no scope at all, a token still has to be for something that a person can agree to. */
+/** The scope for an endpoint that requires none: a person still needs something to consent to. */
 export const basicScope = 'mcp';

@@ -1,4 +1,4 @@
-/** Name and password to a user, or to why not. What was wrong of the two is never told, nor can it be timed. */
+/** Checks a name and a password. Neither the result nor its timing reveals which of the two was wrong. */
 import { Attempts } from '../../web/attempts.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { PasswordChecks } from './passwords.ts';
@@ -9,7 +9,7 @@ import type { Users } from './users.ts';
 export type SignInResult =
   | { readonly kind: 'user'; readonly user: User }
   | { readonly kind: 'wrong' }
-  /** Too many wrong ones, or too many at once. */
+  /** Too many wrong passwords, or too many checks at once. */
   | { readonly kind: 'wait'; readonly ms: number };
 
 export interface Tried {
@@ -18,7 +18,7 @@ export interface Tried {
   readonly address: string;
 }
 
-/** Others are before this one; they take a tenth of a second each. */
+/** Retry delay when the queue is full. Each check takes a tenth of a second. */
 const BUSY_MS = 5_000;
 
 export class SignIn {
@@ -45,14 +45,14 @@ export class SignIn {
       userName.test(name) ? this.#byName.waitFor(name) : 0,
     );
     if (wait > 0) return { kind: 'wait', ms: wait };
-    // Counted before it is checked: many at the same time must not all be the first.
+    // Count before awaiting, so that concurrent attempts cannot all pass the limit.
     this.#both.count(both);
     this.#byAddress.count(address);
     if (userName.test(name)) this.#byName.count(name);
     const user = this.#users.find(name);
     const isRight = await this.#checks.check(password.slice(0, passwordChars.most + 1), user?.password);
     if (isRight === undefined) {
-      // Nothing was checked, so that nothing was wrong.
+      // No password was checked, so the attempt does not count.
       this.#both.giveBack(both);
       this.#giveBack(name, address);
       return { kind: 'wait', ms: BUSY_MS };

@@ -1,9 +1,9 @@
-/** What can be done to a file of users: pure, so that the command is only reading, this, and writing. */
+/** Pure operations on the user file; the command only reads, calls these, and writes. */
 import { authServerLimits } from './limits.ts';
 import type { PasswordHash } from './passwords.ts';
 import { type User, type UserFile, UserFileError, userName } from './user-file.ts';
 
-/** NIST SP 800-63B, 5.1.1.2: length is what counts, and a bound keeps a hash from becoming work. */
+/** NIST SP 800-63B, 5.1.1.2: length is what counts. The upper limit bounds the cost of hashing. */
 export const passwordChars = { least: 8, most: 256 } as const;
 
 export function checkPassword(password: string): void {
@@ -13,7 +13,7 @@ export function checkPassword(password: string): void {
   }
 }
 
-/** `file` undefined: there is none yet. */
+/** `file` is undefined if there is none yet. */
 export function addUser(file: UserFile | undefined, name: string, password: PasswordHash, now: number): UserFile {
   const users = file?.users ?? [];
   if (!userName.test(name)) {
@@ -46,7 +46,7 @@ function existing(file: UserFile | undefined, name: string): readonly User[] {
   return users;
 }
 
-/** One line a user. Nothing here is secret. */
+/** One line for each user. The output contains no secret. */
 export function describeUsers({ users }: UserFile): string[] {
   return users.map(({ name, created, changed }) => {
     const since = changed === created ? '' : `  password of ${changed}`;

@@ -1,15 +1,15 @@
-/** The file of local users: who there is, and what tells a right password from a wrong one. */
+/** The format of the user file: local users and their password hashes. */
 import * as z from 'zod';
 import { authServerLimits } from './limits.ts';
 import type { PasswordHash } from './passwords.ts';
 
 export interface User {
-  /** What is typed to sign in, and the `sub` of tokens: policy names people by it. */
+  /** The sign-in name, and the `sub` of tokens: policy rules name people by it. */
   readonly name: string;
   readonly password: PasswordHash;
   /** ISO 8601. */
   readonly created: string;
-  /** When the password was set. What was given to a client before then is good no more. */
+  /** When the password was set. Sessions and tokens from before then are no longer valid. */
   readonly changed: string;
 }
 
@@ -22,7 +22,7 @@ export class UserFileError extends Error {
   override readonly name = 'UserFileError';
 }
 
-/** What a mail address or a login has. Compared as it is written. */
+/** The characters of a mail address or login name. Names are compared exactly as written. */
 export const userName = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
 
 const date = z.iso.datetime({ offset: true });
@@ -43,7 +43,7 @@ const password = z.strictObject({
 const user = z.strictObject({ name: z.string().regex(userName), password, created: date, changed: date });
 const shape = z.strictObject({ version: z.literal(1), users: z.array(user).max(authServerLimits.users) });
 
-/** Throws a UserFileError, which says where and not what: the file is not for logs. */
+/** Throws a UserFileError, which says where the mistake is but not what the file contains: the text goes to the log. */
 export function readUserFile(text: string): UserFile {
   if (text.length > authServerLimits.userFileChars) throw new UserFileError('it is larger than a file of users can be');
   let json: unknown;

@@ -1,4 +1,4 @@
-/** The local users while the gateway runs: read from their file, and read again when it changes. */
+/** The local users while the gateway runs. Reads the user file, and reads it again when it changes. */
 
 import type { WallClock, Warn } from '../../observe/ports.ts';
 import { authServerLimits } from './limits.ts';
@@ -14,12 +14,12 @@ export interface UsersOptions {
 export class Users {
   readonly #options: UsersOptions;
   #byName: ReadonlyMap<string, User> = new Map();
-  /** Of the file that was last looked at, so that the same mistake is told once. */
+  /** The stamp of the file as last read, so that the same mistake is reported once. */
   #stamp: string | undefined;
   #told: string | undefined;
   #stop: (() => void) | undefined;
 
-  /** Reads the file. A missing one is no mistake: the first user may still be added. */
+  /** Reads the file. A missing file is not an error: the first user may still be added. */
   constructor(options: UsersOptions) {
     this.#options = options;
     this.reload();
@@ -34,8 +34,8 @@ export class Users {
   }
 
   /**
-   * Whether what was given to a user then still counts: neither where the user is gone, nor where the password is a newer one.
-   * In whole seconds, as tokens and sessions tell their time.
+   * Whether a session or token issued at that time is still valid: not if the user is removed or the password is newer.
+   * In whole seconds, like the timestamps of tokens and sessions.
    */
   isCurrent(name: string, sinceSeconds: number | undefined): boolean {
     const user = this.find(name);
@@ -59,7 +59,7 @@ export class Users {
     const { file, warn } = this.#options;
     let text: string | undefined;
     try {
-      // Before the text: what changes in between is seen next time.
+      // Read the stamp before the text: a change in between is then seen next time.
       const stamp = file.stamp();
       if (stamp === this.#stamp) return;
       text = stamp === undefined ? undefined : file.read();
@@ -76,7 +76,7 @@ export class Users {
   }
 }
 
-/** The system's words may name more than the log should hold. */
+/** Only the code: the system's message may contain more than the log should hold. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }

@@ -1,9 +1,11 @@
-/** The place of everything that outlives the process. */
+/** The directory for everything that outlives the process. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
 
-/** Made for this user alone. One that stands already keeps the rights that somebody gave it; the files are closed all the same. */
+/**
+ * Creates the directory for this user alone. An existing one keeps its permissions; the files in it are private anyway.
+ */
 export function prepareDirectory(dir: string): void {
   try {
     make(dir);
@@ -17,7 +19,9 @@ export function prepareDirectory(dir: string): void {
   }
 }
 
-/** Node's own recursive form never returns where the file system answers ENOENT inside an existing directory, as /proc does. */
+/**
+ * Node's recursive mkdir never returns if the file system answers ENOENT inside an existing directory, as /proc does.
+ */
 function make(dir: string): void {
   if (existsSync(dir)) return;
   const parent = dirname(dir);
@@ -25,7 +29,7 @@ function make(dir: string): void {
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it in the meantime.
+    // A different process may have created it in the meantime.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

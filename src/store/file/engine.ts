@@ -1,7 +1,7 @@
 /**
- * LMDB, as far as it is needed: two trees in one file, and writes that several callers share. Writes are LMDB's synchronous
- * ones, all of one turn of the event loop in one transaction: they are on the disk when they return, and a disk that is full is
- * an error in our hands. Its asynchronous writes report that as rejections that nobody can catch.
+ * The part of LMDB that we use: two trees in one file, and writes that are batched. Writes are synchronous, all of one
+ * turn of the event loop in one transaction: they are on the disk when they return, and a full disk is an error that we
+ * can catch. LMDB's asynchronous writes report a full disk as an unhandled rejection.
  */
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,16 +10,19 @@ import { StoreError } from '../errors.ts';
 import { fullDisk } from './full-disk.ts';
 import { foreign } from './header.ts';
 
-/** LMDB opens the file through memory: this much address space, no more of the disk than is used. */
+/** LMDB maps the file into memory: this much address space, but only as much disk as is used. */
 const MAP_BYTES = 256 * 1024 * 1024;
 
-/** The rest waits for the next turn: what else this process does is not held up by a heap of writes. */
+/** The rest waits for the next turn, so that many writes do not block the event loop. */
 const WRITES_PER_COMMIT = 256;
 
-/** Below this a write that failed has failed for want of room: LMDB tells of a short write as of any other. */
+/**
+ * With less free space than this, a failed write counts as a full disk: LMDB reports a short write like any other
+ * error.
+ */
 const SCARCE_BYTES = 4 * 1024 * 1024;
 
-/** LMDB's own codes for pages that are not what they have to be. */
+/** LMDB's codes for damaged pages. */
 const DAMAGE = new Set([-30_797, -30_796, -30_795, -30_794, -30_793, -30_784, -30_782]);
 const NO_ROOM = new Set([28, 122, -30_792]);
 
@@ -33,7 +36,7 @@ interface WaitingWrite {
 
 export class FileEngine {
   readonly records: Tree;
-  /** The records that have an end, by it. */
+  /** An index of the records that expire, by their end. */
   readonly ends: Tree;
   readonly #path: string;
   readonly #onClosed: () => void;
@@ -50,7 +53,7 @@ export class FileEngine {
     this.ends = root.openDB('ends', { encoding: 'binary', keyEncoding: 'binary' });
   }
 
-  /** Loaded here and nowhere else: it is native code, which nobody needs who has no file store. */
+  /** Loads LMDB only here: it is native code, which only the file store needs. */
   static async open(path: string, onClosed: () => void = () => undefined): Promise<FileEngine> {
     let lmdb: typeof import('lmdb');
     try {
@@ -67,7 +70,7 @@ export class FileEngine {
       noSubdir: true,
       maxDbs: 2,
       mapSize: MAP_BYTES,
-      // A commit returns when it is on the disk, not before.
+      // A commit returns only when it is on the disk.
       overlappingSync: false,
       permissionsMode: 0o600,
     };
@@ -84,7 +87,7 @@ export class FileEngine {
   read<T>(action: () => T): T {
     if (this.#closed) throw closed();
     try {
-      // What another process has committed meanwhile counts.
+      // Read what other processes have committed meanwhile.
       this.#root.resetReadTxn();
       return action();
     } catch (error) {
@@ -92,7 +95,10 @@ export class FileEngine {
     }
   }
 
-  /** Resolved when it is on the disk. One action sees what those before it have written; all of a turn are kept, or none. */
+  /**
+   * Resolves when it is on the disk. An action sees the writes of those before it. All actions of one turn are
+   * committed, or none.
+   */
   write<T>(action: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
@@ -137,7 +143,7 @@ export class FileEngine {
   }
 }
 
-/** Known without counting. The library's types leave open what its statistics have. */
+/** LMDB knows it without counting. The library's types do not say what its statistics contain. */
 export function countOf(tree: Tree): number {
   const stats = tree.getStats();
   return 'entryCount' in stats && typeof stats.entryCount === 'number' ? stats.entryCount : 0;

@@ -1,13 +1,16 @@
-/** Reads every page of a store in a process of its own, which damage may end in whatever way. */
+/** Reads every page of a store in a separate process, since damage can crash it. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { foreign } from './header.ts';
 
-/** A million records are read in a second or two. */
+/** Reading a million records takes a second or two. */
 const EXAMINE_MS = 60_000;
 
-/** Counts what it reads, since a lost page can look like the end; then begins to write, for the pages that are free, and does not. */
+/**
+ * Counts the entries, since a lost page can look like the end of a tree. Then begins a write, to check the free pages,
+ * and aborts it.
+ */
 const CODE = `
 const { open, ABORT } = require(process.argv[1]);
 const root = open({ path: process.argv[2], noSubdir: true, maxDbs: 2, overlappingSync: false, permissionsMode: 0o600 });
@@ -24,7 +27,7 @@ for (const name of ['records', 'ends']) {
 root.close();
 `;
 
-/** Rejects with a StoreError where it did not come to its end. */
+/** Rejects with a StoreError if the process fails. */
 export async function examine(path: string): Promise<void> {
   const lmdb = createRequire(import.meta.url).resolve('lmdb');
   try {

@@ -1,22 +1,25 @@
 /**
- * Looks at the file before LMDB does. LMDB maps it and trusts it: a file that is none, or that ends early, would end the
- * process with a signal. Here both become an error that can be told.
+ * Checks the file before LMDB opens it. LMDB maps the file and trusts it: a file that is not LMDB's, or that is
+ * truncated, would end the process with a signal. Here both become an error.
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { StoreError } from '../errors.ts';
 
-/** A meta page: the header of a page, then magic, version, address, map size, two trees, the last page, the transaction. */
+/** A meta page: page header, then magic, version, address, map size, two trees, last page, transaction. */
 const META = { magicAt: 24, pageSizeAt: 48, lastPageAt: 144, transactionAt: 152, bytes: 160 } as const;
 const MAGIC = 0xbeefc0de;
 const LEAST_PAGE = 512;
 const MOST_PAGE = 65_536;
-/** Zeros are appended in pieces of this size. */
+/** Size of the writes that append zeros. */
 const PIECE_BYTES = 1024 * 1024;
-/** A header that speaks of more is damaged, not large. */
+/** If more is missing, the header is damaged. */
 const MOST_MISSING_BYTES = 1024 * 1024 * 1024;
 
 export interface Looked {
-  /** The file ended before its last page. That may be right (the last pages were free) or damage: every page has to be read. */
+  /**
+   * The file ended before its last page. Either the last pages were free, or the file is damaged: every page has to be
+   * read.
+   */
   readonly wasShort: boolean;
 }
 
@@ -41,7 +44,7 @@ export function lookAtFile(path: string): Looked {
 
 function look(path: string, file: number): Looked {
   const size = fstatSync(file).size;
-  // LMDB begins a new one.
+  // LMDB initializes an empty file.
   if (size === 0) return { wasShort: false };
   const first = readMeta(file, 0);
   const pageSize = first?.readUInt32LE(META.pageSizeAt) ?? 0;
@@ -63,8 +66,8 @@ function readMeta(file: number, at: number): Buffer | undefined {
 }
 
 /**
- * Reading a mapped page beyond the end is a signal; reading zeros is an error. Appended, never written to a position: whatever
- * another process adds meanwhile stays as it is.
+ * Reading a mapped page beyond the end raises a signal; reading zeros is an error. Appends, and never writes at a
+ * position, so that whatever a different process adds meanwhile is kept.
  */
 function appendZeros(file: number, missing: number): void {
   for (let left = missing; left > 0; left -= PIECE_BYTES) writeSync(file, Buffer.alloc(Math.min(left, PIECE_BYTES)));

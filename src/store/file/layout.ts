@@ -1,20 +1,21 @@
 /**
- * How a record stands in the file. Its name is `collection NUL key`, in UTF-8, so that the file's order is the order of keys.
- * LMDB takes names of up to 1978 bytes: of a longer key the name has the beginning and a hash, and the entry has the whole.
+ * The format of a record in the file. Its name is `collection NUL key` in UTF-8, so that the file's order is the order
+ * of keys. LMDB allows names of up to 1978 bytes: for a longer key, the name has its start and a hash, and the entry
+ * has the whole key.
  */
 import { createHash } from 'node:crypto';
 import { recordLimits } from '../limits.ts';
 
-/** With the longest collection, the NUL and a hash, still a name that LMDB takes. */
+/** With the longest collection, the NUL and a hash, the name still fits. */
 const HEAD_BYTES = 1400;
 
 const FORMAT = 1;
 const ENTRY_HEADER_BYTES = 13;
 
 export interface StoredEntry {
-  /** Milliseconds since 1970; infinity where it has no end. */
+  /** Milliseconds since 1970; infinity if it does not expire. */
   readonly endsAt: number;
-  /** Where the name does not have the whole of it. */
+  /** The whole key, if it does not fit into the name; else empty. */
   readonly longKey: Buffer;
   readonly value: string;
 }
@@ -26,13 +27,13 @@ export function nameOf(collection: string, key: string): Buffer {
   return Buffer.concat([start, bytes.subarray(0, HEAD_BYTES), createHash('sha256').update(bytes).digest()]);
 }
 
-/** Where the names begin that can have such a key. */
+/** The start of the range of names for keys with this prefix. */
 export function rangeOf(collection: string, prefix: string): Buffer {
   const head = Buffer.from(prefix).subarray(0, HEAD_BYTES);
   return Buffer.concat([Buffer.from(`${collection}\0`), head]);
 }
 
-/** What keys have in common that are ordered by their hashes; undefined for a name that has the whole key. */
+/** The shared start of long keys, which are ordered by their hashes; undefined for a name that has the whole key. */
 export function headOf(collection: string, name: Buffer): Buffer | undefined {
   const before = Buffer.byteLength(collection) + 1;
   return name.length - before <= HEAD_BYTES ? undefined : name.subarray(0, before + HEAD_BYTES);
@@ -53,7 +54,7 @@ export function encodeEntry(key: string, value: string, endsAt: number): Buffer 
   return Buffer.concat([header, longKey, Buffer.from(value)]);
 }
 
-/** Undefined for bytes that we have not written. */
+/** Undefined for bytes in an unknown format. */
 export function decodeEntry(bytes: Buffer): StoredEntry | undefined {
   if (bytes.length < ENTRY_HEADER_BYTES || bytes.readUInt8(0) !== FORMAT) return undefined;
   const longKeyBytes = bytes.readUInt32BE(9);
@@ -61,7 +62,7 @@ export function decodeEntry(bytes: Buffer): StoredEntry | undefined {
   const valueAt = ENTRY_HEADER_BYTES + longKeyBytes;
   return {
     endsAt: bytes.readDoubleBE(1),
-    // Copied: LMDB's own memory is only lent.
+    // Copied: LMDB reuses its memory.
     longKey: Buffer.from(bytes.subarray(ENTRY_HEADER_BYTES, valueAt)),
     value: bytes.toString('utf8', valueAt),
   };
@@ -69,7 +70,10 @@ export function decodeEntry(bytes: Buffer): StoredEntry | undefined {
 
 const END_BYTES = 8;
 
-/** The names of the index by end: the earliest first. Times are positive, and the bytes of positive doubles have their order. */
+/**
+ * Names in the index by end, the earliest first. Times are positive, and the bytes of positive doubles sort like the
+ * numbers.
+ */
 export function endNameOf(endsAt: number, name: Buffer): Buffer {
   const end = Buffer.alloc(END_BYTES);
   end.writeDoubleBE(Math.max(0, endsAt));

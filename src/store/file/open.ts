@@ -1,4 +1,4 @@
-/** A directory becomes a store. Several processes of one machine may have it open at once; over a network drive none should. */
+/** Opens a store in a directory. Several processes of one machine may share it; it must not be on a network drive. */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreError } from '../errors.ts';
@@ -17,7 +17,7 @@ export interface FileStoreOptions {
   readonly dir: string;
   /** The time of day, in milliseconds since 1970. */
   readonly now: () => number;
-  /** For people: what goes wrong in the background. */
+  /** Reports failures in the background to operators. */
   readonly warn: (text: string, facts: Readonly<Record<string, unknown>>) => void;
   readonly limits?: FileRecordsLimits;
 }

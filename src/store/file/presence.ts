@@ -1,6 +1,6 @@
 /**
- * Who has the store open. A process that ended without leaving was killed, or the store has killed it: LMDB trusts the pages
- * that it maps, and a damaged one can end the process. So after such an end somebody looks at every page first.
+ * Which processes have the store open. A process that ended without closing the store was killed, or a damaged page
+ * crashed it: LMDB trusts the pages that it maps. After such an end, every page is checked before the store is opened.
  */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,15 +9,18 @@ import { StoreError } from '../errors.ts';
 
 const PRESENT = /^open-(\d+)-[0-9a-f-]+$/;
 
-/** Those of this process: its number alone may be that of one before it, as in a container. */
+/** The files of this process. Its pid alone may be that of an earlier process, as in a container. */
 const mine = new Set<string>();
 
 export interface Presence {
-  /** Their files stay until `forget`: a store that was found damaged is looked at again at the next start. */
+  /**
+   * The files of killed processes. They stay until `forget`, so that a damaged store is checked again at the next
+   * start.
+   */
   readonly lost: readonly string[];
   forget(): void;
   leave(): void;
-  /** Leaves as one that is lost: the next start looks again. */
+  /** Exits like a killed process, so that the next start checks the store again. */
   abandon(): void;
 }
 
@@ -37,7 +40,7 @@ export function enter(dir: string): Presence {
       },
       abandon: () => {
         mine.delete(name);
-        // One trace is enough, however often it is tried.
+        // One such file is enough, however many starts fail.
         if (lost.length > 0) remove(name);
       },
     };
@@ -58,7 +61,7 @@ function isPresent(file: string): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is there, and belongs to somebody else.
+    // The process exists and belongs to a different user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -1,4 +1,6 @@
-/** Records in a file: on the disk when a call has resolved, and the same for every process of this machine. */
+/**
+ * Records in a file. A write is on the disk when its promise resolves, and visible to every process of this machine.
+ */
 import { StoreError } from '../errors.ts';
 import { canBeKey, checkRecord } from '../limits.ts';
 import type { Records } from '../ports.ts';
@@ -18,13 +20,16 @@ import {
 import { startSweeping } from './sweeping.ts';
 
 export interface FileRecordsLimits {
-  /** Counted by LMDB itself. Grants of a million clients are a gigabyte or two; beyond that a file is the wrong place. */
+  /**
+   * LMDB counts them itself. The grants of a million clients take a gigabyte or two; a file is the wrong store for
+   * more.
+   */
   readonly records: number;
 }
 
 const DEFAULTS: FileRecordsLimits = { records: 1_000_000 };
 
-/** Nothing to say of a record that has ended, other than that it takes room. */
+/** The value of index entries: the name has everything. */
 const EMPTY = Buffer.alloc(0);
 
 export class FileRecords implements Records {
@@ -32,7 +37,7 @@ export class FileRecords implements Records {
   readonly #now: () => number;
   readonly #limits: FileRecordsLimits;
   #stopSweeping = () => {
-    // Not begun.
+    // Not started.
   };
 
   constructor(engine: FileEngine, now: () => number, limits: FileRecordsLimits = DEFAULTS) {
@@ -93,7 +98,7 @@ export class FileRecords implements Records {
     return this.#engine.read(() => this.#find(collection, prefix, most));
   }
 
-  /** Removes records that have ended, the earliest first, at most so many. Tells how many there were. */
+  /** Removes up to `most` expired records, the earliest first. Returns their number. */
   async sweep(most: number): Promise<number> {
     return this.#engine.write(() => {
       const now = this.#now();
@@ -110,7 +115,7 @@ export class FileRecords implements Records {
     });
   }
 
-  /** What fails in the background is told to `warn`, for people. */
+  /** Reports failures in the background to `warn`. */
   beginSweeping(warn: (text: string, facts: Readonly<Record<string, unknown>>) => void): void {
     this.#stopSweeping();
     this.#stopSweeping = startSweeping(this, warn);
@@ -131,7 +136,9 @@ export class FileRecords implements Records {
     return entry === undefined || entry.endsAt <= this.#now() ? undefined : entry;
   }
 
-  /** Tells whether there was no room: thrown inside of a transaction, it would undo what others have written in it. */
+  /**
+   * Returns whether the store is full. Throwing inside of a transaction would undo the writes of other callers in it.
+   */
   #set(collection: string, key: string, value: string, endsAt = Number.POSITIVE_INFINITY): boolean {
     const { records, ends } = this.#engine;
     const name = nameOf(collection, key);
@@ -150,7 +157,7 @@ export class FileRecords implements Records {
     this.#engine.records.removeSync(name);
   }
 
-  /** Long keys with one beginning stand in the order of their hashes: they are read together and then put in theirs. */
+  /** Long keys with the same start are stored in the order of their hashes: collect them, then sort them. */
   #find(collection: string, prefix: string, most: number): string[] {
     const start = rangeOf(collection, prefix);
     const now = this.#now();

@@ -1,27 +1,27 @@
 /**
- * Room for what LMDB makes when it opens a store for the first time. It writes its first pages, and its table of readers, in
- * ways that end the process with a signal where the disk is full. So the room is tried first, and a full disk is an error.
+ * Reserves space for what LMDB writes when it first opens a store. On a full disk, writing its first pages and its
+ * reader table would end the process with a signal. Writing zeros first turns a full disk into an error.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { StoreError } from '../errors.ts';
 import { fullDisk } from './full-disk.ts';
 
-/** Ten times what LMDB was seen to write while it made an empty store. */
+/** Ten times what LMDB writes for an empty store. */
 const FIRST_BYTES = 512 * 1024;
 
-/** Room for some 250 readers. LMDB takes the table in the size that it finds; by default it makes one of 8 KB. */
+/** Room for some 250 readers. LMDB uses the table in the size that it finds; by default it creates one of 8 KB. */
 const READER_TABLE_BYTES = 16 * 1024;
 
 /** Throws a StoreError. */
 export function makeRoom(path: string): void {
   if (statSync(path).size === 0) withZeros(path, `${path}.room`, FIRST_BYTES, () => undefined);
   const table = `${path}-lock`;
-  // Linked, not renamed: a table that another process made in the meantime is in use and must stay.
+  // Link, do not rename: a table that a different process created in the meantime is in use and must stay.
   if (!existsSync(table)) withZeros(path, table, READER_TABLE_BYTES, (draft) => linkSync(draft, table));
 }
 
-/** Writes every block of a temporary file, hands it over, and removes it. */
+/** Writes every block of a temporary file, passes it to `use`, and removes it. */
 function withZeros(path: string, name: string, bytes: number, use: (draft: string) => void): void {
   const draft = `${name}.${randomUUID()}`;
   try {

@@ -1,11 +1,11 @@
-/** What has ended is removed in the background, a little at a time: every write holds up the writes of all other processes. */
+/** Removes expired records in the background, a few at a time: every write blocks the writes of all other processes. */
 
 const SWEEP_EVERY_MS = 10_000;
 
-/** A transaction of a few milliseconds. Where more have ended than that, the next follows as soon as others had their turn. */
+/** A transaction of a few milliseconds. If more records have expired, the next one follows after other writes. */
 const SWEPT_AT_ONCE = 500;
 
-/** Returns how to stop. Keeps no process alive. */
+/** Returns the function that stops it. Does not keep the process alive. */
 export function startSweeping(
   records: { sweep(most: number): Promise<number> },
   warn: (text: string, facts: Readonly<Record<string, unknown>>) => void,
@@ -20,7 +20,7 @@ export function startSweeping(
       while ((await records.sweep(SWEPT_AT_ONCE)) === SWEPT_AT_ONCE && !stopped);
       failed = false;
     } catch (error) {
-      // Once, not with every turn: a full disk is full for a while.
+      // Warn once, not every time: a full disk stays full for a while.
       if (!failed && !stopped) warn('records that have ended cannot be removed', { why: String(error) });
       failed = true;
     } finally {

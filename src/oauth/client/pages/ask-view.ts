@@ -1,4 +1,6 @@
-/** The page behind a connect link: who wants what, for whom, and how to show that one is that person. */
+/**
+ * The connect page: which backend asks for which access and for whom, and how the person proves to be the principal.
+ */
 
 import { type Page, page } from '../../../web/frame.ts';
 import { type Html, html } from '../../../web/html.ts';
@@ -9,7 +11,7 @@ import type { PendingConsent } from './ports.ts';
 export interface ConnectView {
   readonly consent: PendingConsent;
   readonly proof: Html;
-  /** Whether who looks at the page has shown already that they are the principal. */
+  /** Whether the visitor has already proven to be the principal. */
   readonly proven?: boolean;
   readonly formsLeadTo?: readonly string[];
 }
@@ -31,13 +33,16 @@ ${proof}`;
   return page({ title: `Connect ${backend}`, body, formsLeadTo });
 }
 
-/** The address bar will show another name than the one above; whoever was not told of it could not tell it from a trap. */
+/**
+ * The authorization page's host, if it differs from the issuer's. Without this notice, the person could not tell it
+ * from phishing.
+ */
 function pagesElsewhere({ issuer, authorizationEndpoint = issuer }: PendingConsent): string | false {
   const host = hostOf(authorizationEndpoint);
   return host !== hostOf(issuer) && host;
 }
 
-/** As a URL spells it: names in other scripts stay in ASCII, so that none looks like another. */
+/** As a URL spells it: internationalized names stay in ASCII, so that no host imitates another. */
 export function hostOf(address: string): string {
   return URL.canParse(address) ? new URL(address).host : address;
 }
@@ -49,7 +54,10 @@ function scopesView(scopes: readonly string[]): Html {
   return html`<ul>${listed.map((scope) => html`<li class="code">${scope}</li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
 }
 
-/** Who has the link is not yet the principal: a key's name helps to find the key, but an account is named to its owner alone. */
+/**
+ * The holder of the link may not be the principal. A key's name helps to find the key, but an account is only named to
+ * its owner.
+ */
 function personView({ kind, keyName, issuer, subject }: ConsentPrincipal, proven: boolean): Html {
   switch (kind) {
     case 'local':
@@ -68,7 +76,7 @@ export interface FormFacts {
   readonly token: string;
 }
 
-/** What every form of ours carries. */
+/** Every form carries the CSRF token. */
 function formView({ action, token }: FormFacts, inside: Html): Html {
   return html`<form method="post" action="${action}"><input type="hidden" name="token" value="${token}">${inside}</form>`;
 }

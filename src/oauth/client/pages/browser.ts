@@ -1,6 +1,6 @@
 /**
- * That a form comes from a page that we showed in this browser. A cookie, and in the form a value made from it: a foreign
- * page can send a form, but it knows the cookie not, and `SameSite` keeps the cookie away from its form.
+ * Proves that a form comes from a page that we showed in this browser: a cookie, and in the form a value derived from
+ * it. A foreign page can send a form, but does not know the cookie, and `SameSite` keeps the cookie from its form.
  * `Origin` cannot help: under `Referrer-Policy: no-referrer` browsers send `null` (Fetch, 3.2).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -13,7 +13,7 @@ const wellFormed = /^[\w-]{43}$/;
 export interface Browser {
   /** For the hidden field of a form about this consent. */
   formToken(id: string): string;
-  /** Where the browser was not known before. */
+  /** Empty if the browser has the cookie already. */
   readonly setCookie: readonly string[];
 }
 

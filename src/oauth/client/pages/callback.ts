@@ -1,4 +1,4 @@
-/** Where people come back to: from the backend's authorization server, and from the issuer of their own account. */
+/** Redirects back to us: from the backend's authorization server, and from the issuer of the person's own account. */
 import { Failure } from '../../../errors/failure.ts';
 import { type PageRequest, type PageResponse, single } from '../../../web/request.ts';
 import { hostOf } from './ask-view.ts';
@@ -57,7 +57,7 @@ export class CallbackPages {
     const left = this.#travellers.back(errand, headers.cookie);
     if (left === undefined) return unbound;
     const cookies = [this.#travellers.arrived(errand)];
-    // Ours: nobody else can seal.
+    // Trusted: only we can seal it.
     const { id, kept } = JSON.parse(left) as { readonly id: string; readonly kept: string };
     const principal = (await this.#ports.consents.find(id))?.principal;
     if (principal === undefined) return without(gone, cookies);
@@ -88,19 +88,19 @@ function unfinished(
 ): PageResponse {
   if (!(error instanceof Failure)) throw error;
   const reason: string = error.reason;
-  // The right answer may still come: the browser stays bound.
+  // Keep the cookie: the right response may still come.
   if (reason === 'consent_invalid') return mismatched;
   const told = reason === 'consent_refused' ? saidError(consent.issuer, said) : undefined;
   return told === undefined ? failureView(error, cookies) : refused(told, cookies);
 }
 
-/** Shown only after whoever compares `iss` has found the answer to be that server's own. */
+/** Used only after `iss` proved that the response is from that server. */
 function saidError(issuer: string, said: CallbackParameters): SaidError | undefined {
   const error = said.get('error');
   return error === undefined ? undefined : { host: hostOf(issuer), error, description: said.get('error_description') };
 }
 
-/** The answer, and the end of the cookies that led to it. */
+/** Adds the headers that delete the flow's cookies. */
 function without(answer: PageResponse, cookies: readonly string[]): PageResponse {
   return { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } };
 }

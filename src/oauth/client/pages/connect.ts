@@ -1,4 +1,4 @@
-/** The page behind a connect link, and its form. */
+/** The connect page and its form. */
 
 import type { Attempts } from '../../../web/attempts.ts';
 import type { Html } from '../../../web/html.ts';
@@ -54,7 +54,7 @@ export class ConnectPages {
     }
   }
 
-  /** Whoever sends the form is asked for the proof again, whatever the page before has seen. */
+  /** The form must bring the proof again, whatever the page has seen before. */
   async take(request: PageRequest): Promise<PageResponse> {
     const visit = await this.#visitOf(request);
     if (visit === undefined) return gone;
@@ -92,7 +92,7 @@ export class ConnectPages {
 
   async #takeOwn(visit: ConnectVisit, way: WayOf<'own'>): Promise<PageResponse> {
     const who = await way.signIn.signedIn(visit.request.headers.cookie);
-    // The session ended between page and form: the page says how to sign in.
+    // The session ended after the page was shown: the page shows how to sign in.
     if (who === undefined) return seeOther(connectPath + visit.id);
     return who === visit.consent.principal.key ? this.#depart(visit) : wrongPerson;
   }
@@ -136,8 +136,8 @@ export class ConnectPages {
 }
 
 /**
- * A server that people are sent to may send them on to others, for their sign-in, before any page is shown; those cannot be
- * known beforehand. Without TLS there is only this machine.
+ * The authorization server may redirect people to other sign-in servers before it shows a page, and we cannot know
+ * those beforehand. Plain http is allowed on this machine alone.
  */
 function formTargets({ issuer, principal }: PendingConsent): readonly string[] {
   const isPlain = [issuer, principal.issuer].some((address) => address?.startsWith('http:'));

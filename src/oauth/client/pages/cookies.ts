@@ -1,6 +1,9 @@
-/** Cookies: read with care, and set so that only this host over this scheme gets them back. */
+/** Reads cookies strictly, and sets them so that only this host over this scheme gets them back. */
 
-/** We set one under a name. Where several come back, a neighbour set the others, and nothing tells them apart: none counts. */
+/**
+ * We set one cookie per name. If several come back, a neighbouring host set the others, and we cannot tell them apart:
+ * none counts.
+ */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '').split(';').flatMap((pair) => {
     const cut = pair.indexOf('=');
@@ -16,7 +19,7 @@ export class CookieJar {
     this.#secure = publicUrl.startsWith('https:');
   }
 
-  /** RFC 6265bis, 4.1.3.2: a name with this prefix can be set by this very host alone, not by a neighbour under the same domain. */
+  /** RFC 6265bis, 4.1.3.2: only this host can set a name with this prefix, not a neighbour under the same domain. */
   nameOf(name: string): string {
     return this.#secure ? `__Host-${name}` : name;
   }
@@ -25,7 +28,10 @@ export class CookieJar {
     return readCookie(header, this.nameOf(name));
   }
 
-  /** Lax, not Strict: people come to these pages by links and redirects from elsewhere. No age: until the browser closes. */
+  /**
+   * Lax, not Strict: people reach these pages by links and redirects from other sites. Without `maxAgeMs` the cookie
+   * lives until the browser closes.
+   */
   set(name: string, value: string, maxAgeMs?: number): string {
     const age = maxAgeMs === undefined ? '' : `; Max-Age=${Math.floor(maxAgeMs / 1000)}`;
     return `${this.nameOf(name)}=${value}; Path=/; HttpOnly; SameSite=Lax${this.#secure ? '; Secure' : ''}${age}`;

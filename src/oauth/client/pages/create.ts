@@ -1,4 +1,4 @@
-/** The pages for a person's consent towards a backend: which address is whose, and what may be done there. */
+/** Routes of the pages for a person's consent towards a backend. */
 import { type Mounted, mount, type PageSet } from '../../../web/mount.ts';
 import type { PageRequest, PageResponse } from '../../../web/request.ts';
 import { callbackPath, connectPath } from '../settings.ts';
@@ -15,7 +15,7 @@ import type { ConnectPorts } from './ports.ts';
 type PageHandler = (request: PageRequest) => Promise<PageResponse>;
 
 interface PageRoute {
-  /** By method. HEAD is a GET whose body is not sent, but only where GET changes nothing. */
+  /** By method. HEAD is allowed only where GET changes nothing. */
   readonly methods: ReadonlyMap<string, PageHandler>;
 }
 
@@ -51,7 +51,7 @@ function place(methods: Readonly<Record<string, PageHandler>>): PageRoute {
 
 export function mountConnectPages(ports: ConnectPorts): Mounted {
   return mount(connectPages(ports), (error) => {
-    // The text of an exception may hold what the browser sent.
+    // Only the name: the message may contain what the browser sent.
     ports.warn('a page broke', { error: error instanceof Error ? error.name : typeof error });
   });
 }

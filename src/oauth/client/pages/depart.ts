@@ -1,4 +1,4 @@
-/** Sends a person who has shown who they are to the backend's authorization server, and marks the browser. */
+/** Redirects a verified person to the backend's authorization server, and sets the flow's cookie. */
 import { Failure } from '../../../errors/failure.ts';
 import { type PageResponse, seeOther } from '../../../web/request.ts';
 import type { FlowCookies } from './flow-cookies.ts';
@@ -7,7 +7,7 @@ import type { PendingConsents } from './ports.ts';
 
 export interface Departure {
   readonly id: string;
-  /** Further ones to set. */
+  /** Further cookies to set. */
   readonly cookies?: readonly string[];
 }
 
@@ -23,13 +23,13 @@ export async function depart(
     return failureView(error, cookies);
   }
   const url = new URL(address);
-  // Pushed requests (RFC 9126) do not have it here; then the port alone compares what follows the id.
+  // A pushed request (RFC 9126) has no `state` in its URL. Then only `Consents` compares the part after the id.
   const state = url.searchParams.get('state') ?? '';
   const cookie = travellers.leave({ kind: 'consent', id }, state);
   return seeOther(url.href, { 'set-cookie': [...cookies, cookie] });
 }
 
-/** Failures are told by their row. Anything else is a fault of ours, and not told here. */
+/** Shows a Failure by its row in the table. Any other error is a bug of ours and is rethrown. */
 export function failureView(error: unknown, cookies: readonly string[] = []): PageResponse {
   if (!(error instanceof Failure)) throw error;
   const reason: string = error.reason;

@@ -1,6 +1,7 @@
 /**
- * That who comes back is who left. Whoever is sent to another server takes a sealed cookie along; an answer of that server
- * counts in that browser alone. So nobody can have somebody else finish their flow, nor finish a flow for somebody else.
+ * Binds a flow to a browser. A person who is redirected to a different server gets a sealed cookie, and that server's
+ * response is accepted in this browser alone. So nobody can make somebody else finish their flow, or finish a flow for
+ * somebody else.
  * https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#phishing
  */
 import { createHash } from 'node:crypto';
@@ -8,7 +9,7 @@ import type { Seal } from '../../../store/ports.ts';
 import type { CookieJar } from './cookies.ts';
 import { pageLimits } from './limits.ts';
 
-/** What somebody is away for, and by what it is told from others under way in the same browser. */
+/** The kind of redirect, and the id that tells it from others in the same browser. */
 export type Errand =
   /** At the backend's authorization server. */
   | { readonly kind: 'consent'; readonly id: string }
@@ -26,14 +27,14 @@ export class FlowCookies {
     this.#now = now;
   }
 
-  /** The cookie that says so. `kept` is readable to nobody in between. */
+  /** Makes the cookie for a redirect. `kept` is encrypted in it. */
   leave(errand: Errand, kept: string): string {
     const until = this.#now() + pageLimits.awayMs;
     const sealed = this.#seal.seal(`${until} ${kept}`, contextOf(errand));
     return this.#jar.set(nameOf(errand), sealed, pageLimits.awayMs);
   }
 
-  /** What was kept; undefined where this browser did not leave on this errand, or too long ago. */
+  /** Returns `kept`. Undefined if this browser did not start the flow, or started it too long ago. */
   back(errand: Errand, cookies: string | undefined): string | undefined {
     const sealed = this.#jar.read(cookies, nameOf(errand));
     const plain = sealed === undefined ? undefined : this.#seal.open(sealed, contextOf(errand));
@@ -42,7 +43,7 @@ export class FlowCookies {
     return Number(plain.slice(0, blank)) > this.#now() ? plain.slice(blank + 1) : undefined;
   }
 
-  /** The cookie's end. */
+  /** Deletes the cookie. */
   arrived(errand: Errand): string {
     return this.#jar.drop(nameOf(errand));
   }
@@ -52,7 +53,7 @@ function contextOf(errand: Errand): string {
   return `away\0${errand.kind}\0${markOf(errand)}`;
 }
 
-/** By a hash: a mark may hold what a cookie's name must not. */
+/** A hash: the mark may contain characters that a cookie's name must not. */
 function nameOf(errand: Errand): string {
   const hash = createHash('sha256').update(markOf(errand)).digest('base64url').slice(0, 16);
   return `bascule-${errand.kind}-${hash}`;

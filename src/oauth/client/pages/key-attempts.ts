@@ -1,8 +1,11 @@
-/** Wrong keys are counted by link. A right one does not help any more when the count is full: ask for a new link. */
+/** Counts wrong keys by link. At the limit even the right key is refused, and the person needs a new link. */
 import { Attempts } from '../../../web/attempts.ts';
 import { pageLimits } from './limits.ts';
 
-/** Of one replica: several let in several times as many tries, which changes nothing for secrets of this length. */
+/**
+ * Counts in one replica. Several replicas allow several times as many attempts, which is harmless for secrets of this
+ * length.
+ */
 export function keyAttempts(now: () => number): Attempts {
   const { wrongKeys, wrongKeysMs, triedLinks } = pageLimits;
   return new Attempts({ most: wrongKeys, withinMs: wrongKeysMs, names: triedLinks }, now);

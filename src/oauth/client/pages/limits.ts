@@ -1,25 +1,31 @@
-/** The limits of the pages and their reasons. */
+/** Limits of the pages, with their reasons. */
 
 const s = 1000;
 const min = 60 * s;
 
 export const pageLimits = {
-  /** From leaving for another server until coming back: somebody may have to find a second device, or make an account. */
+  /**
+   * From the redirect to a different server until the return: a person may have to find a second device, or create an
+   * account.
+   */
   awayMs: 30 * min,
-  /** Wrong keys for one link. A key is pasted, not remembered: who misses five times has not got it. */
+  /** Wrong keys for one link. People paste a key rather than type it: after five misses they do not have it. */
   wrongKeys: 5,
-  /** After this the tries count from none again. */
+  /** After this the count starts again. */
   wrongKeysMs: 10 * min,
-  /** Links of which wrong tries are remembered, some 100 bytes each. The oldest goes: only a link that exists gets in here. */
+  /**
+   * Links whose wrong attempts are counted, some 100 bytes each. The oldest is dropped. Only existing links are
+   * counted.
+   */
   triedLinks: 10_000,
-  /** Of `id`, as ours are made; longer ones are looked up nowhere. */
+  /** Longer ids are not looked up: ours are shorter. */
   idChars: 128,
-  /** What an authorization server says of an error is shown so far. */
+  /** Length at which an authorization server's error text is cut. */
   shownChars: 500,
-  /** Scopes that are listed one by one. A longer list is told by its number: nobody reads it. */
+  /** Scopes that are listed one by one. For the rest the page shows only the number. */
   shownScopes: 50,
-  /** An issuer's metadata is read again after this. */
+  /** How long an issuer's metadata is cached. */
   issuerMs: 10 * min,
-  /** For one request to an issuer. A person waits for it. */
+  /** Timeout of one request to an issuer. A person waits for it. */
   requestMs: 10 * s,
 } as const;

@@ -1,6 +1,6 @@
 /**
- * Who somebody is, by the issuer of their own account: OpenID Connect's code flow with PKCE, for the ID token's `iss` and
- * `sub` and nothing else. No token is kept.
+ * Identifies a person by the issuer of their own account: OpenID Connect's code flow with PKCE, only for `iss` and
+ * `sub` of the ID token. No token is kept.
  */
 import * as oauth from 'oauth4webapi';
 import { pageLimits } from './limits.ts';
@@ -8,18 +8,18 @@ import { type ForeignSignIn, type SignedIn, SignInError } from './ports.ts';
 
 /** Registered beforehand at the issuer, with `/oauth/signed-in` as redirect. */
 export interface OpenIdClient {
-  /** As the principals' tokens spell it. */
+  /** Spelled as in the principals' tokens. */
   readonly issuer: string;
   readonly clientId: string;
   /** Absent for a public client. */
   readonly clientSecret?: string;
 }
 
-/** The shape that oauth4webapi takes for its `customFetch`. */
+/** The type of oauth4webapi's `customFetch`. */
 export type OpenIdFetch = (url: string, init: oauth.CustomFetchOptions<string, unknown>) => Promise<Response>;
 
 export interface OpenIdOutside {
-  /** By issuer, which the operator wrote down; guards which other addresses are asked, and how much they may answer. */
+  /** For an issuer from the config. The fetch restricts which other URLs are requested, and limits their responses. */
   readonly fetchFor: (issuer: string) => OpenIdFetch;
   readonly now: () => number;
 }
@@ -34,7 +34,10 @@ interface Secrets {
   readonly verifier: string;
 }
 
-/** `sub` must be the same for this client as for those whose tokens come in: pairwise subjects (OpenID Core, 8.1) are not. */
+/**
+ * The issuer must give this client the same `sub` as the clients whose tokens we accept. Pairwise subjects (OpenID
+ * Core, 8.1) do not work.
+ */
 export function openIdSignIn(clients: readonly OpenIdClient[], outside: OpenIdOutside): ForeignSignIn {
   const byIssuer = new Map(clients.map((client) => [client.issuer, new Issuer(client, outside)]));
   const issuerOf = (name: string): Issuer => {
@@ -111,7 +114,8 @@ class Issuer {
       );
       const expected = { expectedNonce: secrets.nonce, requireIdToken: true };
       const tokens = await oauth.processAuthorizationCodeResponse(server, this.#client, response, expected);
-      // OpenID Core, 3.1.3.7 lets TLS stand in for the signature; on this machine there may be none, so it is checked always.
+      // OpenID Core, 3.1.3.7 lets TLS replace the signature check. An issuer on this machine may have no TLS, so always
+      // check.
       await oauth.validateApplicationLevelSignature(server, response, this.#options());
       const claims = oauth.getValidatedIdTokenClaims(tokens);
       if (claims === undefined) throw new SignInError('it gave no ID token');
@@ -138,7 +142,7 @@ class Issuer {
   #options() {
     return {
       [oauth.customFetch]: this.#fetch,
-      // RFC 8414 wants TLS; an issuer on this machine has nobody to listen in.
+      // RFC 8414 requires TLS. Requests to an issuer on this machine cannot be intercepted.
       [oauth.allowInsecureRequests]: loopback.test(this.#settings.issuer),
       signal: AbortSignal.timeout(pageLimits.requestMs),
     };
@@ -147,7 +151,7 @@ class Issuer {
 
 const loopback = /^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?:\/|$)/;
 
-/** By its code alone: the library's texts may quote what the issuer said. */
+/** Only the code: the library's messages may quote the issuer's response. */
 function asSignInError(cause: unknown): SignInError {
   if (cause instanceof SignInError) return cause;
   if (cause instanceof oauth.AuthorizationResponseError) return new SignInError('it refused', { refused: true });

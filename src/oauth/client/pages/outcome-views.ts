@@ -1,4 +1,4 @@
-/** How a flow ends, or why it does not go on: one page each, with what to do next. */
+/** The pages for the end of a flow, or for why it cannot go on, each with what to do next. */
 import { page } from '../../../web/frame.ts';
 import { html } from '../../../web/html.ts';
 import { type PageResponse, shown } from '../../../web/request.ts';
@@ -9,7 +9,7 @@ import type { Hindrance } from './ways.ts';
 
 const askAgain = html`<p>Ask your MCP client to do again what it was doing; it will show you a new link.</p>`;
 
-/** Unknown, used or ended: the same page for all, made once. */
+/** The same page for unknown, used and expired links. */
 export const gone = shown(
   404,
   page({
@@ -18,7 +18,7 @@ export const gone = shown(
   }),
 );
 
-/** Names nobody: whoever has come by a link must not learn whose it is. */
+/** Names no one: a visitor with a stolen link must not learn whose it is. */
 export const wrongPerson = shown(
   403,
   page({
@@ -75,7 +75,7 @@ export const malformed = shown(
   }),
 );
 
-/** Also what a reload shows after all went well. */
+/** Also shown on reload after success. */
 export const unbound = shown(
   403,
   page({
@@ -85,7 +85,7 @@ export const unbound = shown(
   }),
 );
 
-/** RFC 9207, 4: it may be another server's answer, brought here to be mistaken for this one's. Nothing that it says is shown. */
+/** RFC 9207, 4: a mix-up attack may have brought the response of a different server. None of its content is shown. */
 export const mismatched = shown(
   400,
   page({
@@ -114,14 +114,14 @@ export function connected({ backend, issuer }: PendingConsent, cookies: Cookies)
   return shown(200, page({ title: 'Connected', body }), { 'set-cookie': cookies });
 }
 
-/** What another server said of an error. RFC 6749, 4.1.2.1: text for whoever develops, so it is shown as a quotation. */
+/** The error of a different server. RFC 6749, 4.1.2.1: the text is for developers, so it is shown as a quotation. */
 export interface SaidError {
   readonly host: string;
   readonly error: string;
   readonly description?: string | undefined;
 }
 
-/** The person said no, or the authorization server did. */
+/** The person or the authorization server refused. */
 export function refused({ host, error, description }: SaidError, cookies: Cookies): PageResponse {
   const denied = error === 'access_denied';
   const said = html`<dl>
@@ -144,7 +144,7 @@ function cut(text: string): string {
   return text.length <= pageLimits.shownChars ? text : `${text.slice(0, pageLimits.shownChars)}…`;
 }
 
-/** Another server did not do its part. `reason` is a row of our failure table, `text` its words. */
+/** The flow failed at a different server. `reason` is a row of our failure table, `text` its message. */
 export function failed(
   { reason, text }: { readonly reason: string; readonly text: string },
   cookies: Cookies = [],

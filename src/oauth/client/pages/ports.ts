@@ -1,30 +1,30 @@
-/** What the pages need from the rest of the house; handed in. */
+/** What the pages need from the rest of the gateway. */
 
 import type { Seal } from '../../../store/ports.ts';
 import type { Consent, Consents } from '../consents.ts';
 
-/** A consent that nobody has given yet, as far as a page tells of it. */
+/** The part of an open consent that pages show. */
 export type PendingConsent = Omit<Consent, 'id' | 'endsAt'>;
 
 export interface PendingConsents extends Pick<Consents, 'authorizationUrl'> {
-  /** As `Consents` has it; whether it is unknown, was used or has ended must not be seen in the time that it takes. */
+  /** As in `Consents`. The time that it takes must not reveal whether the id is unknown, used or expired. */
   find(id: string): Promise<PendingConsent | undefined>;
   complete(id: string, parameters: URLSearchParams): Promise<unknown>;
 }
 
-/** The authorization server that we bring ourselves: its session is in the same browser. */
+/** Sign-in at the bundled authorization server: its session is in the same browser. */
 export interface OwnSignIn {
   readonly issuer: string;
-  /** The key of the principal who is signed in. */
+  /** The key of the signed-in principal. */
   signedIn(cookies: string | undefined): Promise<string | undefined>;
-  /** Where a person signs in and comes back to this path afterwards. */
+  /** The sign-in page, which redirects to `returnTo` afterwards. */
   signInUrl(returnTo: string): string;
 }
 
-/** Its text is for the log, and holds nothing that the issuer or the browser said. */
+/** The message is for the log, and contains nothing from the issuer or the browser. */
 export class SignInError extends Error {
   override readonly name = 'SignInError';
-  /** The issuer itself said no in the browser, and it was that issuer. */
+  /** The issuer itself refused, in a verified response. */
   readonly refused: boolean;
 
   constructor(
@@ -36,12 +36,12 @@ export class SignInError extends Error {
   }
 }
 
-/** Signing in at somebody else's issuer, to show who is there and for nothing else. */
+/** Sign-in at an external issuer, only to identify the person. */
 export interface ForeignSignIn {
   canSignIn(issuer: string): boolean;
-  /** `kept` comes back with `complete`; it is a secret of this flow. Rejects with a SignInError. */
+  /** `kept` is passed to `complete`; it is a secret of this flow. Rejects with a SignInError. */
   begin(issuer: string, redirectUri: string): Promise<SignInBegun>;
-  /** Rejects with a SignInError where the issuer does not vouch for anybody. */
+  /** Rejects with a SignInError if the issuer does not identify anybody. */
   complete(begun: Pick<SignInBegun, 'state' | 'kept'>, answer: SignInAnswer): Promise<SignedIn>;
 }
 
@@ -68,7 +68,7 @@ export interface ConnectPorts {
   readonly consents: PendingConsents;
   /** Binds a browser to a flow. Replicas share its secret. */
   readonly seal: Seal;
-  /** The key of the principal whose access key this is. Absent where there are no keys. */
+  /** The key of the principal with this access key. Absent if no access keys are configured. */
   readonly keyOf?: (secret: string) => string | undefined;
   readonly ownSignIn?: OwnSignIn;
   readonly foreignSignIn?: ForeignSignIn;
@@ -76,6 +76,6 @@ export interface ConnectPorts {
   readonly now: () => number;
   /** 32 unguessable bytes, as base64url. */
   readonly random: () => string;
-  /** For people who run the gateway. Never a secret, never what a browser sent. */
+  /** For operators. Never with a secret or with what a browser sent. */
   readonly warn: (text: string, facts: Readonly<Record<string, unknown>>) => void;
 }

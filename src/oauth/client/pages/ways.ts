@@ -1,6 +1,5 @@
 /**
- * How a person shows that they are the principal who asked. One way for each kind of principal, and it is the principal's,
- * never the visitor's choice.
+ * How a person proves to be the principal that asked. Each kind of principal has one way; the visitor cannot choose.
  */
 
 import type { PageRequest } from '../../../web/request.ts';
@@ -8,14 +7,14 @@ import type { ConsentPrincipal } from '../consents.ts';
 import type { ConnectPorts } from './ports.ts';
 
 export type SignInWay =
-  /** Nobody is asked who they are: to be at this machine is all that the principal is. */
+  /** No proof needed: the principal is whoever uses this machine. */
   | { readonly kind: 'here' }
   | { readonly kind: 'key'; readonly keyOf: (secret: string) => string | undefined }
   | { readonly kind: 'own'; readonly signIn: NonNullable<ConnectPorts['ownSignIn']> }
   | { readonly kind: 'foreign'; readonly signIn: NonNullable<ConnectPorts['foreignSignIn']>; readonly issuer: string }
   | { readonly kind: 'none'; readonly why: Hindrance };
 
-/** Why nobody can show that they are the principal. */
+/** Why no proof is possible. */
 export type Hindrance = 'elsewhere' | 'program' | 'unconfigured';
 
 export function wayFor(person: ConsentPrincipal, request: PageRequest, ports: ConnectPorts): SignInWay {
@@ -30,7 +29,7 @@ export function wayFor(person: ConsentPrincipal, request: PageRequest, ports: Co
 }
 
 function signInWay({ issuer, subject }: ConsentPrincipal, { ownSignIn, foreignSignIn }: ConnectPorts): SignInWay {
-  // A client that acts for itself: there is nobody who could sign in as it.
+  // A client that acts for itself: no person can sign in as it.
   if (issuer === undefined || subject === undefined) return none('program');
   if (ownSignIn?.issuer === issuer) return { kind: 'own', signIn: ownSignIn };
   if (foreignSignIn?.canSignIn(issuer)) return { kind: 'foreign', signIn: foreignSignIn, issuer };
@@ -42,8 +41,8 @@ function none(why: Hindrance): SignInWay {
 }
 
 /**
- * All of these, because each alone can be had from elsewhere: the address through a proxy on this machine, the name through
- * whoever writes the header.
+ * Checks all of these, because each alone can be forged from elsewhere: the address through a proxy on this machine,
+ * the name by whoever writes the header.
  */
 function isHere({ remoteAddress, headers }: PageRequest, publicUrl: string): boolean {
   return (

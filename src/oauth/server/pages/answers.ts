@@ -1,4 +1,4 @@
-/** What a handler here says to a browser: plain data, written out in one place. */
+/** Responses to browsers and programs: handlers give plain data, and this file writes it. */
 import type { ServerResponse } from 'node:http';
 import { type PageParts, page, privateHeaders } from '../../../web/frame.ts';
 
@@ -14,7 +14,7 @@ export function show(res: ServerResponse, { status, headers = {}, ...parts }: Sh
   res.end(body);
 }
 
-/** RFC 9110, 15.4.4: whatever was posted is not posted again. */
+/** RFC 9110, 15.4.4: 303, so that the browser does not post again. */
 export function leadTo(res: ServerResponse, location: string): void {
   res.writeHead(303, { ...privateHeaders, location, 'content-length': '0' });
   res.end();

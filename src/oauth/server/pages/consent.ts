@@ -1,5 +1,5 @@
 /**
- * Whether the client may. It names who asks and where the answer goes, since both are the client's own words.
+ * The consent page. It shows who asks and where the response goes, since both are the client's own claims.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#localhost-redirect-uri-risks
  */
 import { html } from '../../../web/html.ts';
@@ -8,15 +8,15 @@ import type { ShownPage } from './answers.ts';
 export interface ConsentView {
   readonly token: string;
   readonly client: string;
-  /** Of the document that the client is identified by, where there is one: that much is proven. */
+  /** The host of the client ID metadata document, if there is one: that host is verified. */
   readonly clientHost?: string | undefined;
   readonly redirectHost: string;
-  /** The answer stays on the person's computer, whatever other redirects the client has. */
+  /** This redirect leads to the person's own computer, whatever other redirect URIs the client has. */
   readonly isLocal: boolean;
   readonly user: string;
-  /** In words. */
+  /** Described for a person. */
   readonly scopes: readonly string[];
-  /** The address of the endpoint. */
+  /** The URL of the endpoint. */
   readonly resource: string;
   readonly formsLeadTo?: readonly string[] | undefined;
 }

@@ -1,13 +1,13 @@
-/** Name and password. */
+/** The sign-in page. */
 import { html } from '../../../web/html.ts';
 import { type ShownPage, waitInWords } from './answers.ts';
 
 export interface LoginView {
-  /** Proves that the form is ours: it goes back with it. */
+  /** The CSRF token. */
   readonly token: string;
-  /** Who wants something; absent where somebody only signs in. */
+  /** The client that asks for access; absent outside of an OAuth flow. */
   readonly client?: string | undefined;
-  /** What was typed before. */
+  /** The name from the failed attempt. */
   readonly name?: string | undefined;
   readonly trouble?: 'wrong' | { readonly waitMs: number };
   readonly formsLeadTo?: readonly string[] | undefined;

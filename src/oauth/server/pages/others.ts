@@ -1,4 +1,4 @@
-/** The pages on which nothing is decided. */
+/** Pages without a decision: errors, sign-out, and confirmations. */
 import { html } from '../../../web/html.ts';
 import type { ShownPage } from './answers.ts';
 
@@ -7,7 +7,7 @@ export interface AuthServerError {
   readonly error_description?: string | undefined;
 }
 
-/** What happened is told in words; what the developer of a client needs stands below. */
+/** Explains the error in plain words. The details for the client's developer stand below. */
 export function troublePage(status: number, { error, error_description }: AuthServerError): ShownPage {
   return {
     status,
@@ -37,7 +37,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['server_error', 'The mistake is ours, and it is in the log of the gateway.'],
 ]);
 
-/** The same for whatever is not there any more: nobody learns what was. */
+/** One page for every interaction that is unknown, finished or expired, so that it does not reveal which. */
 export const ended = troublePage(400, { error: 'session_not_found' });
 
 export function signOutPage(user: string, token: string): ShownPage {
