@@ -9,8 +9,8 @@
  * A gateway that finds itself in a response is part of a loop. The gateway with the smallest id in a loop leaves it: it
  * does not use that backend, and no longer lists what is behind it. So exactly one gateway leaves each loop, and always
  * the same one: whether a gateway leaves depends only on gateways with greater ids. Of several routes to a gateway, the
- * one whose smallest id is the greatest is listed, so that a gateway still finds a loop that it must leave behind one
- * that another gateway leaves.
+ * one whose smallest id is the greatest is listed: a gateway must find a loop that it has to leave even if that loop is
+ * reached through a loop that another gateway leaves.
  */
 export const VIA = 'bascule-via';
 
