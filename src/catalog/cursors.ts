@@ -1,9 +1,11 @@
-/** Our own cursors: a position in one version of one list, sealed, so that nobody can make one or move one elsewhere. */
+/**
+ * Our own cursors: a position in one version of one list, sealed, so that no client can forge one or use it elsewhere.
+ */
 import { Failure } from '../errors/failure.ts';
 import { isObject } from '../wire/values.ts';
 import { BoundedMap } from './recent.ts';
 
-/** The part of the store's seal that is needed here. */
+/** The part of the store's seal that is used here. */
 export interface Sealing {
   seal(plain: string, context: string): string;
   open(sealed: string, context: string): string | undefined;
@@ -11,25 +13,25 @@ export interface Sealing {
 
 export interface Position {
   readonly offset: number;
-  /** Of the merged list: a position in another one would skip entries, or give them twice. */
+  /** Version of the merged list: with a different version a position could skip entries or repeat them. */
   readonly version: string;
 }
 
-/** Where alone the cursor is good. */
+/** The only place where the cursor is valid. */
 export interface CursorScope {
   readonly endpoint: string;
   readonly method: string;
-  /** Whose list it is. Absent for a list that is the same for everybody. */
+  /** The owner of the list. Undefined for a list that is the same for all principals. */
   readonly principal?: string;
 }
 
 export interface Cursors {
   write(position: Position, bound: CursorScope): string;
-  /** Throws the Failure `invalid_cursor` where we did not give out this cursor for any of these. */
+  /** Throws the Failure `invalid_cursor` if we did not issue this cursor for any of these. */
   read(cursor: string, ...bounds: readonly CursorScope[]): Position;
 }
 
-/** Everybody who follows the pages of one list comes with the same cursors: so many were opened once and need not be again. */
+/** All clients that page through one list send the same cursors, so this many opened ones are cached. */
 const OPENED_KEPT = 256;
 
 export function createCursors(seal: Sealing): Cursors {
@@ -55,12 +57,12 @@ export function createCursors(seal: Sealing): Cursors {
   };
 }
 
-/** The first word keeps cursors apart from whatever else the same key seals. */
+/** The first word separates cursors from other values sealed with the same key. */
 function contextOf({ endpoint, method, principal }: CursorScope): string {
   return JSON.stringify(['cursor', endpoint, method, principal ?? null]);
 }
 
-/** It was sealed by us, but perhaps by another release. */
+/** Sealed by us, but perhaps by a different release. */
 function readPosition(plain: string): Position | undefined {
   try {
     const value: unknown = JSON.parse(plain);

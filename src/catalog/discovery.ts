@@ -1,4 +1,4 @@
-/** What an endpoint says of itself where several backends stand behind it. */
+/** The merged discovery of an endpoint with several backends. */
 import { type Era, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { isObject } from '../wire/values.ts';
 import { joinInstructions } from './instructions.ts';
@@ -7,11 +7,11 @@ type CapabilityMembers = Readonly<Record<string, unknown>>;
 
 export interface BackendDiscovery {
   readonly backend: string;
-  /** Undefined where the backend has not said yet what it is. */
+  /** Undefined if the backend has not been discovered yet. */
   readonly discovery:
     | { readonly capabilities: CapabilityMembers; readonly instructions: string | undefined }
     | undefined;
-  /** The page on which this principal has to agree before the backend does anything. */
+  /** The page on which this principal must consent before the backend can be used. */
   readonly consentUrl?: string | undefined;
 }
 
@@ -25,14 +25,14 @@ export interface MergedDiscovery {
 }
 
 /**
- * What is carried through a merged endpoint. The first three may come later with a backend that is not known yet: a client
- * that was told of them asks again on `list_changed`, one that was not never asks.
+ * Capabilities that a merged endpoint supports. Lists are declared even while some backend is unknown, because it may
+ * add them later: a client that knows of the capability asks again on `list_changed`, others never ask.
  */
 const lists = ['tools', 'prompts', 'resources'] as const;
 const others = ['completions', 'logging'] as const;
-/** Sets of named capabilities: one backend's do not speak for another's of the same name, so their members are joined. */
+/** Sets of named capabilities. Their members are joined, since backends may declare different ones. */
 const sets = ['experimental', 'extensions'] as const;
-/** Not carried through. */
+/** Not supported through a merged endpoint. */
 const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: CapabilityMembers): MergedDiscovery {
@@ -51,7 +51,7 @@ export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: Capa
   };
 }
 
-/** Its tools are not listed meanwhile: without this, neither the model nor the person learns why. */
+/** The backend's tools are not listed meanwhile. Without this text neither the model nor the person learns why. */
 function consentText(url: string): string {
   return `This server cannot be used yet: it needs the user's consent. Ask the user to open ${url}`;
 }
@@ -63,7 +63,8 @@ function mergeCapabilities(parts: readonly BackendDiscovery[]): CapabilityMember
   const unknown = parts.some(({ discovery }) => discovery === undefined);
   for (const key of lists) {
     const found = all(key);
-    // Backends go and come back: the gateway tells of it itself, whether or not they can tell of their own changes.
+    // Backends go down and come back. The gateway announces that itself, whether or not they announce their own
+    // changes.
     if (found.length > 0 || unknown) merged[key] = { ...joined(found), listChanged: true };
   }
   for (const key of others) {
@@ -77,7 +78,7 @@ function mergeCapabilities(parts: readonly BackendDiscovery[]): CapabilityMember
   return merged;
 }
 
-/** Anything but nothing declares a capability; what it says of it can only be read from an object. */
+/** Any value except null and false declares a capability. Only an object can have details. */
 function declared(capabilities: CapabilityMembers | undefined, key: string): CapabilityMembers[] {
   const value = capabilities !== undefined && Object.hasOwn(capabilities, key) ? capabilities[key] : undefined;
   if (value === undefined || value === null || value === false) return [];
@@ -88,7 +89,7 @@ function joined(values: readonly CapabilityMembers[]): CapabilityMembers {
   return values.reduce<CapabilityMembers>((sum, next) => join(sum, next) as CapabilityMembers, {});
 }
 
-/** Objects member by member. Of two flags the one that is set counts: some backend has it. Otherwise the first word stands. */
+/** Joins objects member by member. A flag is set if any backend sets it. Otherwise the first value wins. */
 function join(first: unknown, second: unknown): unknown {
   if (!isObject(first) || !isObject(second)) return second === true ? true : first;
   const members = new Map(Object.entries(first));

@@ -1,4 +1,6 @@
-/** A page of a backend's list: its entries as bytes, so that whatever a backend says of a thing reaches the client as it was. */
+/**
+ * A page of a backend's list, with its entries as bytes, so that all details of an entry reach the client unchanged.
+ */
 import { Failure } from '../errors/failure.ts';
 import { elementsAt } from '../wire/array.ts';
 import type { Member, ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
@@ -9,9 +11,9 @@ import { member, stringAt, valueAt } from '../wire/values.ts';
 export interface Entry {
   /** The raw element of the list. */
   readonly bytes: Uint8Array;
-  /** What the thing is asked for by: its name, uri or uriTemplate. */
+  /** What clients refer to the entry by: its name, uri or uriTemplate. */
   readonly key: string;
-  /** Where the value of that member lies within `bytes`. */
+  /** The span of that member's value within `bytes`. */
   readonly span: Span;
 }
 
@@ -19,20 +21,23 @@ export type Scope = 'public' | 'private';
 
 export interface ListPage {
   readonly entries: readonly Entry[];
-  /** The cursor of the next page. The empty string is one. */
+  /** The cursor of the next page. The empty string is a valid cursor. */
   readonly next: string | undefined;
-  /** Undefined where the backend gave no hint: a legacy one. */
+  /** Undefined if the backend sent none: a legacy backend. */
   readonly ttlMs: number | undefined;
-  /** `private` unless the backend said otherwise: what is not known to be for all is for one. */
+  /** `private` unless the backend declares the list public. */
   readonly scope: Scope;
 }
 
-/** Which member of an entry is asked for. */
+/** The member of an entry that clients refer to it by. */
 const keys = { tools: 'name', prompts: 'name', resources: 'uri', resourceTemplates: 'uriTemplate' } as const;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Throws a Failure where it is no list. An entry that nobody could ask for, or that is no JSON, is left out; `skipped` hears why. */
+/**
+ * Throws a `Failure` if the result is not a list. An entry without a key, or that is not JSON, is left out; `skipped`
+ * gets the reason.
+ */
 export function readPage(
   { bytes, result }: ResultResponse,
   row: MethodRow,
@@ -43,8 +48,9 @@ export function readPage(
   if (row.list === undefined || list === undefined || elements === undefined) {
     throw new Failure('backend_invalid', { message: `${row.method} gave no list` });
   }
-  // One copy for the page. Views into the message would keep all of it alive, and the chunk that it came in, for as long as
-  // the list is cached; a copy for each entry is an allocation for each. Entries of a page live and die together.
+  // Copy once per page. Views into the message would keep the whole message, and the chunk that it came in, in memory
+  // as long as the list is cached; a copy per entry would be an allocation each. All entries of a page are freed
+  // together.
   const kept = Buffer.from(bytes.subarray(list.start, list.end));
   const key = keys[row.list];
   const entries = elements.flatMap(({ start, end }) => {
@@ -56,14 +62,15 @@ export function readPage(
   return { entries, next: nextCursor(bytes, result), ttlMs: ttlOf(bytes, result), scope: scopeOf(bytes, result) };
 }
 
-/** The entry, or what is wrong with it. */
+/** The entry, or why it is invalid. */
 function readEntry(bytes: Uint8Array, key: string): Entry | string {
-  // Skimming found where it ends, not that it is JSON. In a merged list it would take everybody else's entries down.
+  // Skimming found its end but did not check that it is JSON. In a merged list it would break the entries of all
+  // backends.
   if (!isJson(bytes)) return 'not JSON';
   const found = membersAt(bytes, { start: 0, end: bytes.byteLength })?.members.filter((own) => own.key === key) ?? [];
   const [only, twin] = found;
   if (only === undefined) return `no ${key}`;
-  // Two readers would call it by two names.
+  // Two readers could use different names.
   if (twin !== undefined) return `more than one ${key}`;
   const text = stringAt(bytes, only);
   return text === undefined ? `${key} is no string` : { bytes, key: text, span: { start: only.start, end: only.end } };
@@ -83,7 +90,7 @@ function nextCursor(bytes: Uint8Array, result: ObjectSpan): string | undefined {
   const next = member(result, 'nextCursor');
   if (next === undefined || isNull(bytes, next)) return undefined;
   const cursor = stringAt(bytes, next);
-  // Taken for the end, it would lose the rest of the list without a word.
+  // Treating it as the end would silently lose the rest of the list.
   if (cursor === undefined) throw new Failure('backend_invalid', { message: 'nextCursor is no string' });
   return cursor;
 }
@@ -92,7 +99,10 @@ function isNull(bytes: Uint8Array, { start }: Member): boolean {
   return bytes[start] === 0x6e; /* n */
 }
 
-/** Negative ones count as zero. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#time-to-live-ttl-field */
+/**
+ * A negative value counts as zero.
+ * https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#time-to-live-ttl-field
+ */
 function ttlOf(bytes: Uint8Array, result: ObjectSpan): number | undefined {
   const ttl = member(result, 'ttlMs');
   const value = ttl && valueAt(bytes, ttl);

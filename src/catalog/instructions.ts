@@ -1,10 +1,13 @@
-/** The backends' instructions as one text, under headings. Clients put it into a model's prompt, so its length is everybody's cost. */
+/**
+ * Joins the backends' instructions into one text with headings. Clients put it into a model's prompt, so its length
+ * costs every request.
+ */
 
 /** About a thousand tokens: more than the instructions of common servers, less than a manual. */
 const BACKEND_LENGTH = 4_000;
-/** About five thousand tokens for the whole endpoint, headings and remarks not counted. */
+/** About five thousand tokens for the whole endpoint, not counting headings and remarks. */
 const TOTAL_LENGTH = 20_000;
-/** A text of which less would be left than this is left out as a whole. */
+/** A text that would be cut to less than this is left out entirely. */
 const LEAST_LENGTH = 200;
 
 export function joinInstructions(
@@ -30,7 +33,7 @@ export function joinInstructions(
   return sections.length === 0 ? undefined : sections.join('\n\n');
 }
 
-/** Ends with a line, or else a word, unless that would cost half of it; never in the middle of a character. */
+/** Cuts at a line or else a word, unless that would cost half of the text; never inside a character. */
 function shorten(text: string, length: number): string {
   const cut = text.slice(0, length);
   const line = cut.lastIndexOf('\n');

@@ -1,4 +1,4 @@
-/** The URIs in a result that a client may come back with: links, embedded resources, and what was read. */
+/** Renames the URIs in a result that a client may use later: links, embedded resources, and read contents. */
 import { Failure } from '../errors/failure.ts';
 import { elementsAt } from '../wire/array.ts';
 import { type Edit, spliceMessage } from '../wire/compose.ts';
@@ -6,14 +6,14 @@ import type { ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
 import { membersAt, skimMessage } from '../wire/skim.ts';
 import { asBuffer, stringAt } from '../wire/values.ts';
 
-/** Gives the client's form of a backend's URI; undefined where it stays. */
+/** Returns the client's form of a backend's URI; undefined if it stays the same. */
 export type RenameUri = (uri: string) => string | undefined;
 
 const marker = Buffer.from('"uri"');
 
 /**
- * The same message where nothing changes. A member that is spelled with escapes is not looked for in results that have no
- * plain one; its URI then stays the backend's.
+ * Returns the same message if nothing changes. If `"uri"` occurs only spelled with escapes, the result is not searched,
+ * and the URI stays the backend's.
  */
 export function withClientUris(message: ResultResponse, rename: RenameUri): ResultResponse {
   const { bytes, result } = message;
@@ -27,7 +27,7 @@ export function withClientUris(message: ResultResponse, rename: RenameUri): Resu
 function editsOf({ bytes, result }: ResultResponse, rename: RenameUri): readonly Edit[] {
   const edits: Edit[] = [];
   const renameIn = (object: ObjectSpan | undefined): void => {
-    // Where there are twins, the client's reader takes one of them, and nobody here knows which.
+    // Rename every duplicate: we cannot know which one the client's reader takes.
     for (const span of valuesOf(object, 'uri')) {
       const uri = stringAt(bytes, span);
       const other = uri === undefined ? undefined : rename(uri);
@@ -42,7 +42,7 @@ function editsOf({ bytes, result }: ResultResponse, rename: RenameUri): readonly
       for (const embedded of valuesOf(object, 'resource')) renameIn(membersAt(bytes, embedded));
     }
   };
-  /** Prompts have one block in a message, tools a list of them. */
+  /** A prompt's message has one block, a tool's result has a list of them. */
   const blocks = (span: Span): void => (elementsAt(bytes, span) ?? [span]).forEach(block);
 
   try {
@@ -55,7 +55,7 @@ function editsOf({ bytes, result }: ResultResponse, rename: RenameUri): readonly
     }
     return edits;
   } catch (error) {
-    // No JSON after all. It is the client's to refuse, as it would be without us.
+    // The result is not JSON. The client must refuse it, as it would without the gateway.
     if (error instanceof Failure) return [];
     throw error;
   }

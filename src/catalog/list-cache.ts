@@ -1,34 +1,34 @@
 /**
- * Lists of backends that were read, kept for as long as they are good. What a backend shows may depend on who looks: a list
- * belongs to its owner, unless the backend says that it is the same for everybody.
+ * Caches the lists of backends for as long as they are fresh. A backend may show different lists to different
+ * principals or sessions: a list belongs to its owner, unless the backend declares it public.
  */
 import type { Entry } from './entries.ts';
 import type { BackendList } from './view.ts';
 
 export interface ListCacheLimits {
-  /** Bytes of all lists together; the one that was not used for the longest time goes first. */
+  /** Bytes of all lists together. The least recently used list is evicted first. */
   readonly listCacheBytes: number;
 }
 
 export interface ListKey {
   readonly backend: string;
   readonly method: string;
-  /** Who is shown it: a principal, a session, a pool of sessions. */
+  /** Who the list is shown to: a principal, a session, or a pool of sessions. */
   readonly owner: string;
 }
 
-/** What reading a list gave. */
+/** The result of reading a list. */
 export interface ReadResult {
   readonly entries: readonly Entry[];
-  /** How long it is good; a list change ends that sooner. */
+  /** How long the list is fresh. A list change ends that sooner. */
   readonly goodMs: number;
-  /** What clients are told of that. */
+  /** The `ttlMs` that clients get. */
   readonly ttlMs: number;
   readonly scope: 'public' | 'private';
 }
 
 export interface KeptList extends BackendList, ReadResult {
-  /** Different for every reading. */
+  /** Different for every read. */
   readonly version: number;
   readonly readAt: number;
 }
@@ -36,18 +36,18 @@ export interface KeptList extends BackendList, ReadResult {
 interface PendingRead {
   readonly list: Promise<KeptList>;
   readonly since: number;
-  /** A change was told of while it was being read. */
+  /** The list changed while it was being read. */
   changed: boolean;
 }
 
 const everybody = '';
-/** What an entry costs beside its bytes. */
+/** What an entry costs besides its bytes. */
 const ENTRY_OVERHEAD = 200;
 
 export class ListCache {
   readonly #limits: ListCacheLimits;
   readonly #now: () => number;
-  /** In the order of use. */
+  /** In order of use. */
   readonly #kept = new Map<string, { readonly list: KeptList; readonly bytes: number; changed: boolean }>();
   readonly #reading = new Map<string, PendingRead>();
   #bytes = 0;
@@ -59,36 +59,36 @@ export class ListCache {
     this.#now = now;
   }
 
-  /** Another number after every change of what is kept: what was found before may be found no more. Time alone changes nothing. */
+  /** Increases with every change of the cache's content. Expiry does not count. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Undefined where there is none that is still good. */
+  /** Undefined if there is no fresh list. */
   fresh(key: ListKey): KeptList | undefined {
     const found = this.#find(key);
     if (found === undefined || found.changed) return undefined;
     return this.#now() - found.list.readAt < found.list.goodMs ? found.list : undefined;
   }
 
-  /** The last that was read, good or not. */
+  /** The list that was last read, fresh or not. */
   last(key: ListKey): KeptList | undefined {
     return this.#find(key)?.list;
   }
 
-  /** Since when the reading goes on that somebody who takes it now would wait for. */
+  /** When the running read started that `take` would join; undefined if there is none. */
   readingSince(key: ListKey): number | undefined {
     const running = this.#reading.get(nameOf(key, key.owner));
     return running === undefined || running.changed ? undefined : running.since;
   }
 
-  /** From the shelf, or read now; everybody who wants the same list at the same time waits for the same reading. */
+  /** Returns the cached list or reads it. Concurrent callers for the same list share one read. */
   take(key: ListKey, read: () => Promise<ReadResult>): Promise<KeptList> {
     const fresh = this.fresh(key);
     if (fresh !== undefined) return Promise.resolve(fresh);
     const name = nameOf(key, key.owner);
     const running = this.#reading.get(name);
-    // A change that came while it was being read may not be in it.
+    // A change during the read may not be in its result.
     if (running !== undefined && !running.changed) return running.list;
     const reading: PendingRead = {
       list: read().then((list) => this.#keep(key, list, reading.changed)),
@@ -103,7 +103,7 @@ export class ListCache {
     return reading.list;
   }
 
-  /** The backend said that these lists changed: to one of its listeners, or to all. */
+  /** The backend announced a change of these lists, to one owner or to all. */
   changed(backend: string, methods: readonly string[], owner?: string): void {
     this.#changes++;
     const marks = methods.map((method) => prefixOf({ backend, method }));
@@ -117,7 +117,7 @@ export class ListCache {
     }
   }
 
-  /** Nothing of it is shown any more, not even as what was known last. */
+  /** Drops all lists of the backend, so that `last` finds none either. */
   forget(backend: string): void {
     this.#changes++;
     const mark = markOf(backend);
@@ -148,7 +148,7 @@ export class ListCache {
     const bytes = read.entries.reduce((sum, entry) => sum + entry.bytes.byteLength + ENTRY_OVERHEAD, ENTRY_OVERHEAD);
     this.#changes++;
     this.#drop(name);
-    // A list that was for everybody, and is no longer.
+    // The list was public before and no longer is.
     if (read.scope === 'private') this.#drop(nameOf(key, everybody));
     this.#kept.set(name, { list, bytes, changed });
     this.#bytes += bytes;
@@ -171,7 +171,7 @@ function nameOf(key: ListKey, owner: string): string {
   return prefixOf(key) + owner;
 }
 
-/** With its length before it, no name of a backend can be taken for another and something more. */
+/** The length comes first, so that no backend's name can be the prefix of a different key. */
 function prefixOf({ backend, method }: Pick<ListKey, 'backend' | 'method'>): string {
   return `${markOf(backend)}${method}:`;
 }

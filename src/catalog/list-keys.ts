@@ -1,4 +1,4 @@
-/** By what lists are kept, and what their cursors are bound to. */
+/** The keys of cached lists, and the scopes of their cursors. */
 
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -18,12 +18,12 @@ export function mergedKey(
   return [path, method, ...lists.map(({ version }) => version), ...absent].join('\n');
 }
 
-/** As many as there are lists of endpoints, for each era of clients. */
+/** As many keys as there are lists of endpoints, for each era of clients. */
 export function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers }: Reader): string {
   return `${prefers} ${method} ${path}`;
 }
 
-/** A list that is one principal's own is nobody else's on its later pages either. */
+/** A private list's cursor is bound to its principal, so that its later pages are private too. */
 export function boundTo({ path }: Endpoint, { method }: MethodRow, scope: Scope, { principal }: Reader): CursorScope {
   return { endpoint: path, method, ...(scope === 'private' && { principal: principal.key }) };
 }

@@ -1,6 +1,6 @@
 /**
- * What each backend has, as one client sees it: read in full on the client's own lane, and kept while it is good. A backend that
- * is down or slow costs its own entries and no others.
+ * Reads each backend's lists for one client: completely, on the client's own upstream session, and cached while fresh.
+ * A backend that is down or slow loses its own entries and no others.
  */
 
 import { Failure } from '../errors/failure.ts';
@@ -22,12 +22,12 @@ import type { Missing } from './merged-list.ts';
 import { offers } from './offers.ts';
 import { listPages } from './read-whole-list.ts';
 
-/** Through whose eyes lists are read. */
+/** On whose behalf lists are read. */
 export interface Reader {
   readonly principal: Principal;
-  /** The era in which a backend that has both is spoken to. */
+  /** The era to use with a backend that supports both. */
   readonly prefers: Era;
-  /** Equal for those who are shown the same by this backend, spoken to in that era. */
+  /** Equal for readers that the backend, in that era, shows the same lists. */
   owner(era: Era, backend: string): string;
   hold(permit: Permit, backend: string, row: MethodRow): Promise<UpstreamLease>;
 }
@@ -35,9 +35,9 @@ export interface Reader {
 export interface ReadingOptions {
   readonly backends: Backends;
   readonly listCache: ListCache;
-  /** Somebody wants to know what this backend has, and when that changes. */
+  /** Called when a backend's lists are read, so that its changes are watched. */
   readonly watch: (backend: string) => void;
-  /** A list that somebody did without, because it took too long, is there now. */
+  /** Called when a list is complete that a client did without because it took too long. */
   readonly late: (backend: string, row: MethodRow, principal: Principal) => void;
   readonly clock: Clock;
   readonly limits: ReadingLimits;
@@ -51,22 +51,22 @@ export interface ReadingLimits {
   readonly listCacheBytes: number;
 }
 
-/** A list of one backend, or why there is none. Undefined: it has no such things. */
+/** One backend's list, or why it is missing. Undefined: the backend does not offer such a list. */
 export type ListPart = KeptList | Missing | undefined;
 
-/** A backend that calls its list good for longer than this is asked again all the same. */
+/** A list is read again after this time, even if its `ttlMs` is longer. */
 const LONGEST_GOOD_MS = 60 * 60 * 1000;
 
 export class ListReading {
   readonly #options: ReadingOptions;
-  /** Readings that took longer than anybody waited: who is told when they are done. */
+  /** Reads that took longer than a client waited, so that each is reported once. */
   readonly #late = new Set<string>();
 
   constructor(options: ReadingOptions) {
     this.#options = options;
   }
 
-  /** What was known last, good or not; backends that were never asked are not in it. */
+  /** The lists last read, fresh or not. Backends that were never read are left out. */
   known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
     const { listCache } = this.#options;
     return endpoint.backends.flatMap((backend) => {
@@ -75,7 +75,7 @@ export class ListReading {
     });
   }
 
-  /** Whether every backend that has such things has told of them, at some time. */
+  /** Whether every backend that offers this list was read at some time. */
   isKnown(endpoint: Endpoint, row: MethodRow, reader: Reader): boolean {
     const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
     return endpoint.backends.every((name) => {
@@ -84,7 +84,7 @@ export class ListReading {
     });
   }
 
-  /** The tools of one backend, as it told last; read where it was never asked. */
+  /** The tools of one backend, as last read; reads them if that never happened. */
   async entriesOf(backend: string, reader: Reader): Promise<readonly Entry[]> {
     const row = methodRow('tools/list') as MethodRow;
     const part = await this.part(backend, row, reader);
@@ -115,7 +115,7 @@ export class ListReading {
       const key = { backend: name, method: row.method, owner: reader.owner(era, name) };
       const fresh = listCache.fresh(key);
       if (fresh !== undefined) return fresh;
-      // Of a reading that others wait for already only the rest is waited for; of one that is overdue, nothing.
+      // Wait only the remaining time of a read that others already wait for, and not at all for an overdue one.
       const now = clock.now();
       waitMs = Math.max(0, waitMs - (now - (listCache.readingSince(key) ?? now)));
     }
@@ -134,7 +134,7 @@ export class ListReading {
       const key = { backend: backend.name, method: row.method, owner: reader.owner(era, backend.name) };
       return listCache.take(key, () => this.#read(backend.name, row, reader));
     };
-    // What it gives later is there for the next one, who is told.
+    // A late result is cached for the next request, and `late` is called.
     const reading = list();
     return within(clock, waitMs, reading, () => {
       this.#tellWhenRead(reading, backend.name, row, reader);
@@ -153,7 +153,7 @@ export class ListReading {
     }, over);
   }
 
-  /** A session upstream that was lost is opened anew, once: reading may be repeated. */
+  /** If the upstream session was lost, opens a new one, once: reads may be repeated. */
   async #read(name: string, row: MethodRow, reader: Reader): Promise<ReadResult> {
     const permit = systemPermit('list');
     this.#options.watch(name);
@@ -184,7 +184,7 @@ export class ListReading {
     const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
     const isTold = (upstream.hearing ?? 'heard') === 'heard' && tellsOfChanges(upstream.discovery.capabilities, row);
     const tells = isTold ? limits.listGoodMs : limits.listUnsureMs;
-    // Whoever presents something of their own may be shown something of their own, whatever the backend says of it.
+    // A backend with credentials per principal may show each principal a different list, whatever it declares.
     const isShared = upstream.era === 'modern' && backends.get(name)?.ownOf === undefined;
     return {
       entries: pages.flatMap(({ entries }) => entries),

@@ -1,4 +1,4 @@
-/** The lists of the backends behind one endpoint, as one client sees them: merged, and handed out page by page. */
+/** The merged lists of one endpoint's backends, as one client sees them, page by page. */
 
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -20,9 +20,9 @@ export interface ListsOptions extends ReadingOptions {
   readonly cursors: Cursors;
   readonly limits: ListsLimits;
   readonly digest: Digest;
-  /** What somebody is shown of a list; undefined where that is all of it. */
+  /** Which part of a list a principal may see; undefined if all of it. */
   readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => ShownList | undefined;
-  /** A list was read of every backend behind the endpoint. */
+  /** Called when a list was read from every backend of the endpoint. */
   readonly read?: ((endpoint: Endpoint, list: string | undefined, view: ListView) => void) | undefined;
 }
 
@@ -31,32 +31,32 @@ export interface ListsLimits extends ReadingLimits {
   readonly listPageBytes: number;
 }
 
-/** Which page of a list, and what the client is shown of it; undefined where that is all. */
+/** Which page of a list, and which part of it the client may see; undefined if all. */
 export interface PageWanted {
   readonly cursor: string | undefined;
   readonly shown: ShownList | undefined;
 }
 
-/** Merged lists that are kept. Where everybody sees the same there is one for each list of each endpoint. */
+/** Merged lists that are cached. If all clients see the same, there is one per list and endpoint. */
 const MERGED_KEPT = 64;
-/** A call needs nothing but where its name leads; ordinarily a merged list tells. */
+/** Views that are cached for name lookups, for lists that have no current merged list. */
 const VIEWS_KEPT = 16;
-/** How long a list that is the same for everybody is given without a look at each of its parts: these are known to be in use, then. */
+/** How long a public list is served without checking each of its parts, which also marks them as used in the cache. */
 const UNSEEN_MS = 1_000;
-/** Collisions that are told of: whoever has that many has seen that there are some. */
+/** The most collisions that are logged. */
 const TOLD = 1_000;
 interface NamesOf {
   readonly names: Names;
-  /** Another for others. */
+  /** Different for each set of backends. */
   readonly id: number;
 }
 
-/** A merged list that everybody may see, and what must be so for it to be given again. */
+/** A merged public list, and the conditions under which it may be served again. */
 interface PublicList {
   readonly merged: MergedList;
   readonly backends: Endpoint['backends'];
   readonly names: Endpoint['names'];
-  /** Of the shelf. */
+  /** Of the list cache. */
   readonly changes: number;
   readonly until: number;
   readonly known: readonly (Discovery | undefined)[];
@@ -64,17 +64,17 @@ interface PublicList {
 
 export class Lists {
   readonly #options: ListsOptions;
-  /** By the backends of one generation of an endpoint. */
+  /** Keyed by an endpoint's backends in one generation. */
   readonly #names = new WeakMap<Endpoint['backends'], NamesOf>();
   #counted = 0;
   readonly #merged = new BoundedMap<MergedList>(MERGED_KEPT);
-  /** Of lists some of which are good no more, or were never read. */
+  /** Views of lists some of which are not fresh, or were never read. */
   readonly #views = new BoundedMap<ListView>(VIEWS_KEPT);
   readonly #standing = new Map<string, PublicList>();
-  /** Collisions that people were told of: once is enough. */
+  /** Collisions that were logged already. */
   readonly #told = new Set<string>();
 
-  /** What each backend has by itself. */
+  /** The lists of each backend by itself. */
   readonly parts: ListReading;
 
   constructor(options: ListsOptions) {
@@ -94,18 +94,18 @@ export class Lists {
     return made;
   }
 
-  /** Endpoints may be others than before. */
+  /** Called when the endpoints may have changed. */
   renewed(): void {
     this.#standing.clear();
   }
 
-  /** Those of the backends of which the reader may know that they have something of this name. */
+  /** The backends among these that, as far as the reader may know, have an entry with this name. */
   knownToHave(endpoint: Endpoint, row: MethodRow, reader: Reader, name: string, among: readonly string[]): string[] {
     const shown = this.#options.shown(endpoint, row, reader.principal);
     return among.filter((backend) => shown === undefined || shown.knowsOf(backend, name));
   }
 
-  /** The merged list, from what is kept and good; else every backend that has to be asked is asked, all at once. */
+  /** The merged list, from fresh cached lists. Backends without one are read, all concurrently. */
   merged(endpoint: Endpoint, row: MethodRow, reader: Reader): MergedList | Promise<MergedList> {
     const standing = this.#standingFor(endpoint, row, reader);
     if (standing !== undefined) return standing;
@@ -147,7 +147,7 @@ export class Lists {
     });
   }
 
-  /** The same as the clients see it. */
+  /** The view of the lists last read, fresh or not. */
   knownView(endpoint: Endpoint, row: MethodRow, reader: Reader): ListView {
     const lists = this.parts.known(endpoint, row, reader);
     const key = this.#keyOf(endpoint, row, lists);
@@ -158,7 +158,7 @@ export class Lists {
     return view;
   }
 
-  /** One page towards the client. Undefined where no backend has such things. */
+  /** One page for the client. Undefined if no backend offers such a list. */
   page(
     endpoint: Endpoint,
     row: MethodRow,
@@ -180,8 +180,8 @@ export class Lists {
     shown: ShownList | undefined,
   ): Promise<ResultResponse | undefined> {
     const { offset, version } = this.#readCursor(endpoint, row, reader, cursor);
-    // The list as it was when the first page was given, so that nothing is missed and nothing comes twice. Equal versions are
-    // equal to the byte, and the cursor was given to this reader, or for a list that everybody may see.
+    // Use the list as it was for the first page, so that no entry is skipped or repeated. Equal versions are equal byte
+    // for byte, and the cursor was issued to this reader or for a public list.
     const at = { endpoint: endpoint.path, row };
     const isSame = (merged: MergedList) => merged.isKnownTo(reader.principal.key, at, version, shown?.audience);
     const whole = this.#merged.find(isSame) ?? (await this.merged(endpoint, row, reader));

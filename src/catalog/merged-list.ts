@@ -1,4 +1,4 @@
-/** One merged list: the entries of all backends in one order, cut into pages when somebody asks for them. */
+/** One merged list: the entries of all backends in one order, split into pages on request. */
 
 import { Failure } from '../errors/failure.ts';
 import type { ShownList } from '../policy/shown-lists.ts';
@@ -11,19 +11,19 @@ import { cutPages, listResult } from './pages.ts';
 import { BoundedMap } from './recent.ts';
 import type { ListView } from './view.ts';
 
-/** A backend whose entries are not in the list. */
+/** A backend whose entries are missing from the list. */
 export interface Missing {
   readonly backend: string;
   readonly reason: string;
-  /** What it had when it was last asked. */
+  /** The list that was last read from it. */
   readonly last: KeptList | undefined;
 }
 
-/** A hash that nobody can aim at, in hexadecimal. */
+/** A collision-resistant hash, in hexadecimal. */
 export type Digest = (...parts: readonly (string | Uint8Array)[]) => string;
 
 export interface MergedParts {
-  /** The path of the address that it is a list of. */
+  /** The endpoint's path. */
   readonly endpoint: string;
   readonly row: MethodRow;
   readonly view: ListView;
@@ -31,13 +31,13 @@ export interface MergedParts {
   readonly missing: readonly Missing[];
   readonly limits: { readonly listPageEntries: number; readonly listPageBytes: number };
   readonly digest: Digest;
-  /** Made for one audience: nobody else is given it. */
+  /** Made for one audience, so never public. */
   readonly isShaped?: boolean;
 }
 
-/** What is told of a list's freshness changes in so many steps until it is no longer fresh: each is a page to be written anew. */
+/** The announced `ttlMs` decreases in this many steps: at each step the pages are written again. */
 const STEPS = 10;
-/** Audiences whose part of one list is kept. */
+/** Audiences whose part of one list is cached. */
 const AUDIENCES = 64;
 
 export class MergedList {
@@ -45,7 +45,7 @@ export class MergedList {
   readonly #pages: ReturnType<typeof cutPages>;
   readonly #written = new Map<number, { readonly ttlMs: number; readonly message: ResultResponse }>();
   readonly scope: 'public' | 'private';
-  /** Principals. A private list is made for one of them. */
+  /** The principals that were given a page of a private list. */
   readonly #readers = new Set<string>();
   readonly #shown = new BoundedMap<MergedList>(AUDIENCES);
   #version: string | undefined;
@@ -66,33 +66,33 @@ export class MergedList {
     return this.#parts.lists;
   }
 
-  /** No backend has such things at all, or may have. */
+  /** No backend offers such a list, and none that is missing might. */
   get isNothing(): boolean {
     return this.#parts.lists.length === 0 && this.#parts.missing.length === 0;
   }
 
-  /** Equal for equal lists: another process that merges the same gives the same. */
+  /** Equal for equal lists: a different process that merges the same entries computes the same version. */
   get version(): string {
     const { view, digest } = this.#parts;
     this.#version ??= digest(...view.places.flatMap(({ bytes }) => [bytes, '\n']));
     return this.#version;
   }
 
-  /** Whether somebody who reads that list there, or the part of it that their audience is shown, was given a cursor of this version. */
+  /** Whether the reader can have a cursor of this version, for the whole list or for its audience's part of it. */
   isKnownTo(reader: string, at: Pick<MergedParts, 'endpoint' | 'row'>, version: string, audience?: string): boolean {
     if (audience !== undefined) return this.#shown.get(audience)?.isKnownTo(reader, at, version) === true;
     if (this.#version !== version || this.#parts.endpoint !== at.endpoint || this.#parts.row !== at.row) return false;
     return this.scope === 'public' || this.#readers.has(reader);
   }
 
-  /** The part of it that an audience may see. */
+  /** The part of the list that an audience may see. */
   shownTo(shown: ShownList): MergedList {
     const existing = this.#shown.get(shown.audience);
     if (existing !== undefined) return existing;
     const { view, missing } = this.#parts;
     const merged = new MergedList({
       ...this.#parts,
-      // What collides is told with names and backends that are none of theirs.
+      // Collisions would reveal names and backends that the audience may not see.
       view: { ...view, places: shown.places(view), collisions: [] },
       missing: missing.filter(({ backend }) => shown.knows(backend)),
       isShaped: true,
@@ -101,7 +101,7 @@ export class MergedList {
     return merged;
   }
 
-  /** The page that begins there. */
+  /** The page that begins at this offset. */
   page(offset: number, now: number, reader: string, cursorFor: (offset: number) => string): ResultResponse {
     if (this.scope === 'private') this.#readers.add(reader);
     const { row, view, missing } = this.#parts;
@@ -124,12 +124,12 @@ export class MergedList {
     return message;
   }
 
-  /** Whether all backends gave what they have. */
+  /** Whether no backend's entries are missing. */
   get isWhole(): boolean {
     return this.#parts.missing.length === 0;
   }
 
-  /** The smallest of what is left, rounded down. A list that lacks something is good for nothing but the moment. */
+  /** The smallest remaining `ttlMs`, rounded down. An incomplete list is never cacheable. */
   #ttlMs(now: number): number {
     const { lists, missing } = this.#parts;
     if (missing.length > 0 || lists.length === 0) return 0;
@@ -138,7 +138,7 @@ export class MergedList {
   }
 }
 
-/** What is told of a list's freshness, and the time for which that is so. */
+/** The announced `ttlMs`, and the period in which it is valid. */
 interface Told {
   readonly ttlMs: number;
   readonly from: number;

@@ -1,6 +1,6 @@
 /**
- * Which backend a request is for, and how that backend calls the thing. With one backend behind the endpoint nothing is
- * renamed; with many, the name or the URI tells.
+ * Finds the backend of a request and its name for the target. With one backend nothing is renamed; with several, the
+ * name or the URI determines the backend.
  */
 
 import { Failure } from '../errors/failure.ts';
@@ -22,17 +22,17 @@ import { distinguished, readDistinguished } from './uris.ts';
 
 export interface ResolvedTarget {
   readonly backend: string;
-  /** What the backend calls the thing, where several stand behind the endpoint. */
+  /** The backend's own name for the target, if the endpoint has several backends. */
   readonly name?: string;
-  /** The request in the backend's own names. */
+  /** The request with the backend's own name. */
   readonly message: Request;
-  /** Every name by which clients can call the tool here: whichever they use, what holds for one holds for all. */
+  /** Every name by which clients can call the tool here: a rule for one of them applies to all. */
   readonly names?: readonly string[];
-  /** The result in the client's names. Absent where there is nothing to rename. */
+  /** Rewrites a result to the client's names. Undefined if there is nothing to rename. */
   readonly renamed?: (result: ResultResponse) => ResultResponse;
 }
 
-/** Several backends behind the endpoint, or none at all: what it offers is merged. */
+/** Several backends, or none: the endpoint's lists are merged. */
 export function isMerged({ backends }: Endpoint): boolean {
   return backends.length !== 1;
 }
@@ -44,11 +44,11 @@ const rows = {
   templates: methodRow('resources/templates/list') as MethodRow,
 };
 
-/** What a request names: a tool, a prompt, a resource, or a template. */
+/** The target of a request: a tool, a prompt, a resource or a template. */
 interface Subject {
   readonly list: keyof typeof rows;
   readonly name: string;
-  /** Where the request says so. */
+  /** Where the request names it. */
   readonly named?: Named;
 }
 
@@ -72,7 +72,7 @@ export class NameResolver {
     this.#onUnknown = onUnknown;
   }
 
-  /** False where it is known of every backend behind the endpoint that it has no such method. */
+  /** False if every backend of the endpoint is known not to offer the method. */
   isOffered({ backends }: Endpoint, row: MethodRow): boolean {
     for (const name of backends) {
       const discovery = this.#backends.get(name)?.lastDiscovery;
@@ -81,7 +81,7 @@ export class NameResolver {
     return false;
   }
 
-  /** Throws, or rejects with, a Failure where nobody behind the endpoint has such a thing. */
+  /** Throws, or rejects with, a `Failure` if no backend of the endpoint has the target. */
   find(endpoint: Endpoint, row: MethodRow, message: Request, reader: Reader): ResolvedTarget | Promise<ResolvedTarget> {
     const subject = subjectOf(row, message);
     let origin: Origin | Promise<Origin>;
@@ -110,7 +110,7 @@ export class NameResolver {
     const row = rows[subject.list];
     const names = this.#lists.names(endpoint);
     const plain = endpoint.names === 'never' ? undefined : names.decode(subject.name);
-    // Under `always` such a name can be no other's, listed or not.
+    // Under `always` an encoded name is unambiguous, listed or not.
     if (plain !== undefined && endpoint.names === 'always') return plain;
     const known = this.#lists.knownView(endpoint, row, reader);
     const found = known.find(subject.name);
@@ -129,15 +129,15 @@ export class NameResolver {
     const origin = view.find(subject.name) ?? plain;
     if (origin !== undefined) return origin;
     const collision = view.collisions.find(({ name }) => name === subject.name);
-    // Nobody is told of a backend of which they are shown nothing.
+    // A client must not learn of a backend that it may not see.
     const backends = this.#lists.knownToHave(endpoint, row, reader, subject.name, collision?.backends ?? []);
     if (backends.length > 0) throw new Failure('name_collision', { data: { name: subject.name, backends } });
     throw unknownThing(subject.list === 'tools' ? 'tool' : 'prompt', subject.name);
   }
 
   /**
-   * The thing as it is listed at the endpoint, and as its backend calls it. Where the listed name cannot be found out, because
-   * the backend does not list it or cannot be asked, it has both names: no spelling gets round a rule.
+   * The target under its listed name and its backend's own name. If the listed name is unknown, because the backend
+   * does not list the target or cannot be read, both names are used, so that no spelling evades a rule.
    */
   thing(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Thing | Promise<Thing> {
     if (kind === 'tool' || kind === 'prompt') {
@@ -182,13 +182,13 @@ export class NameResolver {
     return { kind, name: isPlain ? own : name, own };
   }
 
-  /** Who has the resource, and what it is called there. */
+  /** The backend of a resource, and its URI there. */
   locate(endpoint: Endpoint, uri: string, reader: Reader): Origin | Promise<Origin> {
     if (!isMerged(endpoint)) return { backend: endpoint.backends[0] ?? '', name: uri };
     return this.#located(endpoint, { list: 'resources', name: uri }, reader);
   }
 
-  /** The address under which a client reaches a backend's resource, as far as is known without asking anybody. */
+  /** The URI by which a client reaches a backend's resource, as far as is known without reading lists. */
   addressOf(endpoint: Endpoint, { backend, name }: Origin, reader: Reader): string {
     const isOnly = this.#withResources(endpoint).length === 1 && this.#allKnown(endpoint);
     return isOnly || this.#isPlain(endpoint, backend, name, reader) ? name : distinguished(backend, name);
@@ -199,7 +199,7 @@ export class NameResolver {
     if (said !== undefined) return { backend: said.backend, name: said.uri };
     const having = this.#withResources(endpoint);
     const [only] = having;
-    // Where one backend alone has resources, every address is its own.
+    // If only one backend has resources, every URI belongs to it.
     if (only !== undefined && having.length === 1 && this.#allKnown(endpoint)) {
       return { backend: only, name: subject.name };
     }
@@ -222,7 +222,7 @@ export class NameResolver {
     const owner = ownerOf(uri, lists, endpoint.backends);
     if (owner === 'unknown') return undefined;
     if (!('ambiguous' in owner)) return { backend: owner.backend, name: owner.uri };
-    // Of several that the reader knows of, he has to say which; what he knows nothing of, he cannot have meant.
+    // If the reader knows of several, it must say which one. Backends that it may not see are ignored.
     const known = owner.ambiguous.filter((backend) => {
       const names = [uri, distinguished(backend, uri)];
       return names.some(
@@ -262,13 +262,16 @@ export class NameResolver {
     return endpoint.names === 'always' ? [encoded] : [encoded, origin.name];
   }
 
-  /** What was read under an address that names its backend is told under such; links only where an address could be another's. */
+  /**
+   * A resource read under a distinguished URI gets distinguished URIs in its result. Links are renamed only where a URI
+   * could belong to a different backend.
+   */
   #renamesLinks(endpoint: Endpoint, row: MethodRow, wasRenamed: boolean): boolean {
     if (row.method === 'resources/read') return wasRenamed;
     return (row.action === 'call' || row.action === 'get') && this.#withResources(endpoint).length > 1;
   }
 
-  /** Whether the address alone leads back to the backend that gave it. */
+  /** Whether the plain URI leads back to this backend. */
   #isPlain(endpoint: Endpoint, backend: string, uri: string, reader: Reader): boolean {
     const owner = ownerOf(uri, this.#knownLists(endpoint, reader), endpoint.backends);
     return typeof owner === 'object' && 'backend' in owner && owner.backend === backend && owner.uri === uri;
@@ -281,7 +284,7 @@ export class NameResolver {
     };
   }
 
-  /** Backends that have resources, two at most: whether there is one, or several, is all that matters. */
+  /** Backends with resources, at most two: callers only need to know whether there is one or several. */
   #withResources({ backends }: Endpoint): readonly string[] {
     const having: string[] = [];
     for (const name of backends) {

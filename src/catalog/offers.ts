@@ -1,4 +1,4 @@
-/** Whether a backend has such a thing at all. */
+/** Whether a backend offers a method. */
 import type { MethodRow } from '../wire/methods.ts';
 import { atLeast, type Revision } from '../wire/revisions.ts';
 
@@ -7,12 +7,12 @@ interface Declared {
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-/** A method exists where its capability does: `resources.subscribe` is a member of `resources`. */
+/** A method exists if its capability does: `resources.subscribe` is a member of `resources`. */
 export function offers({ revision, capabilities }: Declared, row: MethodRow): boolean {
   const { capability, capabilitySince } = row;
   if (capability === undefined) return true;
   if (capabilitySince !== undefined && !atLeast(revision, capabilitySince)) return true;
-  // Asked of every backend at every call, and nearly always of a name without parts.
+  // Called for every backend at every call, and nearly always for a name without dots.
   if (!capability.includes('.')) return isDeclared(capabilities[capability]);
   let at: unknown = capabilities;
   for (const key of capability.split('.')) {

@@ -1,4 +1,7 @@
-/** Templates of different backends that one URI may fit: such a URI would not tell whose it is, so these templates have to. */
+/**
+ * Finds templates of different backends that the same URI may match. Such a URI would not identify its backend, so
+ * these templates must name theirs.
+ */
 import { type Piece, readTemplate } from './templates.ts';
 
 export interface OwnedTemplate {
@@ -6,22 +9,22 @@ export interface OwnedTemplate {
   readonly template: string;
 }
 
-/** Pairs of states that are looked at for one merge: well under a tenth of a second. What is left over counts as overlapping, which is safe. */
+/** Pairs of states checked per merge: well under a tenth of a second. The rest counts as overlapping, which is safe. */
 const BUDGET = 500_000;
 
-/** One state of a template that is read character by character. */
+/** One state of a template, as an automaton over characters. */
 interface Step {
-  /** The character that leads to the next state; undefined: any but `stop` leads back to this one. */
+  /** The character that leads to the next state. Undefined: any character but `stop` leads back to this state. */
   readonly character: string | undefined;
   readonly stop: string;
-  /** How many states further one may be without reading anything. */
+  /** How many states can be skipped without a character. */
   readonly skip: 0 | 1 | 2;
 }
 
 interface TemplateCandidate extends OwnedTemplate {
-  /** What every URI of the template begins with. */
+  /** The literal text that every URI of the template begins with. */
   readonly prefix: string;
-  /** Made when they are needed: most templates are told apart by how they begin. */
+  /** Created on demand: the prefixes of most templates differ. */
   readonly steps: () => readonly Step[];
 }
 
@@ -34,7 +37,7 @@ export function mayOverlap(templates: readonly OwnedTemplate[]): ReadonlySet<str
     if (owner === undefined) owners.set(template, backend);
     else if (owner !== backend) shared.add(template);
   }
-  // Sorted, whatever begins like a template follows it directly.
+  // Sorted by prefix, so that all prefixes that begin with a given one follow it directly.
   const candidates = [...owners]
     .flatMap(([template, backend]) => candidateOf({ backend, template }))
     .sort((a, b) => (a.prefix < b.prefix ? -1 : a.prefix > b.prefix ? 1 : 0));
@@ -55,7 +58,7 @@ export function mayOverlap(templates: readonly OwnedTemplate[]): ReadonlySet<str
   return shared;
 }
 
-/** What is no template fits nothing. */
+/** An invalid template matches nothing. */
 function candidateOf(owned: OwnedTemplate): TemplateCandidate[] {
   const pieces = readTemplate(owned.template);
   if (pieces === undefined) return [];
@@ -80,7 +83,7 @@ function stepsOf(piece: Piece): Step[] {
   return piece.lead === '' ? [loop] : [{ character: piece.lead, stop: '', skip: 2 }, loop];
 }
 
-/** Whether some text leads both from their beginnings to their ends: every pair of states is looked at once. */
+/** Whether some text is accepted by both. Every pair of states is visited once. */
 function haveCommon(first: readonly Step[], second: readonly Step[]): boolean {
   const width = second.length + 1;
   const seen = new Uint8Array((first.length + 1) * width);

@@ -1,4 +1,4 @@
-/** Whose a URI is that a client asks for. */
+/** Finds the backend that a client's URI belongs to. */
 import type { Entry } from './entries.ts';
 import { matchesTemplate } from './templates.ts';
 import { type OwnedUri, readDistinguished } from './uris.ts';
@@ -12,8 +12,8 @@ export interface UriLists {
 export type Owner = OwnedUri | 'unknown' | { readonly ambiguous: readonly string[] };
 
 /**
- * The form that names its backend, then the backends that list the URI, then those that have a template for it. Completions
- * name a template itself, which is as good as a URI that is listed.
+ * In order: the distinguished form, which names its backend; the backends that list the URI; those with a matching
+ * template. A completion names a template itself, which counts like a listed URI.
  */
 export function ownerOf(uri: string, { resources, templates }: UriLists, backends: readonly string[]): Owner {
   const named = readDistinguished(uri, backends);
@@ -30,7 +30,7 @@ function having(lists: readonly BackendList[], test: (entries: readonly Entry[])
   return [...new Set(lists.filter(({ entries }) => test(entries)).map(({ backend }) => backend))];
 }
 
-/** A list does not change, and is asked often: once for every read, and for every link in a result. */
+/** Cached: a list never changes and is searched often, for every read and every link in a result. */
 const known = new WeakMap<readonly Entry[], ReadonlySet<string>>();
 
 function keysOf(entries: readonly Entry[]): ReadonlySet<string> {

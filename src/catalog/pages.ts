@@ -1,4 +1,4 @@
-/** A merged list as the pages that clients get. */
+/** Writes a merged list as the pages that clients get. */
 import { concat, type Raw } from '../wire/compose.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Scope } from './entries.ts';
@@ -6,7 +6,7 @@ import type { Collision, ListedEntry, ListView } from './view.ts';
 
 export interface PageLimits {
   readonly entries: number;
-  /** Of the entries together. An entry that is larger than this has a page to itself. */
+  /** Bytes of the entries together. A larger entry gets its own page. */
   readonly bytes: number;
 }
 
@@ -16,7 +16,7 @@ export interface PageRange {
   readonly end: number;
 }
 
-/** At least one: an empty list has an empty page. */
+/** At least one page: an empty list has an empty page. */
 export function cutPages({ places }: Pick<ListView, 'places'>, limits: PageLimits): readonly PageRange[] {
   const pages: PageRange[] = [];
   let start = 0;
@@ -44,12 +44,15 @@ export interface ListOptions {
   readonly collisions?: readonly Collision[];
 }
 
-/** Enough to see what is wrong; all of them would be on every page. */
+/** Enough to see the problem; all of them would be on every page. */
 const COLLISIONS_TOLD = 50;
 
 const metaKeys = { partial: 'bascule/partial', collisions: 'bascule/collisions' } as const;
 
-/** The result object, in the words of the modern era. https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#response-format */
+/**
+ * The result object in its modern form.
+ * https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#response-format
+ */
 export function listResult(row: MethodRow, places: readonly ListedEntry[], options: ListOptions): Buffer {
   const { next, ttlMs, scope, partial, collisions = [] } = options;
   const parts: Raw[] = [`{${JSON.stringify(row.list)}:[`];

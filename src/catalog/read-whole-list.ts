@@ -1,4 +1,4 @@
-/** Reads a whole list of a backend, page by page, on the gateway's own account. */
+/** Reads a whole list from a backend, page by page, as the gateway's own request. */
 import { Failure } from '../errors/failure.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Permit } from '../policy/permit.ts';
@@ -7,15 +7,15 @@ import type { ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { member, textMember, valueAt } from '../wire/values.ts';
 
-/** Pages of one list: beyond that a backend pages in circles. */
+/** The most pages of one list: a backend with more is assumed to page in circles. */
 const PAGES = 1_000;
 
-/** A page, as far as the one behind it can be asked for. The empty string is a cursor. */
+/** What is needed of a page to request the next. The empty string is a valid cursor. */
 interface ListedPage {
   readonly next: string | undefined;
 }
 
-/** Every page as `read` makes it, up to so many bytes of all. Rejects with a Failure. */
+/** All pages, as `read` returns them, up to `mostBytes` in total. Rejects with a `Failure`. */
 export async function listPages<P extends ListedPage>(
   permit: Permit,
   row: MethodRow,

@@ -1,4 +1,4 @@
-/** Through whose eyes the lists of many backends are read, and how a modern backend is called on behalf of somebody. */
+/** The readers of lists for each era of clients, and calls to a modern backend on behalf of a principal. */
 
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
@@ -15,12 +15,12 @@ import { changedList, everyList } from '../wire/subscription-filter.ts';
 import type { ListCache } from './list-cache.ts';
 import type { Reader } from './list-reader.ts';
 
-/** A client without a session sees what its principal sees; at legacy backends also what it declares counts. */
+/** A client without a session sees what its principal sees. For legacy backends its capabilities matter too. */
 export function readerFor(upstreams: UpstreamPool, principal: Principal, client: ClientFacts): Reader {
   return new ModernReader(upstreams, principal, client);
 }
 
-/** One is made for every request at a merged endpoint, and few ever look at a list: nothing is worked out before it is asked for. */
+/** Created for every request at a merged endpoint, and few need a list: so everything is computed on demand. */
 class ModernReader implements Reader {
   readonly prefers = 'modern';
   readonly principal: Principal;
@@ -45,7 +45,10 @@ class ModernReader implements Reader {
   }
 }
 
-/** What a legacy backend shows belongs to the session that it is shown in. A client of one message has none of its own. */
+/**
+ * A legacy backend's lists belong to the session that reads them. A client of a single message has no session of its
+ * own.
+ */
 export function readerForSession(
   session: Session,
   upstreams: UpstreamPool,
@@ -65,7 +68,7 @@ export function readerForSession(
   };
 }
 
-/** Whoever shares a process that serves lists. */
+/** The owner for sessions that share a process that serves lists. */
 export function listsOwner(key: string): string {
   return `lists ${key}`;
 }
@@ -78,7 +81,10 @@ function poolOwner({ key }: Principal, { revision, capabilities }: ClientFacts):
   return JSON.stringify(['pool', key, revision, canonical(capabilities.raw)]);
 }
 
-/** What was read in a pooled session is good until that tells of a change, whether or not anybody listens, or is lost. */
+/**
+ * A list read in a pooled session is fresh until that session announces a change or is lost, even if no client
+ * subscribed.
+ */
 export function outdating(listCache: ListCache): HearPooled {
   return (backend, principal, client, said) => {
     const methods = said === undefined ? everyList : changedList(said.method)?.lists;
@@ -90,7 +96,7 @@ function principalOwner({ key }: Principal): string {
   return `principal ${key}`;
 }
 
-/** A call on everybody's lane to a modern backend, where there is one at the moment. */
+/** A call on the shared upstream session of a modern backend, or a failure if there is none at the moment. */
 export function callStateless(
   upstream: UpstreamSession | undefined,
   permit: Permit,

@@ -1,7 +1,7 @@
-/** What was used last, so many of it: the one that was not used for the longest time goes first. */
+/** A map of bounded size. The least recently used entry is evicted first. */
 export class BoundedMap<T> {
   readonly #most: number;
-  /** In the order of use. */
+  /** In order of use. */
   readonly #kept = new Map<string, T>();
 
   constructor(most: number) {

@@ -1,4 +1,7 @@
-/** What a message names, and the same message under another name: the backend's on the way there, the client's on the way back. */
+/**
+ * Finds the target that a message names, and renames it: to the backend's name upstream, to the client's name
+ * downstream.
+ */
 import { Failure } from '../errors/failure.ts';
 import { concat } from '../wire/compose.ts';
 import type { Member, Notification, ObjectSpan, Request, Span } from '../wire/message.ts';
@@ -9,11 +12,11 @@ import { member, stringAt } from '../wire/values.ts';
 export interface NamedTarget {
   readonly kind: 'tool' | 'prompt' | 'resource';
   readonly text: string;
-  /** Of the JSON string within the message. */
+  /** The span of the JSON string within the message. */
   readonly span: Span;
 }
 
-/** Undefined where the method names nothing that an endpoint renames, or the message does not name it. */
+/** Undefined if the method has no target that an endpoint renames, or the message does not name it. */
 export function targetOf({ bytes, params }: Request | Notification, row: MethodRow): NamedTarget | undefined {
   const named = (kind: NamedTarget['kind'], at: Member | undefined): NamedTarget | undefined => {
     const text = at && stringAt(bytes, at);
@@ -42,7 +45,10 @@ export function targetOf({ bytes, params }: Request | Notification, row: MethodR
   }
 }
 
-/** The same message for `to`, everything else byte for byte. It is not read anew: whatever lies behind the name moves by the same distance. */
+/**
+ * The same message with the target `to`, the rest byte for byte. It is not parsed again: spans after the name are
+ * shifted.
+ */
 export function renamed<M extends Request | Notification>(
   message: M,
   row: MethodRow,
@@ -62,7 +68,7 @@ export function renamed<M extends Request | Notification>(
   };
 }
 
-/** The value that begins at `from` has grown by so much; nothing that is known of the message lies within it. */
+/** Shifts spans after the value at `from`, which has grown by `by` bytes. No recorded span is inside that value. */
 function moved(members: readonly Member[], from: number, by: number): readonly Member[] {
   return members.map(({ key, keyStart, start, end }) => ({
     key,

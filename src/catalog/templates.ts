@@ -1,25 +1,27 @@
 /**
- * Whether a URI may have come out of a URI template (RFC 6570). An expression stands for any text that has the form which
- * its operator gives, so the answer is generous: the backend decides what its template really means.
+ * Whether a URI may be an expansion of a URI template (RFC 6570). An expression matches any text of the form that its
+ * operator allows, so the match is generous: the backend decides what its template really means.
  */
 
-/** A piece of literal text, or the place of an expression. */
+/** Literal text, or an expression. */
 export type Piece = { readonly literal: string } | Expression;
 
 export interface Expression {
-  /** What an expansion begins with, where it is not empty. Empty: nothing special. */
+  /** The first character of a non-empty expansion. Empty: none in particular. */
   readonly lead: string;
-  /** The character that it cannot have. Empty: it can have all. */
+  /** A character that the expansion cannot contain. Empty: it can contain all. */
   readonly stop: string;
 }
 
-/** Longer than any address that goes through the web's own software. */
+/** Longer than any URI that common web software accepts. */
 const URI_LENGTH = 8_192;
 const TEMPLATE_LENGTH = 2_048;
-/** Matching costs so many passes over the URI at most. */
+/** Matching costs at most this many passes over the URI. */
 const EXPRESSIONS = 32;
 
-/** Section 2.2. Values are percent-encoded there, slashes too; people who fill in by hand keep to no more than this. */
+/**
+ * Section 2.2. Values are percent-encoded, slashes too. URIs written by hand are only expected to follow these rules.
+ */
 const operators: Readonly<Record<string, Expression>> = {
   '+': { lead: '', stop: '' },
   '#': { lead: '#', stop: '' },
@@ -30,10 +32,10 @@ const operators: Readonly<Record<string, Expression>> = {
   '&': { lead: '&', stop: '#' },
 };
 const simple: Expression = { lead: '', stop: '/' };
-/** Section 2.3 has stricter names than servers do. What it keeps for later is refused: nobody knows what it would stand for. */
+/** Section 2.3 allows fewer characters than servers use. Reserved operators are refused: their meaning is undefined. */
 const VARIABLES = /^[^{}=,!@|][^{}]*$/;
 
-/** Undefined where it is no template: braces that do not match, an operator that does not exist, more than the limits. */
+/** Undefined if it is not a template: unbalanced braces, an unknown operator, or over the limits. */
 export function readTemplate(template: string): readonly Piece[] | undefined {
   if (template.length > TEMPLATE_LENGTH) return undefined;
   const pieces: Piece[] = [];
@@ -59,7 +61,7 @@ function readExpression(text: string): Expression | undefined {
   const variables = operator === undefined ? text : text.slice(1);
   if (!VARIABLES.test(variables)) return undefined;
   const isList = variables.includes('*');
-  // Several values, each with a slash before it.
+  // Several values, each after a slash.
   if (operator?.lead === '/' && (isList || variables.includes(','))) return { lead: '/', stop: '' };
   // Widespread servers take `{path*}` for a whole path.
   return operator ?? (isList ? { lead: '', stop: '' } : simple);
@@ -68,11 +70,12 @@ function readExpression(text: string): Expression | undefined {
 export function matchesTemplate(template: string, uri: string): boolean {
   if (uri.length > URI_LENGTH) return false;
   const open = template.indexOf('{');
-  // Most templates are told apart by how they begin.
+  // The prefixes of most templates differ.
   if (open > 0 && !uri.startsWith(template.slice(0, open))) return false;
   const pieces = readTemplate(template);
   if (pieces === undefined) return false;
-  // Where in the URI the pieces so far may end. All ways are followed at once, so nothing is ever tried twice.
+  // The positions in the URI where the pieces so far may end. All alternatives are followed at once, without
+  // backtracking.
   let ends: Uint8Array = new Uint8Array(uri.length + 1);
   ends[0] = 1;
   for (const piece of pieces) {
@@ -95,7 +98,7 @@ function afterLiteral(uri: string, ends: Uint8Array, literal: string): Uint8Arra
 }
 
 function afterExpression(uri: string, ends: Uint8Array, { lead, stop }: Expression): Uint8Array {
-  // Without a value there is nothing, not even the lead.
+  // Without a value the expansion is empty, without the lead too.
   const next = ends.slice();
   let inside = false;
   for (let at = 0; at < ends.length; at++) {

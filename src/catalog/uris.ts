@@ -1,17 +1,17 @@
 /**
- * Resources keep their URIs where only one backend behind the endpoint has them. Where several do, each gets a form that
- * names its backend: `bascule:<backend>/<uri>`. The URI stays readable in it, and a template stays a template.
+ * A resource keeps its URI if only one backend of the endpoint has it. If several do, each gets a distinguished form
+ * that names its backend: `bascule:<backend>/<uri>`. The URI in it stays readable, and a template stays a template.
  */
 
 export interface OwnedUri {
   readonly backend: string;
-  /** As the backend has it. */
+  /** The backend's own URI. */
   readonly uri: string;
 }
 
 const SCHEME = 'bascule:';
 
-/** Percent-encoding takes the slash and the braces of a backend's name away: the prefix ends where it seems to end. */
+/** Percent-encoding removes slashes and braces from a backend's name, so that the prefix ends at the first slash. */
 function prefixOf(backend: string): string {
   return `${SCHEME}${encodeURIComponent(backend)}/`;
 }
@@ -20,7 +20,7 @@ export function distinguished(backend: string, uri: string): string {
   return `${prefixOf(backend)}${uri}`;
 }
 
-/** Undefined where it names none of these backends. */
+/** Undefined if it names none of these backends. */
 export function readDistinguished(uri: string, backends: readonly string[]): OwnedUri | undefined {
   if (!isReserved(uri)) return undefined;
   for (const backend of backends) {
@@ -30,7 +30,10 @@ export function readDistinguished(uri: string, backends: readonly string[]): Own
   return undefined;
 }
 
-/** A backend's own URI of our scheme is always distinguished, so that it is never taken for another backend's. Schemes know no case. */
+/**
+ * A backend's own URI with our scheme is always distinguished, so that it is never taken for another backend's. Schemes
+ * are case-insensitive.
+ */
 export function isReserved(uri: string): boolean {
   return uri.slice(0, SCHEME.length).toLowerCase() === SCHEME;
 }

@@ -1,4 +1,4 @@
-/** The lists of several backends as the one list that the clients of an endpoint see, and the way back from each name. */
+/** Merges the lists of several backends into the one list that an endpoint's clients see, and resolves its names. */
 import { splice } from '../wire/compose.ts';
 import type { Entry } from './entries.ts';
 import type { NamePolicy, Names, Origin } from './names.ts';
@@ -9,35 +9,40 @@ export interface BackendList {
   readonly backend: string;
   readonly entries: readonly Entry[];
   /**
-   * The backend is down and these are the entries that it had. They are not offered, but they keep their names: a name that
-   * two backends share must not mean the other one's thing for as long as one of them is away.
+   * The backend is down, and these are its last known entries. They are not listed, but keep their names: while one of
+   * two backends with the same name is down, the name must not refer to the other one's entry.
    */
   readonly away?: boolean;
 }
 
 export interface ListedEntry extends Origin {
   readonly clientName: string;
-  /** The backend's entry, with the client's name in the place of its own. */
+  /** The backend's entry with the client's name. */
   readonly bytes: Uint8Array;
 }
 
-/** Entries that are left out because they cannot be told apart. One backend alone: it has the name more than once, and the first is kept. */
+/**
+ * Entries left out because their names collide. With a single backend: it lists the name more than once, and the first
+ * entry is kept.
+ */
 export interface Collision {
   readonly name: string;
   readonly backends: readonly string[];
 }
 
 export interface ListView {
-  /** In the order of the lists, and of the entries in each. */
+  /** In the order of the lists and their entries. */
   readonly places: readonly ListedEntry[];
-  /** Whose it is, and what it is called there. Forms that are no longer listed, because they are no longer needed, are still understood. */
+  /**
+   * The backend and its own name. Encoded forms that are not listed, because they are not needed, are still resolved.
+   */
   find(clientName: string): Origin | undefined;
-  /** Under which name it is listed; undefined where it is not in any of the lists. */
+  /** The listed name; undefined if the origin is in none of the lists. */
   nameOf(origin: Origin): string | undefined;
   readonly collisions: readonly Collision[];
 }
 
-/** Tools and prompts. */
+/** Merges tools or prompts. */
 export function mergeNamed(lists: readonly BackendList[], naming: NamePolicy, names: Names): ListView {
   const encoded = (origin: Origin): string => names.encode(origin);
   if (naming === 'always') return merge(lists, { own: () => false, other: encoded });
@@ -55,7 +60,7 @@ export function mergeResources(lists: readonly BackendList[]): ListView {
   });
 }
 
-/** Here two entries need not be equal to be confused: it is enough that one URI may fit both. */
+/** Merges templates. They need not be equal to collide: it is enough that one URI may match both. */
 export function mergeTemplates(lists: readonly BackendList[]): ListView {
   const shared = mayOverlap(
     lists.flatMap(({ backend, entries }) => entries.map(({ key }) => ({ backend, template: key }))),
@@ -66,11 +71,11 @@ export function mergeTemplates(lists: readonly BackendList[]): ListView {
   });
 }
 
-/** How an entry is called. */
+/** How an entry is named. */
 interface NameRule {
-  /** Whether it keeps the name that its backend gave it. */
+  /** Whether the entry keeps its backend's own name. */
   own(origin: Origin): boolean;
-  /** The name that tells its backend; undefined where there is no such thing. */
+  /** The name that includes its backend; undefined if there is none. */
   other(origin: Origin): string | undefined;
 }
 
@@ -92,7 +97,8 @@ function merge(lists: readonly BackendList[], rule: NameRule): ListView {
       const origin = { backend, name };
       const other = rule.other(origin);
       const clientName = rule.own(origin) ? name : other;
-      // A client's name that is taken already: two origins with one digest. The first keeps it, and nothing is hidden.
+      // The client's name is already taken: two origins have the same digest. The first keeps it, and the collision is
+      // reported.
       if (seen.has(name) || clientName === undefined || byName.has(clientName)) {
         collide(name, backend);
         continue;

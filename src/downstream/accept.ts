@@ -5,7 +5,7 @@ import type { Profile } from '../wire/revisions.ts';
 export interface Accepted {
   readonly json: boolean;
   readonly sse: boolean;
-  /** Named as such, rather than through a wildcard. */
+  /** Named explicitly, not matched by a wildcard. */
   readonly namesJson: boolean;
   readonly namesSse: boolean;
 }
@@ -30,7 +30,7 @@ export function readAccept(header: string | undefined): Accepted {
   return usual.get(header) ?? parseAccept(header);
 }
 
-/** How well a media range fits a type, and what it says about it. The best fit decides, whatever its weight. */
+/** How well a media range matches a type, and its weight. The most specific range decides, whatever its weight. */
 interface Fit {
   readonly specificity: number;
   readonly weight: number;
@@ -57,7 +57,7 @@ function parseRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim());
   const quality = parameters.find((parameter) => parameter.startsWith('q='));
   const weight = quality === undefined ? 1 : Number(quality.slice(2));
-  // A weight that is no number is as good as none: the client did name the type.
+  // An invalid weight is ignored: the client did name the type.
   return { type, weight: Number.isNaN(weight) ? 1 : weight };
 }
 
@@ -78,13 +78,15 @@ function specificityOf(range: string, type: string): number {
   return range === '*/*' ? 0 : -1;
 }
 
-/** A POST is answered in what the client accepts; a strict profile wants both named, as the specification tells clients. */
+/**
+ * A POST gets whichever type the client accepts. A strict profile requires both, as the specification does of clients.
+ */
 export function checkPost(accepted: Accepted, profile: Profile): Failure | undefined {
   const enough = profile.accept === 'strict' ? accepted.namesJson && accepted.namesSse : accepted.json || accepted.sse;
   return enough ? undefined : notAcceptable('application/json and text/event-stream');
 }
 
-/** What opens a stream is answered with one, or not at all. */
+/** A request that opens a stream is answered with a stream or refused. */
 export function checkStream(accepted: Accepted, profile: Profile): Failure | undefined {
   const enough = profile.accept === 'strict' ? accepted.namesSse : accepted.sse;
   return enough ? undefined : notAcceptable(SSE_TYPE);

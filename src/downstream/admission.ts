@@ -1,6 +1,6 @@
 /**
- * Who sends a request to an endpoint, decided on its headers, and the way from there to whoever serves it. Whatever a sender
- * without good credentials puts into a body costs next to nothing: it is neither kept nor scanned.
+ * Authenticates a request to an endpoint by its headers, then passes it to the code that serves it. A body from a
+ * sender without valid credentials costs next to nothing: it is read up to a small limit and not kept.
  */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
@@ -20,14 +20,14 @@ import { allowedFor, depthLimit, notAllowed, type Shared, serveMcp } from './str
 
 export type EndpointRoute = Extract<Route, { endpoint: unknown }>;
 
-/** What requests to endpoints are served with. */
+/** What serving a request to an endpoint needs. */
 export interface Serving {
   readonly shared: Shared;
   readonly sse: HttpSse;
 }
 
 export function serveEndpoint(req: IncomingMessage, res: HttpAnswer, route: EndpointRoute, serving: Serving): void {
-  // The modern revision knows neither GET nor DELETE; a client that speaks it is told so even where others may.
+  // The modern revision has neither GET nor DELETE. A modern client gets 405 even where legacy clients may use them.
   const allow = allowedFor(req, res, route);
   if (allow !== undefined) {
     notAllowed(res, allow);
@@ -39,7 +39,7 @@ export function serveEndpoint(req: IncomingMessage, res: HttpAnswer, route: Endp
   else admit(req, res, route, serving, found);
 }
 
-/** An issuer has to be asked. What has come of the body meanwhile waits in the socket. */
+/** The issuer must be contacted. Until it answers, the request body waits in the socket. */
 async function pass(
   req: IncomingMessage,
   res: HttpAnswer,
@@ -70,7 +70,7 @@ function admit(
   sender: Authenticated | Failure,
 ): void {
   if (sender instanceof Failure) refuse(req, res, route, shared, sender);
-  // HEAD is served nowhere; but whoever may not come in is told that, and nothing else.
+  // HEAD is never served, but a sender without valid credentials gets the authentication failure, not a 405.
   else if (req.method === 'HEAD') notAllowed(res, route.allow);
   else if (route.kind === 'mcp') serveMcp(req, res, route, sender, shared);
   else if (route.kind === 'rpc') serveRpc(req, res, route, sender, shared);
@@ -78,7 +78,7 @@ function admit(
   else sse.receive(req, res, route, sender);
 }
 
-/** A client of HTTP+SSE knows the address of the stream: a token is for that one, and so is what it is told. */
+/** An HTTP+SSE client knows only the stream's address: its token and the challenge it gets are for that address. */
 function credentialsOf(req: IncomingMessage, route: EndpointRoute): Exclude<Credentials, 'local'> {
   if (route.kind !== 'messages') return req;
   const { url = '', rawHeaders } = req;
@@ -92,7 +92,7 @@ function refuse(req: IncomingMessage, res: HttpAnswer, route: EndpointRoute, sha
   else refused.tell({ kind: 'other' });
 }
 
-/** A POST is read as far as the limit for strangers goes, only for the id that the answer must echo. */
+/** Reads a refused POST up to `refusedBodyBytes`, only for the id that the response must echo. */
 class RefusedBody implements BodySink {
   readonly #req: IncomingMessage;
   readonly #res: HttpAnswer;
@@ -113,7 +113,7 @@ class RefusedBody implements BodySink {
       if (this.#route.kind === 'rpc') this.#rpc(bytes);
       else this.#mcp(bytes);
     } catch {
-      // Whatever is wrong with the body is none of the sender's business.
+      // A refused sender is not told what is wrong with the body.
       this.unreadable();
     }
   }

@@ -1,49 +1,51 @@
-/** The response to one HTTP request, and what the gates have learned about it. */
+/** The response to one HTTP request, and what the checks before it have found out. */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Failure } from '../errors/failure.ts';
 import { type Era, era, isRevision } from '../wire/revisions.ts';
 import type { Deliveries } from './delivery.ts';
 
-/** Reads the request's body, and can be told that there will be no more of it. */
+/** Reads the request's body. `fail` says that the rest of the body will not come. */
 export interface OpenBody {
   fail(failure: Failure): void;
 }
 
 export class HttpAnswer extends ServerResponse<IncomingMessage> {
-  /** The origin that may read this answer, where a browser page asked and is allowed to. */
+  /** The allowed origin of the browser page that sent the request, for the CORS headers. */
   origin: string | undefined = undefined;
-  /** The client waits for leave to send its body (`Expect: 100-continue`). */
+  /** The client waits for `100 Continue` before it sends its body (`Expect: 100-continue`). */
   awaitsContinue = false;
-  /** Nothing more is read from this connection: what follows on it could not be told apart from what was refused. */
+  /** Closes the connection after this response: bytes that follow could not be told apart from the refused body. */
   isLast = false;
   /** Set while the body is being read. */
   reading: OpenBody | undefined = undefined;
-  /** How slow readers are met. */
+  /** How slow readers are handled. */
   deliveries: Deliveries | undefined = undefined;
   #gone = false;
   #listeners: (() => void)[] | undefined = undefined;
 
-  // Node hands in options that its types do not know.
+  // Node passes options that its types do not declare.
   constructor(...parameters: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...parameters);
     this.on('close', this.leave);
-    // A write that comes after the client has gone is reported here; without a listener it would end the process.
+    // Node reports a write after the client has disconnected here. Without a listener it would end the process.
     this.on('error', survive);
   }
 
-  /** The answer was sent, or its connection is lost. Nothing can be said any more. */
+  /** True once the response was sent or the connection was lost. Nothing can be written any more. */
   get gone(): boolean {
     return this.#gone;
   }
 
-  /** Calls once it is gone; at once if it is. */
+  /** Calls the listener once the response is gone, or at once if it already is. */
   whenGone(listener: () => void): void {
     if (this.#gone) listener();
     else if (this.#listeners === undefined) this.#listeners = [listener];
     else this.#listeners.push(listener);
   }
 
-  /** Idempotent: an answer that is queued behind another one on its connection does not hear of its end by itself. */
+  /**
+   * Marks the response as gone. Idempotent: one queued behind another response on its connection gets no `close` event.
+   */
   leave(): void {
     if (this.#gone) return;
     this.#gone = true;
@@ -52,7 +54,7 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
     if (listeners !== undefined) for (const listener of listeners) listener();
   }
 
-  /** In whose words a failure is told while nobody has looked into the body: those of the version header. */
+  /** The era for failures sent before the body is read: that of the version header. */
   get era(): Era {
     const version = this.req.headers['mcp-protocol-version'];
     return isRevision(version) ? era(version) : 'legacy';
@@ -60,5 +62,5 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
 }
 
 function survive(): void {
-  // The close that follows tells everybody who needs to know.
+  // The `close` event that follows informs the listeners.
 }

@@ -1,6 +1,6 @@
 /**
- * The memory for bodies that have not come to their end, of all connections together and of each address. A body that comes
- * whole in one piece is never counted: it is read at once, and most are such.
+ * The memory for incomplete bodies, of all connections together and per address. A body that arrives in one chunk, as
+ * most do, is never counted: it is processed at once.
  */
 export interface BodyBudgetLimits {
   readonly bodyBytesTotal: number;
@@ -16,7 +16,7 @@ export class BodyBudget {
     this.#limits = limits;
   }
 
-  /** False where there is no room; then nothing was taken. */
+  /** False when over the limit; then nothing is counted. */
   take(address: string, bytes: number): boolean {
     const own = (this.#byAddress.get(address) ?? 0) + bytes;
     const { bodyBytesTotal, bodyBytesPerAddress } = this.#limits;

@@ -1,4 +1,4 @@
-/** Reads a request's body, within a size and a time. */
+/** Reads a request's body, within limits of size and time. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { HttpAnswer, OpenBody } from './answer.ts';
@@ -10,30 +10,30 @@ export interface BodyLimits {
   /** Times the whole body, from the end of the headers on. */
   readonly sweep: Sweep;
   readonly memory: BodyMemory;
-  /** What is taken off the wire of a body that nobody wants, and for how long. */
+  /** How many bytes of an unwanted body are read and discarded, and for how long. */
   readonly rest: { readonly bytes: number; readonly sweep: Sweep };
 }
 
-/** Where bodies that have not come to their end are counted, and for whom. */
+/** Where incomplete bodies are counted, and under which address. */
 export interface BodyMemory {
   readonly budget: BodyBudget;
   addressOf(req: IncomingMessage): string;
 }
 
 export interface BodySink {
-  /** The whole body. One chunk is handed on as it came. */
+  /** The whole body. A single chunk is passed on without copying. */
   body(bytes: Uint8Array): void;
-  /** There is no body to be had. What still comes of it is thrown away. */
+  /** The body cannot be read. Bytes of it that still arrive are discarded. */
   unreadable(failure: Failure): void;
 }
 
-/** In seconds: half-sent bodies come to their end, or are cut, all the time. */
+/** In seconds: incomplete bodies finish, or time out, all the time. */
 const RETRY = { 'Retry-After': '1' };
 const nothing = Buffer.alloc(0);
 const jsonType = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
-/** RFC 8259, 8.1: JSON between systems is UTF-8. A compressed body would be another media type to whoever inspects it. */
+/** RFC 8259, 8.1: JSON between systems is UTF-8. A compressed body is refused: to an inspector it would not be JSON. */
 export function checkContentType(req: IncomingMessage): Failure | undefined {
   const type = req.headers['content-type'];
   const encoding = req.headers['content-encoding'];
@@ -46,7 +46,7 @@ export function checkContentType(req: IncomingMessage): Failure | undefined {
   return new Failure('unsupported_media_type');
 }
 
-/** Where it is too large by its own account, nothing of it is read: the caller of `discardRest` takes it off the wire. */
+/** A body whose Content-Length is over the limit is not read here: the caller discards it with `discardRest`. */
 export function readBody(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits, sink: BodySink): void {
   const declared = req.headers['content-length'];
   if (declared !== undefined && Number(declared) > limits.bodyBytes) {
@@ -57,7 +57,7 @@ export function readBody(req: IncomingMessage, res: HttpAnswer, limits: BodyLimi
   new BodyReader(req, res, limits, sink);
 }
 
-/** Takes a body that nobody reads off the wire, so that the next request can be read. */
+/** Reads and discards a body that nothing uses, so that the next request on the connection can be read. */
 export function discardRest(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits): void {
   if (res.reading !== undefined || !hasBody(req)) return;
   new BodyReader(req, res, limits, undefined);
@@ -77,12 +77,12 @@ class BodyReader implements OpenBody, Sweepable {
   readonly #req: IncomingMessage;
   readonly #res: HttpAnswer;
   readonly #limits: BodyLimits;
-  /** Undefined once nobody wants the body. */
+  /** Undefined once the body is no longer wanted. */
   #sink: BodySink | undefined;
   #size = 0;
   #first: Buffer | undefined;
   #rest: Buffer[] | undefined;
-  /** Who is counted for it, and with how much. */
+  /** The address that this body is counted under, and how many bytes are counted. */
   #address: string | undefined;
   #counted = 0;
 
@@ -95,7 +95,7 @@ class BodyReader implements OpenBody, Sweepable {
     (sink === undefined ? limits.rest.sweep : limits.sweep).add(this);
     req.on('data', (chunk: Buffer) => this.#take(chunk));
     req.on('end', () => this.#end());
-    // The end of the connection; after `end` it changes nothing.
+    // The connection has ended. After `end` this has no effect.
     req.on('close', () => this.#stop());
   }
 
@@ -110,7 +110,7 @@ class BodyReader implements OpenBody, Sweepable {
     else this.#rest.push(chunk);
   }
 
-  /** What came whole in one piece is not kept here. It may wait for its turn (turns.ts): at most 16 MiB in all do. */
+  /** A body that came in one chunk is not counted. It may wait in the queue of turns.ts, which holds at most 16 MiB. */
   #hasRoom({ byteLength }: Buffer): boolean {
     if (this.#first === undefined && this.#req.headers['content-length'] === String(byteLength)) return true;
     const { budget, addressOf } = this.#limits.memory;
@@ -135,13 +135,12 @@ class BodyReader implements OpenBody, Sweepable {
     sink.body(this.#rest === undefined ? first : Buffer.concat([first, ...this.#rest], this.#size));
   }
 
-  /** Too slow. */
   expire(): void {
     if (this.#sink === undefined) this.#req.destroy();
     else this.fail(new Failure('request_timeout'));
   }
 
-  /** What still comes cannot be read as HTTP, or will not come: nothing can follow it on this connection. */
+  /** The rest of the body is not valid HTTP, or will not come: no request can follow it on this connection. */
   fail(failure: Failure): void {
     this.#stop();
     this.#res.isLast = true;

@@ -1,14 +1,14 @@
-/** Connections on which HTTP itself failed: what is said to them, and for how long they are kept. */
+/** Connections on which HTTP parsing failed: the response they get, and how long they stay open. */
 import type { Duplex } from 'node:stream';
 import { Failure, type Reason } from '../errors/failure.ts';
 import type { HttpAnswer } from './answer.ts';
 import { LINGER_MS } from './linger.ts';
 import { failureOnTheWire, type ResponseHeaders } from './respond.ts';
 
-/** What may still come in that time, beyond what has come: the rest of an absurd header, not a flood. */
+/** How many bytes may still arrive in that time: enough for the rest of an oversized header, not for a flood. */
 const LINGER_BYTES = 256 * 1024;
 
-/** By the codes of Node's parser. */
+/** By the error codes of Node's parser. */
 const reasons: Readonly<Record<string, Reason>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
@@ -16,10 +16,10 @@ const reasons: Readonly<Record<string, Reason>> = {
 };
 
 export class BrokenConnections {
-  /** Answered, and read no further. */
+  /** Connections that were answered and are about to be closed. */
   readonly #lingering = new Map<Duplex, { readonly taken: number; readonly timer: NodeJS.Timeout }>();
 
-  /** `latest` is the youngest answer on the connection. */
+  /** `latest` is the most recent response on the connection. */
   break(
     error: Error & { code?: string },
     socket: Duplex & { bytesRead?: number },
@@ -27,7 +27,7 @@ export class BrokenConnections {
   ): void {
     const lingering = this.#lingering.get(socket);
     if (lingering !== undefined) {
-      // The parser complains again about each further chunk.
+      // The parser reports the error again for each further chunk.
       if ((socket.bytesRead ?? 0) - lingering.taken > LINGER_BYTES) socket.destroy();
       return;
     }
@@ -35,11 +35,11 @@ export class BrokenConnections {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else if (latest === undefined || latest.gone) this.dismiss(socket, failure);
     else if (latest.reading !== undefined && latest.socket === socket) latest.reading.fail(failure);
-    // An answer is on its way, and nothing may be written into the middle of it.
+    // A response is being sent, and nothing may be written into the middle of it.
     else socket.destroy();
   }
 
-  /** Says why, and closes. */
+  /** Sends the failure and closes the connection. */
   dismiss(socket: Duplex & { bytesRead?: number }, failure: Failure, headers?: ResponseHeaders): void {
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     timer.unref();

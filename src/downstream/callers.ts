@@ -1,41 +1,41 @@
 /**
- * Whom every limit by address counts. The other end of the connection, unless that is a proxy which the config trusts: then
- * the last hop that it and others like it tell of and that is none of them. What stands before that hop anybody can make up.
+ * The client address that every per-address limit counts: the peer of the connection, unless that is a trusted proxy.
+ * Then it is the last hop in `X-Forwarded-For` that is not a trusted proxy. Hops before that one can be forged.
  */
 import { type BlockList, isIP, type Socket } from 'node:net';
 import type { PresentedCredentials } from '../identity/principal.ts';
 import { isIn, listOf } from '../oauth/fetch/addresses.ts';
 
-/** Some proxies tell the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const withPort = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
-/** RFC 4291, 2.5.5.2, as the URL parser spells it: what a socket for both families makes of an IPv4 address. */
+/** RFC 4291, 2.5.5.2: an IPv4-mapped address, as a dual-stack socket reports IPv4 and as the URL parser spells it. */
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
-/** What is looked at of a request. */
+/** The parts of a request that determine its client address. */
 export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'>;
 
 export class ClientAddresses {
   readonly #trusted: BlockList;
 
-  /** Throws for what is no address and no range. */
+  /** Throws for an entry that is neither an address nor a range. */
   constructor(trustedProxies: readonly string[]) {
     this.#trusted = listOf(trustedProxies);
   }
 
-  /** The other end of a connection; undefined where it is a trusted proxy, or gone. */
+  /** The peer of a connection. Undefined if the peer is a trusted proxy or has disconnected. */
   peer({ remoteAddress }: Socket): string | undefined {
     const address = plainAddress(remoteAddress ?? '');
     return address === undefined || isIn(this.#trusted, address) ? undefined : networkOf(address);
   }
 
-  /** Empty where the connection is gone. */
+  /** The client address of a request. Empty if the connection is closed. */
   of(caller: AddressedRequest): string {
     return networkOf(this.#address(caller) ?? '');
   }
 
   /**
-   * RFC 6177: a site gets up to 48 bits, and with them 65,536 networks. For what is kept of a caller that has proven
-   * nothing.
+   * RFC 6177: a site gets up to 48 bits, and with them 65,536 networks. For records about clients that have not
+   * authenticated.
    */
   siteOf(caller: AddressedRequest): string {
     return networkOf(this.#address(caller) ?? '', 48);
@@ -43,11 +43,11 @@ export class ClientAddresses {
 
   #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
-    // As it came: the library is shown none of these headers (requests.ts).
+    // The raw header: the OAuth library is shown none of these headers (oauth/server/requests.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
     while (caller !== undefined && isIn(this.#trusted, caller)) {
       const before = plainAddress((hops.pop() ?? '').trim());
-      // Nobody is named, or nobody who could be counted: then it is the proxy who asks.
+      // No hop, or one that is not an address: count the proxy itself.
       if (before === undefined) break;
       caller = before;
     }
@@ -55,7 +55,7 @@ export class ClientAddresses {
   }
 }
 
-/** Undefined for what is no address. One spelling for each, without zone. */
+/** One spelling per address, without its zone. Undefined if the text is not an address. */
 function plainAddress(text: string): string | undefined {
   const parts = withPort.exec(text);
   const [address = ''] = (parts?.[1] ?? parts?.[2] ?? text).split('%');
@@ -68,7 +68,7 @@ function plainAddress(text: string): string | undefined {
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 }
 
-/** RFC 6177: whoever has one IPv6 address has at least the 64 bits behind it too. */
+/** RFC 6177: a holder of one IPv6 address has at least the whole /64 network. */
 function networkOf(address: string, bits: 48 | 64 = 64): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');

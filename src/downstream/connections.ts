@@ -1,6 +1,6 @@
 /**
- * How many connections there may be, of all and of each address. A few beyond that are accepted all the same, so that health
- * paths answer and everybody else is told why they are refused.
+ * Limits the number of connections, in total and per address. A few more are accepted beyond the limits, so that health
+ * paths answer and other clients get a response that says why they are refused.
  */
 import type { Socket } from 'node:net';
 import type { ClientAddresses } from './callers.ts';
@@ -10,9 +10,9 @@ export interface ConnectionLimits {
   readonly connectionsPerAddress: number;
 }
 
-/** Beyond the limit. Probes of load balancers and container runtimes take one each, for an instant. */
+/** Accepted beyond the limit. Probes of load balancers and container runtimes take one each, for an instant. */
 export const RESERVED_CONNECTIONS = 32;
-/** How long one of those may take for its request: a probe sends it at once. */
+/** How long such a connection may stay open: a probe sends its request at once. */
 const RESERVED_MS = 2_000;
 
 const refused = Symbol('over the limit of connections');
@@ -29,14 +29,14 @@ export class ConnectionCounter {
     this.#callers = callers;
   }
 
-  /** Whose word counts about who has called them, from now on. */
+  /** Replaces the trusted proxies, for connections opened from now on. */
   trust(callers: ClientAddresses): void {
     this.#callers = callers;
   }
 
   opened(socket: MarkedSocket): void {
     const { connectionsTotal, connectionsPerAddress } = this.#limits;
-    // Behind a trusted proxy there are many callers on one address.
+    // Many clients share the address of a trusted proxy, so such an address has no limit.
     const address = this.#callers.peer(socket);
     const own = address === undefined ? 0 : (this.#byAddress.get(address) ?? 0) + 1;
     if (address !== undefined) this.#byAddress.set(address, own);
@@ -58,7 +58,7 @@ export class ConnectionCounter {
   }
 }
 
-/** Beyond the limit: it is told so, and nothing else. */
+/** True for a connection over the limit: its requests are refused, except health probes. */
 export function isBeyondLimit(socket: MarkedSocket): boolean {
   return socket[refused] === true;
 }

@@ -1,26 +1,31 @@
 /**
- * What browsers must be told before a page may read an answer (WHATWG Fetch, "CORS protocol"). Credentials in the sense
- * of that protocol, cookies above all, are never asked for: a page presents its token itself.
+ * The response headers that let a browser page read a response (WHATWG Fetch, "CORS protocol"). Credentials in the
+ * sense of that protocol, cookies above all, are never allowed: a page sends its token itself.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** What a page may read beside the headers that it always may. */
+/** Headers that a page may read besides those that are always readable. */
 const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate';
-/** How long a browser may remember the answer, in seconds: long enough for a conversation, short enough for a change of config. */
+/**
+ * How long a browser may cache the preflight, in seconds: long enough for a conversation, short enough for a config
+ * change.
+ */
 const MAX_AGE = '600';
-/** A request has a dozen headers of its own, and one for each mirrored parameter. */
+/** A request has a dozen headers, and one for each mirrored parameter. */
 const MAX_NAMES = 64;
 
-/** What an MCP request of any revision can have. The rest of a parameter's name is a token (RFC 9110, 5.6.2). */
+/**
+ * Headers that an MCP request of any revision can have. The rest of a parameter's name is a token (RFC 9110, 5.6.2).
+ */
 const ofRequests =
   /^(?:accept|authorization|content-type|last-event-id|mcp-(?:session-id|protocol-version|method|name|param-[!#$%&'*+.^_`|~0-9a-z-]+))$/i;
 
-/** Belongs to every answer to an allowed origin, failures too: without it a page cannot see why it was refused. */
+/** Belongs to every response to an allowed origin, failures too: without it a page cannot see why it was refused. */
 export function pushCors(head: string[], origin: string): void {
   head.push('Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED, 'Vary', 'Origin');
 }
 
-/** `keyHeader` is where the endpoint takes keys, besides `Authorization`. */
+/** `keyHeader` is the header in which the endpoint accepts keys, besides `Authorization`. */
 export function preflightHeaders(req: IncomingMessage, allow: string, keyHeader?: string): string[] {
   const head = ['Allow', allow];
   if (req.headers.origin === undefined) return head;
@@ -30,7 +35,7 @@ export function preflightHeaders(req: IncomingMessage, allow: string, keyHeader?
   return head;
 }
 
-/** What was asked for and belongs to the protocol. A page that is allowed to speak MCP to us is allowed nothing else. */
+/** The requested headers that belong to the protocol. A page that may use MCP may send no other headers. */
 function requestedNames(asked: string | string[] | undefined, keyHeader: string | undefined): string {
   if (typeof asked !== 'string') return '';
   return asked

@@ -1,6 +1,6 @@
 /**
- * What is ready for a client goes out in pieces, each when the one before was taken. So it can be seen whether the client
- * reads, and what waits for clients that do not is counted and bounded.
+ * Sends a large response in pieces, each after the client has read the one before. This shows whether the client reads,
+ * and lets us count and bound what waits for clients that do not.
  */
 import type { HttpAnswer } from './answer.ts';
 import type { IngressNotes } from './notes.ts';
@@ -14,12 +14,14 @@ export interface Deliveries {
   readonly notes: IngressNotes;
 }
 
-/** A client must take so much within `readerStallMs`; a slow mobile line does, and large answers lose nothing by it. */
+/**
+ * A client must read this much within `readerStallMs`. A slow mobile connection can, and large responses lose nothing.
+ */
 export const PIECE_BYTES = 1024 * 1024;
 
 export class Delivery implements Sweepable {
   due = 0;
-  /** What waits in front of it, in a queue. */
+  /** Bytes that wait in the outbox's queue, before this delivery. */
   queued = 0;
   readonly #res: HttpAnswer;
   readonly #shared: Deliveries;
@@ -34,38 +36,38 @@ export class Delivery implements Sweepable {
     res.whenGone(() => this.#settle());
   }
 
-  /** False: the rest goes out as the client takes it, and then there is room for more. */
+  /** False: the rest is sent as the client reads it, and `onRoom` is called afterwards. */
   write(bytes: Uint8Array): boolean {
     if (this.#push(bytes)) return true;
     this.#wait();
     return false;
   }
 
-  /** Everything was written: watches that the client takes it. */
+  /** Everything was written: watches until the client has read it. */
   end(): void {
     this.#res.end();
     this.watch();
   }
 
-  /** What was written already is watched, too. */
+  /** Watches what was already written until the client has read it. */
   watch(): void {
     if (this.#res.writableLength === 0 || this.#res.gone) return;
     this.#begin();
     this.#res.once('finish', () => this.#settle());
   }
 
-  /** Something that was written elsewhere has filled what the system takes. */
+  /** A write outside of this delivery has filled the socket's buffer. */
   blocked(): void {
     this.#wait();
   }
 
-  /** More or less waits in the queue than before. */
+  /** The number of bytes in the outbox's queue has changed. */
   count(queued: number): void {
     this.queued = queued;
     if (this.#waits) this.#hold();
   }
 
-  /** The client has taken nothing for too long. */
+  /** The client has read nothing for too long. */
   expire(): void {
     this.cut();
   }
@@ -107,7 +109,7 @@ export class Delivery implements Sweepable {
     this.#waits = true;
     this.#hold();
     if (!this.#waits) return;
-    // Behind an earlier answer of the same connection it is not the client that is waited for.
+    // Behind an earlier response on the same connection, the client is not what this one waits for.
     if (this.#res.socket !== null) this.#shared.stalled.add(this);
     else this.#res.once('socket', () => this.#waits && this.#shared.stalled.add(this));
   }
@@ -125,12 +127,13 @@ export class Delivery implements Sweepable {
 }
 
 /**
- * All bytes that wait for slow readers. Above the bound one is cut: of those with at least half of an average share, the one
- * that took nothing for longest. So neither a reader that has just begun pays for the others, nor one that has little left.
+ * All bytes that wait for slow readers. Above the bound one reader is cut off: among those with at least half of an
+ * average share, the one that has read nothing for longest. So a reader that has just started does not pay for the
+ * others, nor does one with little left.
  */
 export class SlowReaders {
   readonly #most: number;
-  /** In the order in which each took something last. */
+  /** Ordered by when each reader last read something. */
   readonly #held = new Map<Delivery, number>();
   #total = 0;
 
@@ -138,7 +141,7 @@ export class SlowReaders {
     this.#most = most;
   }
 
-  /** So much waits for it now. */
+  /** Sets how many bytes wait for this reader. */
   hold(reader: Delivery, bytes: number): void {
     const before = this.#held.get(reader) ?? 0;
     if (before === 0 && bytes === 0) return;

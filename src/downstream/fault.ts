@@ -1,4 +1,7 @@
-/** What becomes of an exception: a failure that has a row, or a fault of ours that only the log may know. */
+/**
+ * Turns an exception into a failure: a `Failure` as it is, anything else into `internal_error`, with details only in
+ * the log.
+ */
 import { Failure } from '../errors/failure.ts';
 import type { IngressNotes } from './notes.ts';
 

@@ -1,32 +1,32 @@
-/** What operators and load balancers ask. */
+/** The responses at `/healthz` and `/readyz`. */
 import type { HttpAnswer } from './answer.ts';
 import { respondState } from './respond.ts';
 
-/** Whether requests can be served, and where each backend stands. */
+/** Whether requests can be served, and the state of each backend. */
 export interface Readiness {
   readonly ready: boolean;
-  /** Of the config that is in force. */
+  /** Of the config in force. */
   readonly generation?: number;
   readonly backends: Readonly<Record<string, BackendReadiness>>;
 }
 
 export interface BackendReadiness {
   readonly state: string;
-  /** Why it is down: a reason of the failure table. */
+  /** Why the backend is down: a reason of the failure table. */
   readonly reason?: string;
-  /** The same for people: what clients are told, and what they are not. */
+  /** The same for people: the message that clients get, and the cause that they do not. */
   readonly message?: string;
   readonly cause?: string;
   /** What to do about it. */
   readonly cure?: string;
 }
 
-/** The process lives. What it can do is asked at `/readyz`. */
+/** Liveness: the process runs. Readiness is at `/readyz`. */
 export function respondHealth(res: HttpAnswer): void {
   respondState(res, 200, { status: 'ok' });
 }
 
-/** `mayKnow`: the names of backends are for those who may come in. */
+/** `mayKnow`: only an authenticated sender gets the names of backends. */
 export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean, mayKnow: boolean): void {
   const ready = readiness.ready && !closing;
   const status = closing ? 'shutting down' : ready ? 'ready' : 'not ready';

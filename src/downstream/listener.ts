@@ -1,4 +1,4 @@
-/** HTTP in: one server, its gates, and the way from a path to whoever serves it. */
+/** The HTTP server: the checks before a request is served, and the routing from its path to the code that serves it. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -46,24 +46,24 @@ export interface HttpOptions {
   readonly ready: () => Readiness;
   readonly notes: IngressNotes;
   readonly clock: SweepClock;
-  /** What other rooms serve, wherever no endpoint stands. */
+  /** Pages of other folders, at paths where there is no endpoint. */
   readonly pages?: readonly Pages[];
 }
 
 export interface ListenRules extends OriginRules {
   readonly port: number;
-  /** Addresses or CIDR ranges of proxies whose word counts about who has called them. */
+  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
 }
 
-/** What has nothing to do with what somebody wants. */
+/** The parts of authentication that do not depend on what a request asks for. */
 export interface Lobby {
-  /** A document for everybody, by its path. */
+  /** A public document, by its path. */
   document(path: string, host: string | undefined): object | undefined;
   keyHeader(endpointPath: string): string | undefined;
-  /** There is no such endpoint, and strangers are not to know that. */
+  /** True if there is no such endpoint, and unauthenticated senders must not learn that. */
   hides(endpointPath: string): boolean;
-  /** Whether the sender may know which backends there are; undefined where nobody is asked who they are. */
+  /** Whether the sender may see the backends' names. Undefined where nothing is authenticated. */
   mayKnow(credentials: Credentials): Promise<boolean | undefined>;
 }
 
@@ -79,29 +79,31 @@ export interface HttpLimits extends OutboxLimits, BodyBudgetLimits, ConnectionLi
   readonly keepAliveMs: number;
   readonly readerStallMs: number;
   readonly slowReaderBytes: number;
-  /** Requests of one connection whose answers are still due. */
+  /** Requests on one connection whose responses are still due. */
   readonly requestsPerConnection: number;
 }
 
 export interface HttpServer {
-  /** Where it listens, without a path. */
+  /** The URL it listens at, without a path. */
   readonly url: string;
-  /** What is served where, and to which pages, from now on. Host and port stay as they are. */
+  /** Replaces endpoints, origins and trusted proxies. Host and port stay. */
   renew(served: Pick<HttpOptions, 'endpoints' | 'listen'>): void;
-  /** Takes no new work, lets the old finish for so long, and cuts what is left. */
+  /** Takes no new requests, waits up to `drainMs` for open ones, and closes what is left. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
 
 /**
- * How much of a refused body is thrown away before the connection is cut, in limits. A client that sends first and reads
- * afterwards gets its answer, and keeps its connection, if it was not absurdly over the limit.
+ * How much of a refused body is discarded before the connection is closed, as a multiple of the limit. A client that
+ * sends first and reads afterwards gets its response, and keeps its connection, if it was not absurdly over the limit.
  */
 const DISCARDED_LIMITS = 4;
-/** Longer than the 60 s after which the usual load balancers let go of an idle connection, so that they never meet a closed one. */
+/**
+ * Longer than the 60 s after which common load balancers drop an idle connection, so that they never use a closed one.
+ */
 const IDLE_CONNECTION_MS = 65_000;
-/** In seconds: connections come and go all the time. */
+/** In seconds: connections open and close all the time. */
 const RETRY = { 'Retry-After': '1' };
-/** How exactly the time for headers is kept: so many looks within it. */
+/** How often within `headersMs` Node checks for header timeouts. */
 const HEADER_CHECKS = 4;
 
 export function startHttp(options: HttpOptions): Promise<HttpServer> {
@@ -109,9 +111,9 @@ export function startHttp(options: HttpOptions): Promise<HttpServer> {
   return listener.start();
 }
 
-/** The youngest answer on a connection. */
+/** The most recent response on a connection. */
 const latest = Symbol('latest answer');
-/** How many answers of a connection are still due. */
+/** How many responses are still due on a connection. */
 const due = Symbol('answers due');
 type TrackedSocket = Duplex & { [latest]?: HttpAnswer; [due]?: number };
 
@@ -168,10 +170,10 @@ class Listener {
       maxHeaderSize: limits.headerBytes,
       headersTimeout: limits.headersMs,
       connectionsCheckingInterval: Math.ceil(limits.headersMs / HEADER_CHECKS),
-      // Bodies are timed by ourselves, so that the answer is one of ours.
+      // Bodies are timed by `BodyReader`, so that a timeout gets our own response.
       requestTimeout: 0,
       keepAliveTimeout: IDLE_CONNECTION_MS,
-      // Checked by ourselves, for the same reason.
+      // Checked by `malformedHost`, for the same reason.
       requireHostHeader: false,
     });
     server.maxConnections = limits.connectionsTotal + RESERVED_CONNECTIONS;
@@ -198,7 +200,7 @@ class Listener {
       this.#server.once('error', reject);
       this.#server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
         this.#server.off('error', reject);
-        // What cannot be accepted is lost to its client alone.
+        // A connection that cannot be accepted affects its client alone.
         this.#server.on('error', (error) => this.#shared.notes.fault(error));
         const { address, family, port: bound } = this.#server.address() as AddressInfo;
         const name = family === 'IPv6' ? `[${address}]` : address;
@@ -218,7 +220,7 @@ class Listener {
     this.#connections.trust(this.#callers);
   }
 
-  /** Nothing that a client sends may get past this, least of all as an exception. */
+  /** Entry point of every request. No exception may escape from here. */
   #enter(req: IncomingMessage, res: HttpAnswer): void {
     this.#open.add(res);
     res.deliveries = this.#shared.deliveries;
@@ -226,7 +228,7 @@ class Listener {
     socket[due] = (socket[due] ?? 0) + 1;
     res.whenGone(() => this.#left(res, socket));
     socket[latest] = res;
-    // Queued behind an earlier answer of the same connection (pipelining): such a one is not told when the connection ends.
+    // Queued behind an earlier response (pipelining), a response gets no `close` event when the connection ends.
     if (res.socket === null) socket.once('close', () => res.leave());
     try {
       this.#pass(req, res);
@@ -236,7 +238,7 @@ class Listener {
     discardRest(req, res, this.#shared.body);
   }
 
-  /** Path and method, Origin and Host, preflight, identity. Size, time and shape are checked by whoever reads the body. */
+  /** Checks path and method, Origin and Host; then serves. Code that reads the body checks its size, time and shape. */
   #pass(req: IncomingMessage, res: HttpAnswer): void {
     const { [due]: answersDue = 0 }: TrackedSocket = req.socket;
     if (answersDue > this.#options.limits.requestsPerConnection) {
@@ -279,14 +281,14 @@ class Listener {
     else if (route !== undefined) this.#serve(req, res, route);
   }
 
-  /** Whether there is such a server is known to those who may come in alone. */
+  /** Only an authenticated sender may learn whether such a server exists. */
   #hiddenAt(path: string): Route | undefined {
     const endpointPath = serverEndpointOf(path);
     if (endpointPath === undefined || !this.#options.authenticator.hides(endpointPath)) return undefined;
     return hiddenRoute(this.#routes, path, endpointPath);
   }
 
-  /** What the endpoints say of themselves to clients that look for a token. */
+  /** The metadata documents for clients that look for an authorization server. */
   #documentAt({ path, host }: RequestTarget): Route | undefined {
     const document = this.#options.authenticator.document(path, host);
     return document && documentRoute(document);
@@ -321,7 +323,7 @@ class Listener {
     }
   }
 
-  /** Strangers learn whether it is ready, and no names. */
+  /** An unauthenticated sender learns whether the gateway is ready, but no names. */
   async #respondReadiness(req: IncomingMessage, res: HttpAnswer): Promise<void> {
     const { authenticator, listen, ready } = this.#options;
     try {
@@ -338,7 +340,10 @@ class Listener {
     if (this.#open.size === 0) this.#onIdle?.();
   }
 
-  /** The port stays open while answers are still going out: whoever comes is told to go elsewhere, instead of being refused by the system. */
+  /**
+   * The port stays open while responses are being sent: a new request gets `shutting_down` instead of a refused
+   * connection.
+   */
   async #close(drainMs: number): Promise<void> {
     this.#closing = true;
     if (this.#open.size > 0) await this.#idleOr(drainMs);
@@ -360,14 +365,14 @@ class Listener {
   }
 }
 
-/** RFC 9112, 3.2: HTTP/1.1 without a Host, or with two, is malformed, whatever we would think of the names. */
+/** RFC 9112, 3.2: HTTP/1.1 without a Host, or with two, is malformed, even if every name is allowed. */
 function malformedHost(req: IncomingMessage, host: string | undefined): Failure | undefined {
   if (namesHostTwice(req.rawHeaders)) return new Failure('invalid_request', { message: 'Host came more than once' });
   if (host !== undefined || req.httpVersion !== '1.1') return undefined;
   return new Failure('invalid_request', { message: 'The Host header is required' });
 }
 
-/** Load balancers and container runtimes ask by an address that nobody could list, and learn nothing that is private. */
+/** Load balancers and container runtimes use an address that cannot be listed. What they learn is not private. */
 function isProbed(route: Route | undefined): boolean {
   return route?.kind === 'health' || route?.kind === 'ready';
 }

@@ -1,17 +1,17 @@
 import type { Failure } from '../errors/failure.ts';
 
-/** What the transports noticed and survived, for logs and counters. */
+/** Events in the transports that were handled, for logs and counters. */
 export interface IngressNotes {
-  /** A reader was too slow for a message that may be left out. */
+  /** A reader was too slow for a message that may be dropped. */
   dropped(urgency: 'progress' | 'log'): void;
-  /** A reader took nothing for so long that its connection was cut. */
+  /** A reader read nothing for so long that its connection was cut. */
   cutOff(): void;
-  /** A `Host` that is none of ours: behind a proxy, mostly a setting that is missing. */
+  /** A `Host` that is not ours: behind a proxy, usually a missing setting. */
   hostRefused(host: string): void;
-  /** A page of another origin. */
+  /** A page of an origin that is not allowed. */
   originRefused(origin: string, failure: Failure, address: string | undefined): void;
-  /** There are more connections than there may be. */
+  /** A connection over the limit was refused. */
   connectionRefused(): void;
-  /** A fault of ours. Answers how the log names it, for `data.logId`. */
+  /** An unexpected error of ours. Returns its id in the log, for `data.logId`. */
   fault(error: unknown): string | undefined;
 }

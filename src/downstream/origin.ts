@@ -1,6 +1,6 @@
 /**
- * Whether a request may come from where it says it comes from. A page of a foreign origin, and a name that somebody else
- * points at our loopback address (DNS rebinding), must not reach a server that trusts whoever can connect.
+ * Checks `Origin` and `Host`. A page of a foreign origin, and a foreign name that points at our loopback address (DNS
+ * rebinding), must not reach a server that trusts every local connection.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
  */
 import { Failure } from '../errors/failure.ts';
@@ -8,11 +8,11 @@ import { Failure } from '../errors/failure.ts';
 export interface OriginRules {
   /** The address that we bind. */
   readonly host: string;
-  /** Serialised origins, compared without regard to case. */
+  /** Serialised origins, compared case-insensitively. */
   readonly allowedOrigins: readonly string[];
   /** Host names, with or without a port. */
   readonly allowedHosts: readonly string[];
-  /** The host under which a proxy in front is reached. It is ours, but does not make us check hosts where nothing else does. */
+  /** The host of a proxy in front of us. It is allowed, but does not by itself turn the check of `Host` on. */
   readonly publicHost?: string;
 }
 
@@ -26,7 +26,7 @@ export class Origins {
   readonly #origins: ReadonlySet<string>;
   readonly #checksHost: boolean;
   readonly #hosts: ReadonlySet<string>;
-  /** The last `Host` that passed: nearly all requests carry the same one. */
+  /** The last `Host` that passed, as a cache: nearly all requests carry the same one. */
   #passed: string | undefined;
 
   constructor(rules: OriginRules) {
@@ -37,7 +37,7 @@ export class Origins {
     this.#hosts = new Set([...rules.allowedHosts, ...own].map((host) => host.toLowerCase()));
   }
 
-  /** No `Origin`, no browser page: every other client may leave it out. */
+  /** Only browser pages must send `Origin`: a request without it passes. */
   checkOrigin(origin: string | undefined): Failure | undefined {
     if (origin === undefined) return undefined;
     const lower = origin.toLowerCase();
@@ -46,8 +46,8 @@ export class Origins {
   }
 
   /**
-   * Others than loopback binds are reached under names that we cannot know, so they are checked only where the config says
-   * which names are ours. Loopback names are harmless everywhere: nobody can point them at us from outside.
+   * Other binds than loopback are reached under names that we cannot know, so they are checked only where the config
+   * lists the allowed names. Loopback names are always allowed: DNS rebinding cannot use them.
    */
   checkHost(host: string | undefined): Failure | undefined {
     if (host !== undefined && host === this.#passed) return undefined;
@@ -66,7 +66,10 @@ export function isLoopbackBind(host: string): boolean {
   return loopbackBind.test(host.toLowerCase());
 }
 
-/** RFC 9112, 3.2: two readers would take two hosts for ours. Node's own parser keeps the first and says nothing. */
+/**
+ * RFC 9112, 3.2: with two Host headers, two readers could each use a different one. Node's parser silently keeps the
+ * first.
+ */
 export function namesHostTwice(rawHeaders: readonly string[]): boolean {
   let found = false;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -78,7 +81,7 @@ export function namesHostTwice(rawHeaders: readonly string[]): boolean {
   return false;
 }
 
-/** An address as `Host` spells it. */
+/** An address as it is spelled in `Host`. */
 function inHeader(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }

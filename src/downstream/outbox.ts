@@ -1,58 +1,58 @@
 /**
- * One bounded, ordered queue in front of one reader. While the reader keeps up, messages go straight through. When it does
- * not, progress is coalesced, log messages are left out above a soft bound, and everything else waits; above the hard bound
+ * A bounded, ordered queue for one reader. While the reader keeps up, messages are written directly. When it does not,
+ * progress is coalesced, log messages are dropped above a soft limit, and everything else waits. Above the hard limit
  * the reader is cut off. The sender never waits.
  */
 import type { Connection, StreamEvent } from '../exchange/outlet.ts';
 import type { IngressNotes } from './notes.ts';
 
 export interface OutboxLimits {
-  /** Above this, progress without a successor to wait for and log messages are left out. */
+  /** Above this, log messages are dropped, and so is progress that replaces no queued progress. */
   readonly outboxSoftBytes: number;
-  /** A reader for which so much waits when one more message comes is cut off. One message alone never is too much. */
+  /** A reader with this much queued is cut off when one more message comes. A single message is never too much. */
   readonly outboxBytes: number;
 }
 
-/** What an event costs beside its data: objects, and its id. */
+/** What a queued event costs besides its data: objects, and its id. */
 const EVENT_BYTES = 128;
 
 export abstract class Outbox implements Connection {
   readonly #limits: OutboxLimits;
   readonly #notes: IngressNotes;
-  /** By order of arrival. Made when the reader is slow for the first time: most never are. */
+  /** By order of arrival. Created when the reader is slow for the first time: most never are. */
   #queue: Map<number, StreamEvent> | undefined;
-  /** Where progress that has not been sent waits, by its key. */
+  /** The position of queued progress, by its key. */
   #progress: Map<string, number> | undefined;
   #arrivals = 0;
   #bytes = 0;
-  /** The reader has not taken what was written last. */
+  /** The reader has not yet read what was last written. */
   #blocked: boolean;
   #ending = false;
   #farewell: Uint8Array | undefined;
   #closed = false;
   #listeners: (() => void)[] = [];
 
-  /** One that is held sends nothing until it is released. */
+  /** If `held`, nothing is sent until `release`. */
   constructor(limits: OutboxLimits, notes: IngressNotes, held = false) {
     this.#limits = limits;
     this.#notes = notes;
     this.#blocked = held;
   }
 
-  /** As late as possible: what is left out or replaced is never encoded. */
+  /** Called as late as possible: an event that is dropped or replaced is never encoded. */
   protected abstract encode(event: StreamEvent): Uint8Array;
-  /** False: call `release` once there is room again. */
+  /** False: `release` must be called once there is room again. */
   protected abstract write(bytes: Uint8Array): boolean;
-  /** Everything was written; closes in good order. */
+  /** Everything was written: closes gracefully. */
   protected abstract finish(): void;
-  /** Closes at once, whatever has not been sent. */
+  /** Closes at once and drops what was not sent. */
   protected abstract destroy(): void;
-  /** What a reader is told that should come back, where the transport has words for it. */
+  /** The message that tells the reader when to reconnect, where the transport has one. */
   protected abstract goodbye(retryMs: number | undefined): Uint8Array | undefined;
 
-  /** So much waits in the queue. For transports with a bound on what waits for all readers. */
+  /** Reports the bytes in the queue, for transports with a bound over all readers. */
   protected waiting(_bytes: number): void {
-    // Most have none.
+    // Most transports have none.
   }
 
   get closed(): boolean {
@@ -82,7 +82,7 @@ export abstract class Outbox implements Connection {
     else this.#listeners.push(listener);
   }
 
-  /** The reader has taken everything; or what was held may go. */
+  /** The reader has read everything, or a held outbox may start. */
   protected release(): void {
     if (this.#closed) return;
     this.#blocked = false;
@@ -98,12 +98,12 @@ export abstract class Outbox implements Connection {
     if (this.#ending) this.#finish();
   }
 
-  /** For what is no event, and of no use to a reader that is behind. */
+  /** For bytes that are not an event and are useless to a slow reader, such as a heartbeat. */
   protected writeAside(bytes: Uint8Array): void {
     if (!this.#blocked && !this.#ending && !this.#closed && !this.write(bytes)) this.#blocked = true;
   }
 
-  /** For the transport: the connection is gone, whoever ended it. */
+  /** Called by the transport when the connection is gone, whichever side closed it. */
   protected close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -134,8 +134,8 @@ export abstract class Outbox implements Connection {
   }
 
   /**
-   * Later progress takes the place of earlier, but at the end of the queue: events leave in the order of their ids, or a
-   * client that resumes after one of them would miss those that it overtook.
+   * Later progress replaces earlier progress, but at the end of the queue: events are sent in the order of their ids.
+   * Otherwise a client that resumes after one of them would miss those that it overtook.
    */
   #makeRoom(event: StreamEvent, urgency: 'progress' | 'log'): boolean {
     const earlier = urgency === 'progress' && event.key !== undefined ? this.#progress?.get(event.key) : undefined;

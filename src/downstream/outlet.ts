@@ -1,6 +1,6 @@
 /**
- * The outlets of one POST and the response that they share. It stays undecided between JSON and a stream for as long as
- * nothing forces it: plain JSON is cheaper, and its status can still say what happened.
+ * The outlets of one POST and the response that they share. The response stays undecided between JSON and a stream for
+ * as long as possible: JSON is cheaper, and its status can still report a failure.
  */
 import type {
   Connection,
@@ -21,7 +21,7 @@ import type { Sweep, Sweepable } from './sweep.ts';
 
 /** What all POSTs of a server share. */
 export interface Replies extends EventStreams {
-  /** Turns answers into streams that are not there after `sseAfterMs`. Absent: at once. */
+  /** Turns responses that take longer than `sseAfterMs` into streams. Undefined: at once. */
   readonly undecided: Sweep | undefined;
 }
 
@@ -35,7 +35,10 @@ export function openOutlets(
   return answer.outlets;
 }
 
-/** For requests that were refused when their outlets were opened: whoever works for them hears at once that nobody waits. */
+/**
+ * For requests that were refused when their outlets were opened: `onAbandoned` fires at once, so no work is done for
+ * them.
+ */
 export function refusedOutlets(requests: number): readonly Outlet[] {
   return Array.from({ length: requests }, () => refused);
 }
@@ -57,9 +60,9 @@ class PostAnswer implements Sweepable {
   readonly #options: OutletOptions;
   readonly #shared: Replies;
   #unsettled: number;
-  /** Settled before the response was decided, in that order. */
+  /** Settlements from before the response was decided, in their order. */
   #settlements: Settlement[] = [];
-  /** Where messages go once the response is a stream. */
+  /** Set once the response is a stream. */
   #stream: ResumableStream | undefined;
   #connection: SseConnection | undefined;
 
@@ -71,16 +74,16 @@ class PostAnswer implements Sweepable {
     this.#shared = shared;
     this.#unsettled = options.requests;
     const outlet = () => new PostOutlet(this, accepted.sse);
-    // Nearly always one, and this is on the way of every request.
+    // Nearly always one, and every request runs this.
     this.outlets = options.requests === 1 ? [outlet()] : Array.from({ length: options.requests }, outlet);
-    // A client that has a stream to come back to, or that is of the legacy era, cancels with words.
+    // A client with a resumable stream, and every legacy client, cancels with a notification, not by disconnecting.
     if (options.era === 'modern' && options.stream === undefined) res.whenGone(() => this.#abandon());
     if (!accepted.sse) return;
     if (options.longLived || shared.undecided === undefined) this.expire();
     else shared.undecided.add(this);
   }
 
-  /** Not done in time, or never meant to be: the headers go out, and with them the decision for a stream. */
+  /** Slow, or long-lived from the start: send the headers and decide for a stream. */
   expire(): void {
     if (this.#res.gone) return;
     this.#becomeStream();
@@ -88,12 +91,12 @@ class PostAnswer implements Sweepable {
   }
 
   send(message: Uint8Array, urgency: Urgency, key: string | undefined): void {
-    // A client that reads JSON alone gets one document, and this is not it.
+    // A client that accepts only JSON gets one document: the response.
     if (this.#accepted.sse) this.#becomeStream().emit(message, urgency, key);
   }
 
   pause(retryMs: number | undefined): void {
-    // Without a stream to come back to, closing the connection would lose the answer.
+    // Without a stream to resume, closing the connection would lose the response.
     if (this.#accepted.sse && this.#options.stream !== undefined) this.#becomeStream().pause(retryMs);
   }
 
@@ -113,13 +116,13 @@ class PostAnswer implements Sweepable {
     else this.#becomeStream().terminate();
   }
 
-  /** Nothing was ever sent, so there is nothing to come back to: not even a resumable stream is begun. */
+  /** Nothing was ever sent, so there is nothing to resume: no resumable stream is created. */
   #respondSilence(): void {
     if (this.#accepted.sse) new SseConnection(this.#res, this.#shared).end();
     else respondEmpty(this.#res, 204);
   }
 
-  /** A status that only a response of its own can carry. Whoever accepts streams alone can still read a status. */
+  /** Such a status needs a JSON response. A client that accepts only streams can still read a status. */
   #saysMoreThanOk(): boolean {
     if (this.#options.batch) return false;
     return this.#settlements.some((settlement) => statusOf(settlement) !== 200);
@@ -178,7 +181,7 @@ function statusOf(settlement: Settlement): number {
   return settlement.failure.http?.status ?? settlement.failure.row.status;
 }
 
-/** A stream that lives and dies with its connection. */
+/** A stream that ends with its connection. */
 class OneConnection implements ResumableStream {
   #connection: Connection | undefined;
 
@@ -192,7 +195,7 @@ class OneConnection implements ResumableStream {
   }
 
   pause(): void {
-    // There is no coming back to it.
+    // It cannot be resumed.
   }
 
   terminate(): void {

@@ -1,4 +1,4 @@
-/** Paths that other rooms serve themselves: they get the request as it is, behind the same gates as everybody's. */
+/** Paths that other folders serve: they get the request as it is, after the same checks as every request. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Failure } from '../errors/failure.ts';
 import type { HttpAnswer } from './answer.ts';
@@ -9,19 +9,19 @@ import type { Sweep, Sweepable } from './sweep.ts';
 export interface Pages {
   owns(path: string): boolean;
   /**
-   * Whether scripts of allowed origins call it, as they call an endpoint. Elsewhere a browser goes by itself, from whatever
-   * page led to it, so that `Origin` says nothing: the room has its own ways to know its forms.
+   * Whether scripts of allowed origins call this path, as they call an endpoint. All other paths are opened by a
+   * browser from any page, so `Origin` says nothing there: those pages protect their forms themselves.
    */
   forScripts?(path: string): boolean;
-  /** Never rejects, and always answers. */
+  /** Never rejects, and always responds. */
   handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
 }
 
 export interface PageGates {
-  /** What the gates found wrong with where the request comes from. */
+  /** What the checks of `Origin` and `Host` found. */
   readonly foreign: Failure | undefined;
   readonly host: Failure | undefined;
-  /** Times the body, which the room reads itself. */
+  /** Times the body, which the page's own code reads. */
   readonly bodies: Sweep;
 }
 
@@ -47,14 +47,14 @@ export function servePages(req: IncomingMessage, res: HttpAnswer, path: string, 
   void pages.handle(req, res, path);
 }
 
-/** A body that does not come to its end in time takes its connection with it. */
+/** Closes the connection if the body does not arrive in time. */
 class TimedBody implements Sweepable {
   due = 0;
   readonly #req: IncomingMessage;
 
   constructor(req: IncomingMessage, res: HttpAnswer, sweep: Sweep) {
     this.#req = req;
-    // Somebody else reads it; what breaks off cannot be answered by us.
+    // The page's own code reads the body, so a broken body cannot be answered here.
     res.reading = { fail: () => this.expire() };
     sweep.add(this);
     const stop = () => {

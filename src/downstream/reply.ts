@@ -1,4 +1,4 @@
-/** How a POST is answered, once somebody knows what to say. */
+/** The response to a POST: JSON, a stream, a status alone or a failure. */
 import { Failure } from '../errors/failure.ts';
 import type { Outlet, OutletOptions, Reply } from '../exchange/outlet.ts';
 import type { Batch, Message } from '../wire/message.ts';
@@ -25,7 +25,7 @@ export class PostReply implements Reply {
     this.#shared = shared;
   }
 
-  /** Echoed where the message is a request. */
+  /** The id to echo, if the message is a request. */
   get id(): string | undefined {
     return this.#message.kind === 'request' ? this.#message.id.raw : undefined;
   }
@@ -38,7 +38,7 @@ export class PostReply implements Reply {
     if (this.#take()) respondEmpty(this.#res, 202);
   }
 
-  /** Whoever fails after the outlets were opened fails what they wait for: a client must not hang for a fault of ours. */
+  /** After the outlets were opened, a failure settles all of them: a client must not hang because of our fault. */
   refuse(failure: Failure, era: Era, id?: string): void {
     if (this.#take()) respondFailure(this.#res, failure, { era, id: id ?? this.id, ...this.#withCarried() });
     else for (const outlet of this.#outlets) outlet.settle({ kind: 'failure', failure, id: id ?? this.id });

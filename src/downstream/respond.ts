@@ -18,12 +18,12 @@ export function respondJson(res: HttpAnswer, status: number, body: Pieces, heade
   finish(res, status, head, body, size);
 }
 
-/** A document about ourselves. */
+/** A document about the gateway itself. */
 export function respondState(res: HttpAnswer, status: number, state: unknown): void {
   respondJson(res, status, Buffer.from(JSON.stringify(state)), { 'Cache-Control': 'no-store' });
 }
 
-/** 202 for what was taken, 204 where there is nothing to say. */
+/** 202 for an accepted message, 204 for an empty response. */
 export function respondEmpty(res: HttpAnswer, status: 202 | 204, head: string[] = []): void {
   // RFC 9110, 8.6: no Content-Length in a 204.
   if (status === 202) head.push('Content-Length', '0');
@@ -32,12 +32,12 @@ export function respondEmpty(res: HttpAnswer, status: 202 | 204, head: string[] 
 
 export interface FailureContext {
   readonly era: Era;
-  /** The raw id token of the request, where there is one. */
+  /** The raw id token of the request, if any. */
   readonly id?: string | undefined;
   readonly headers?: ResponseHeaders;
 }
 
-/** 404 and 405 are stored by caches unless they are told not to. */
+/** Caches store 404 and 405 unless this header forbids it. */
 const uncached: ResponseHeaders = { 'Cache-Control': 'no-store' };
 
 export function respondFailure(res: HttpAnswer, failure: Failure, context: FailureContext): void {
@@ -51,8 +51,8 @@ export function respondFailure(res: HttpAnswer, failure: Failure, context: Failu
 }
 
 /**
- * What answers no request (a GET, a DELETE, a notification) has no exchange in which it could be told: HTTP must say it.
- * Policy's codes are HTTP's own.
+ * Where no JSON-RPC request is answered (a GET, a DELETE, a notification), the HTTP status must report the failure.
+ * Policy's legacy codes are HTTP statuses.
  */
 function statusOutside(row: FailureRow): number {
   if (row.status !== 200) return row.status;
@@ -60,7 +60,7 @@ function statusOutside(row: FailureRow): number {
   return { client: 400, backend: 502, gateway: 500 }[row.blame];
 }
 
-/** The head of an event stream. `X-Accel-Buffering` tells proxies to pass events on as they come. */
+/** The head of an event stream. `X-Accel-Buffering` tells proxies not to buffer events. */
 export function beginStream(res: HttpAnswer, headers?: ResponseHeaders): void {
   if (res.headersSent || res.gone) return;
   const head = [
@@ -89,7 +89,7 @@ function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | 
   }
   if (body === undefined || body instanceof Uint8Array) res.end(body);
   else {
-    // Head and pieces leave in one system call.
+    // Send the head and all pieces in one system call.
     res.cork();
     const last = body.length - 1;
     for (let at = 0; at < last; at++) res.write(body[at]);
@@ -100,7 +100,7 @@ function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | 
 }
 
 function nothing(): void {
-  // Nothing comes after the end.
+  // Nothing follows the end of a response.
 }
 
 function deliver(res: HttpAnswer, deliveries: Deliveries, body: Pieces): void {
@@ -121,7 +121,7 @@ function writeHead(res: HttpAnswer, status: number, head: string[]): void {
   res.writeHead(status, head);
 }
 
-/** A whole response, for a connection on which HTTP itself failed. */
+/** A complete response, for a connection on which HTTP parsing failed. */
 export function failureOnTheWire(failure: Failure, headers: ResponseHeaders = {}): Buffer {
   const body = failureBytes(failure, 'legacy');
   const { status } = failure.row;

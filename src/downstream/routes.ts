@@ -1,11 +1,11 @@
-/** What is served where. A path is compared as it stands in the request line. */
+/** The route of each path. Paths are compared as they are in the request line, without normalisation. */
 import type { Endpoint } from '../exchange/arrival.ts';
 import { era } from '../wire/revisions.ts';
 
 export type Route = Allowed &
   (
     | { readonly kind: 'mcp'; readonly endpoint: Endpoint; readonly hasLegacy: boolean }
-    /** The two addresses of HTTP+SSE. `messages` is the path of the second. */
+    /** The two addresses of HTTP+SSE: the stream's and the one for messages. */
     | { readonly kind: 'sse'; readonly endpoint: Endpoint; readonly messages: string }
     | { readonly kind: 'messages'; readonly endpoint: Endpoint; readonly stream: string }
     | { readonly kind: 'rpc'; readonly endpoint: Endpoint }
@@ -15,13 +15,13 @@ export type Route = Allowed &
 
 interface Allowed {
   readonly methods: ReadonlySet<string | undefined>;
-  /** The same, as `Allow` says it. */
+  /** The same methods, as the `Allow` header lists them. */
   readonly allow: string;
 }
 
 export type Routes = ReadonlyMap<string, Route>;
 
-/** 2026-07-28 has POST alone. */
+/** 2026-07-28 has only POST. */
 export const MODERN_ALLOW = 'POST, OPTIONS';
 const LEGACY_ALLOW = 'GET, POST, DELETE, OPTIONS';
 const OWN_ALLOW = 'GET, HEAD, OPTIONS';
@@ -30,12 +30,12 @@ function allowing(allow: string): Allowed {
   return { allow, methods: new Set(allow.split(', ')) };
 }
 
-/** A document that is made when somebody asks for it. */
+/** For a document that is built on request. */
 export function documentRoute(document: object): Route {
   return { kind: 'document', document, ...allowing(OWN_ALLOW) };
 }
 
-/** Where two claim the same path, an endpoint that the config names wins over an address that was derived. */
+/** An endpoint that the config names wins over a derived HTTP+SSE address with the same path. */
 export function routesOf(endpoints: readonly Endpoint[]): Routes {
   const routes = new Map<string, Route>();
   for (const endpoint of endpoints) addHttpSse(routes, endpoint);
@@ -53,7 +53,7 @@ export function routesOf(endpoints: readonly Endpoint[]): Routes {
   return routes;
 }
 
-/** The path of an endpoint with a slash behind it is that endpoint: people write it so, and clients do not follow redirects. */
+/** An endpoint's path may end in a slash: people write it so, and clients do not follow redirects. */
 export function routeAt(routes: Routes, path: string): Route | undefined {
   const route = routes.get(path);
   if (route !== undefined || !path.endsWith('/')) return route;
@@ -63,13 +63,16 @@ export function routeAt(routes: Routes, path: string): Route | undefined {
 
 const serverPath = /^(\/servers\/[^/]+)\/(mcp|sse|messages)\/?$/;
 
-/** The endpoint of a server under which a path would be, if there were that server. */
+/** The endpoint path of the server that this path would belong to, whether or not that server exists. */
 export function serverEndpointOf(path: string): string | undefined {
   const parts = serverPath.exec(path);
   return parts === null ? undefined : `${parts[1]}/mcp`;
 }
 
-/** For a server that does not exist: the route that it would have, so that strangers are answered the same. */
+/**
+ * The route that a nonexistent server would have, so that unauthenticated senders get the same response as for a real
+ * one.
+ */
 export function hiddenRoute(routes: Routes, path: string, endpointPath: string): Route | undefined {
   const end = serverPath.exec(path)?.[2];
   for (const [known, route] of routes) {
@@ -82,7 +85,7 @@ export function hiddenRoute(routes: Routes, path: string, endpointPath: string):
   return undefined;
 }
 
-/** Every path that leads to the endpoint, its own first. */
+/** Every path of the endpoint, its own first. */
 export function pathsOf(routes: Routes, endpoint: Endpoint): readonly string[] {
   const paths = [...routes].flatMap(([path, route]) =>
     'endpoint' in route && route.endpoint === endpoint && path !== endpoint.path ? [path] : [],
@@ -90,13 +93,13 @@ export function pathsOf(routes: Routes, endpoint: Endpoint): readonly string[] {
   return [endpoint.path, ...paths];
 }
 
-/** The stream's address, and the one for messages. */
+/** The address of the stream, and the one for messages. */
 function httpSsePaths(path: string): readonly [string, string] {
   const base = path.replace(/\/(?:mcp)?$/, '');
   return [`${base}/sse`, `${base}/messages`];
 }
 
-/** HTTP+SSE is the transport of the first revision: without it in the profile, the addresses do not exist. */
+/** HTTP+SSE is the transport of the first revision: the addresses exist only if the profile has that revision. */
 function addHttpSse(routes: Map<string, Route>, endpoint: Endpoint): void {
   if (!endpoint.profile.revisions.includes('2024-11-05')) return;
   const [stream, messages] = httpSsePaths(endpoint.path);
@@ -108,7 +111,7 @@ const absolute = /^https?:\/\/([^/?#]*)/i;
 
 export interface RequestTarget {
   readonly path: string;
-  /** RFC 9112, 3.2.2: where the request line names the host, the header does not count. */
+  /** RFC 9112, 3.2.2: a host in the request line overrides the header. */
   readonly host: string | undefined;
 }
 

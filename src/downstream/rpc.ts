@@ -1,4 +1,4 @@
-/** POST of a JSON-RPC endpoint: one document in, one document out, or a status where nobody waits for an answer. */
+/** POST of a JSON-RPC endpoint: one document in, one document out, or a status alone for notifications. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
@@ -15,7 +15,7 @@ import { depthLimit, readInTurn, type Shared } from './streamable.ts';
 
 export type RpcRoute = Extract<Route, { kind: 'rpc' }>;
 
-/** Of the two vocabularies of codes the one without numbers that JSON-RPC reserves for servers. */
+/** Modern codes avoid the numbers that JSON-RPC reserves for servers. */
 const era = 'modern';
 
 export function serveRpc(
@@ -35,7 +35,7 @@ function checkAccept(req: IncomingMessage): Failure | undefined {
   return new Failure('not_acceptable', { message: 'Not acceptable: the client must accept application/json' });
 }
 
-/** JSON-RPC 2.0, 5: without an id to echo, the answer says null. */
+/** JSON-RPC 2.0, 5: without an id to echo, the response's id is null. */
 export function refuseRpc(res: HttpAnswer, failure: Failure, id?: string): void {
   const { reason, message, data, cause, http, id: own } = failure;
   const detail = { message, cause, http: { ...http, nullId: true }, ...(data && { data }), ...(own && { id: own }) };

@@ -1,6 +1,6 @@
 /**
- * HTTP+SSE, the transport of 2024-11-05: one stream for everything that we say, one address for everything that the client
- * says. The stream's end is the session's end.
+ * HTTP+SSE, the transport of 2024-11-05: one stream for all messages to the client, one address for all messages from
+ * it. The session ends with the stream.
  * https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
 import { randomBytes } from 'node:crypto';
@@ -21,7 +21,7 @@ import { depthLimit, headersOf, orFault, readInTurn, refuseStream, refuseUnread,
 export type SseRoute = Extract<Route, { kind: 'sse' }>;
 export type MessagesRoute = Extract<Route, { kind: 'messages' }>;
 
-/** Whoever knows the id can speak for the session: it must not be guessable. */
+/** The session id must not be guessable: with it, messages can be sent in that session. */
 const ID_BYTES = 24;
 
 interface OpenLine {
@@ -64,7 +64,7 @@ export class HttpSse {
     connection.open(encodeEvent({ event: 'endpoint', data: `${messages}?sessionId=${id}` }));
   }
 
-  /** POST: one message. Its answer comes on the stream. */
+  /** POST: one message. Its response comes on the stream. */
   receive(req: IncomingMessage, res: HttpAnswer, { endpoint }: MessagesRoute, sender: Authenticated): void {
     const failure = checkContentType(req);
     const sink: BodySink = {
@@ -90,7 +90,8 @@ export class HttpSse {
   ): void {
     const sessionId = sessionIdOf(req.url ?? '');
     const open = sessionId === undefined ? undefined : this.#lines.get(sessionId);
-    // Whether there is such a line is known to its owner alone: whatever else is wrong is told after that.
+    // Only the owner may learn that a connection exists, so `refusal` checks the sender before anything else is
+    // reported.
     const line = open?.endpoint.path === endpoint.path ? open.line : undefined;
     const failure =
       line === undefined ? unknownLine(sessionId) : (line.refusal(sender, message) ?? this.#refusal(message));

@@ -1,4 +1,4 @@
-/** stdio: one message a line, one client, one session. The output carries protocol alone. */
+/** stdio: one message per line, one client, one session. The output carries only protocol messages. */
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint, Gateway, PersistentConnection } from '../exchange/arrival.ts';
@@ -16,16 +16,18 @@ export interface StdioOptions {
   readonly gateway: Gateway;
   readonly endpoint: Endpoint;
   readonly limits: OutboxLimits & {
-    /** One line is what a body is over HTTP. */
+    /** The limit of one line, as of one body over HTTP. */
     readonly bodyBytes: number;
     readonly jsonDepth: number;
   };
   readonly notes: IngressNotes;
-  /** Ends the service from our side. */
+  /** Ends the connection from our side. */
   readonly signal?: AbortSignal;
 }
 
-/** Resolves when either side has ended and what was to be said was handed over. Rejects with the Failure of a refused connection. */
+/**
+ * Resolves when either side has ended and all output was written. Rejects with the `Failure` of a refused connection.
+ */
 export async function serveStdio(options: StdioOptions): Promise<void> {
   const { input, gateway, endpoint, limits, notes, signal } = options;
   const connection = new LineConnection(options.output, limits, notes);
@@ -58,7 +60,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
     input.on('error', end);
     input.on('close', end);
     input.on('end', () => {
-      // A last line without an end is one all the same.
+      // A last line without a line feed counts as a line.
       if (!ended) take(lines.end());
       end();
     });
@@ -77,7 +79,7 @@ function receive(
     if (read instanceof Failure) throw read;
     line.receive(readMessage(read, { depth: options.endpoint.profile.jsonDepth ?? options.limits.jsonDepth }));
   } catch (error) {
-    // Nobody knows yet which era is spoken; what is told of unreadable messages is the same in both.
+    // The era is not known yet. Failures of unreadable messages are the same in both.
     const failure = faultFailure(error, options.notes);
     connection.send({ id: undefined, data: failureBytes(failure, 'legacy'), urgency: 'keep' });
   }
@@ -89,7 +91,7 @@ class LineConnection extends Outbox {
   constructor(output: Writable, limits: OutboxLimits, notes: IngressNotes) {
     super(limits, notes);
     this.#output = output;
-    // A reader that went away (EPIPE) is no fault of ours.
+    // A reader that has closed its end (EPIPE) is not our error.
     output.on('error', () => this.close());
     output.on('close', () => this.close());
   }
@@ -104,16 +106,16 @@ class LineConnection extends Outbox {
     return false;
   }
 
-  /** There is no coming back to a pipe: it stays as it is. */
+  /** A pipe cannot be resumed, so it is not paused. */
   override pause(): void {
-    // Deliberately nothing.
+    // Deliberately empty.
   }
 
   protected goodbye(): undefined {
     return undefined;
   }
 
-  /** The process's own output cannot be ended; it is enough that everything was handed over. */
+  /** The process's own output cannot be ended. It is enough that everything was written. */
   protected finish(): void {
     this.#output.write('', () => this.close());
   }

@@ -1,4 +1,4 @@
-/** An HTTP response that carries events. */
+/** An HTTP response that is an event stream. */
 import type { StreamEvent } from '../exchange/outlet.ts';
 import { comment, encodeEvent } from '../wire/sse.ts';
 import type { HttpAnswer } from './answer.ts';
@@ -12,7 +12,7 @@ import type { Sweep, Sweepable } from './sweep.ts';
 export interface EventStreams {
   readonly limits: OutboxLimits & { readonly keepAliveMs: number };
   readonly notes: IngressNotes;
-  /** Wakes streams that have been silent for `keepAliveMs`. */
+  /** Sends a heartbeat on streams that were silent for `keepAliveMs`. */
   readonly keepAlive: Sweep;
   readonly deliveries: Deliveries;
 }
@@ -20,11 +20,13 @@ export interface EventStreams {
 const heartbeat = comment();
 
 export interface SseOptions {
-  /** Headers of the response beside those of every stream. */
+  /** Response headers besides those of every stream. */
   readonly headers?: ResponseHeaders;
-  /** What every event is called. 2024-11-05 names its messages; later revisions leave it to the default, which is the same. */
+  /**
+   * The name of every event. 2024-11-05 names its messages; later revisions use the default name, which is the same.
+   */
   readonly event?: string;
-  /** Nothing goes out, headers included, before `open`. */
+  /** If true, nothing is sent before `open`, headers included. */
   readonly held?: boolean;
 }
 
@@ -35,7 +37,7 @@ export class SseConnection extends Outbox implements Sweepable {
   readonly #event: string | undefined;
   readonly #headers: ResponseHeaders | undefined;
   #delivery: Delivery | undefined;
-  /** Nothing was written yet, so the headers wait too. */
+  /** Nothing was written yet, not even the headers. */
   #silent = true;
 
   constructor(res: HttpAnswer, streams: EventStreams, options: SseOptions = {}) {
@@ -48,19 +50,19 @@ export class SseConnection extends Outbox implements Sweepable {
     if (options.held !== true) this.#begin();
   }
 
-  /** The headers go out now, alone if there is nothing else to say: proxies wait for them. */
+  /** Sends the headers now, even without an event: proxies wait for them. */
   flush(): void {
     if (this.#silent && !this.closed && !this.#res.writableEnded) this.#res.flushHeaders();
   }
 
-  /** Lets a held stream go, with its first event before everything that waits. */
+  /** Starts a held stream: its first event is sent before everything queued. */
   open(first: Uint8Array): void {
     if (this.closed) return;
     this.#begin();
     if (this.write(first)) this.release();
   }
 
-  /** Nothing was said for a while. */
+  /** The stream was silent for `keepAliveMs`. */
   expire(): void {
     if (this.closed || this.#res.writableEnded) return;
     this.#streams.keepAlive.add(this);
@@ -68,7 +70,7 @@ export class SseConnection extends Outbox implements Sweepable {
   }
 
   protected encode(event: StreamEvent): Uint8Array {
-    // An event that primes for resumption has an id and no message; it is not called one.
+    // A priming event for resumption has an id and no message, so it does not get the name of a message.
     const isMessage = event.data.byteLength > 0;
     const name = isMessage ? this.#event : undefined;
     return encodeEvent({
@@ -101,7 +103,7 @@ export class SseConnection extends Outbox implements Sweepable {
     this.#delivery?.count(bytes);
   }
 
-  /** Made when the reader is slow for the first time: most never are. */
+  /** Created when the reader is slow for the first time: most never are. */
   #slow(): Delivery {
     this.#delivery ??= new Delivery(this.#res, this.#streams.deliveries, () => this.release());
     return this.#delivery;

@@ -1,4 +1,4 @@
-/** Streamable HTTP: POST, GET and DELETE of one MCP address, for both eras. */
+/** Streamable HTTP: POST, GET and DELETE of one MCP endpoint, for both eras. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated, Endpoint, Gateway, HeaderReader, SessionRequest } from '../exchange/arrival.ts';
@@ -20,15 +20,15 @@ import type { FairTurns } from './turns.ts';
 export interface Shared extends Replies {
   readonly gateway: Gateway;
   readonly body: BodyLimits;
-  /** For bodies of senders that are not let in. */
+  /** For bodies of refused senders. */
   readonly refusedBody: BodyLimits;
   readonly depth: { readonly depth: number };
   readonly turns: FairTurns;
-  /** No new work is taken; what helps to finish the old still is. */
+  /** True while shutting down: new requests are refused, but messages that complete open ones are accepted. */
   readonly closing: () => boolean;
 }
 
-/** What an endpoint takes, where that is less than all others do. */
+/** The server's limits, or the endpoint's own. */
 export function bodyLimits({ body }: Shared, { profile }: Endpoint): BodyLimits {
   return profile.bodyBytes === undefined ? body : { ...body, bodyBytes: profile.bodyBytes };
 }
@@ -51,7 +51,7 @@ export function serveMcp(
   else void end(req, res, route, sender, shared);
 }
 
-/** What `Allow` says where the method is none of the revision that the client speaks; undefined where it is. */
+/** The `Allow` header for a method that the client's revision does not have; undefined if it has the method. */
 export function allowedFor(req: IncomingMessage, res: HttpAnswer, route: Route): string | undefined {
   const isSession = req.method === 'GET' || req.method === 'DELETE';
   return route.kind === 'mcp' && isSession && res.era === 'modern' ? MODERN_ALLOW : undefined;
@@ -89,7 +89,7 @@ function post(req: IncomingMessage, res: HttpAnswer, route: McpRoute, sender: Au
   else respondFailure(res, failure, { era: res.era });
 }
 
-/** Reads the body; what it says is begun when it is its sender's turn. */
+/** Reads the body, and processes it when it is the sender's turn. */
 export function readInTurn(
   req: IncomingMessage,
   res: HttpAnswer,
@@ -159,7 +159,7 @@ class Post implements BodySink {
   }
 }
 
-/** Records what could not be read, and says so. */
+/** Audits a message that could not be read, and responds with the failure. */
 export function refuseUnread(
   { gateway }: Shared,
   res: HttpAnswer,
@@ -195,7 +195,7 @@ async function listen(
   else connection.end();
 }
 
-/** True: what wanted to open a stream was answered. */
+/** True if the stream was refused and the request answered. */
 export function refuseStream(req: IncomingMessage, res: HttpAnswer, endpoint: Endpoint, shared: Shared): boolean {
   res.isLast = shared.closing();
   const failure = res.isLast
@@ -217,7 +217,7 @@ async function end(
   else respondFailure(res, failure, { era: 'legacy' });
 }
 
-/** What the gateway says; an exception of its own becomes a failure like others. */
+/** The gateway's result. An exception becomes a failure. */
 export async function orFault<T>(shared: Shared, ask: () => Promise<T | Failure>): Promise<T | Failure> {
   try {
     return await ask();

@@ -1,26 +1,26 @@
 /**
- * Waits that all have the same length. One coarse timer serves all of them: most requests are answered long before any
- * of their waits is over, and a timer each would cost more than the rest of their bookkeeping.
+ * Timeouts that all have the same length. One coarse timer serves all of them: most requests are answered long before
+ * any of their timeouts, and a timer each would cost more than the rest of their bookkeeping.
  */
 import type { Clock } from '../exchange/clock.ts';
 
 export type SweepClock = Pick<Clock, 'after'>;
 
-/** Something that waits in a sweep. */
+/** An object with a timeout. */
 export interface Sweepable {
-  /** Belongs to the sweep. One object can wait in one sweep at a time. */
+  /** Managed by the sweep. An object can be in one sweep at a time. */
   due: number;
-  /** The wait is over. Never called after `remove`. */
+  /** The time is over. Never called after `remove`. */
   expire(): void;
 }
 
-/** A wait lasts at least its time, and at most an eighth longer. */
+/** A timeout fires at its time at the earliest, and at most an eighth later. */
 const STEPS = 8;
 
 export class Sweep {
   readonly #stepMs: number;
   readonly #clock: SweepClock;
-  /** In the order in which they are due, since every wait is as long as the others. */
+  /** In the order in which they are due, since all timeouts have the same length. */
   readonly #waiting = new Set<Sweepable>();
   #now = 0;
   #stop: (() => void) | undefined;
@@ -30,7 +30,7 @@ export class Sweep {
     this.#clock = clock;
   }
 
-  /** Begins a wait, or begins it anew. */
+  /** Starts or restarts a timeout. */
   add(waiting: Sweepable): void {
     this.#waiting.delete(waiting);
     waiting.due = this.#now + STEPS + 1;
@@ -42,7 +42,7 @@ export class Sweep {
     this.#waiting.delete(waiting);
   }
 
-  /** The timer runs until a step finds nothing that waits: waits come and go faster than timers are made. */
+  /** The timer runs until a step finds nothing waiting: timeouts come and go faster than timers can be created. */
   #arm(): void {
     this.#stop = this.#clock.after(this.#stepMs, () => {
       this.#stop = undefined;

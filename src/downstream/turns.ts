@@ -1,19 +1,21 @@
 /**
- * Fair turns between principals at the front. In one turn of the event loop everything is read that has come, and a
- * principal with a hundred connections would have a hundred requests begun before the one of somebody else. Where
- * several principals send, one request of each is begun in a turn; those of one principal stay in their order. A
- * principal who sends alone does not wait.
+ * Fair scheduling between principals. One turn of the event loop reads everything that has arrived, so a principal with
+ * a hundred connections would have a hundred requests started before another principal's one. Where several principals
+ * send, one request of each is started per turn, and each principal's requests stay in order. A principal that sends
+ * alone does not wait.
  */
 import { FairQueue } from '../exchange/fair-queue.ts';
 
-/** How long a turn may begin requests, in milliseconds, where many principals wait. One is begun in any case. */
+/**
+ * How many milliseconds per turn are spent on starting requests while many principals wait. At least one is started.
+ */
 const TURN_MS = 1;
 /**
- * After a request of another principal than the one before it, requests take turns for so long. How long ago the other
- * principal sent does not matter: one that sends alone by then has one request begun in each turn of the event loop.
+ * After two consecutive requests of different principals, requests take turns for this long. How long ago the first of
+ * them sent does not matter: a principal that sends alone by then has one request started per turn of the event loop.
  */
 const SHARED_MS = 1_000;
-/** What waits at most, of all principals together. Beyond it requests are begun as they come. */
+/** The most requests that wait, of all principals together. Beyond this limit they are started as they come. */
 const MOST_WAITING = 1_024;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 
@@ -25,7 +27,7 @@ interface Start {
 export interface TurnPorts {
   /** Milliseconds, with fractions. */
   now(): number;
-  /** Once, when everything that has come was read. */
+  /** Runs it once, after everything that has arrived was read. */
   later(run: () => void): void;
 }
 
@@ -34,7 +36,7 @@ export class FairTurns {
   readonly #queue = new FairQueue<Start>(Number.POSITIVE_INFINITY);
   #latest: string | undefined;
   #sharedUntil = 0;
-  /** Who had a request begun in this turn. */
+  /** Principals that had a request started in this turn. */
   readonly #served = new Set<string>();
   #bytes = 0;
   #spent = 0;
@@ -44,7 +46,7 @@ export class FairTurns {
     this.#ports = ports;
   }
 
-  /** Runs it, now or in a later turn. It must not throw. */
+  /** Runs it now or in a later turn. `run` must not throw. */
   begin(principal: string, bytes: number, run: () => void): void {
     const now = this.#ports.now();
     if (principal !== this.#latest) {

@@ -1,8 +1,8 @@
-/** Who is calling, and what they may do. */
+/** Failures of authentication and authorization. */
 import { type FailureRow, INTERNAL, INVALID_REQUEST, row, UNAUTHORIZED } from './row.ts';
 
-export const access = {
-  // Identity. Who presents what, and why it does not do. `WWW-Authenticate` says the same to clients that read it.
+export const leave = {
+  // Authentication: why the credentials are refused. `WWW-Authenticate` says the same to clients that read it.
   credentials_missing: row(
     'client',
     401,
@@ -68,7 +68,7 @@ export const access = {
     'The issuer’s keys, or its introspection, cannot be reached. The token may be good: try again.',
   ),
 
-  // Policy. The numbers are those of HTTP on purpose: outside the range that JSON-RPC reserves.
+  // Policy. The codes are HTTP's on purpose: outside the range that JSON-RPC reserves.
   policy_denied: row(
     'client',
     200,

@@ -1,4 +1,4 @@
-/** Questions that backends put to clients. */
+/** Failures of server requests. */
 import { type FailureRow, INTERNAL, INVALID_REQUEST, row } from './row.ts';
 
 export const asks = {

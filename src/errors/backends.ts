@@ -1,4 +1,4 @@
-/** Backends, and ourselves. */
+/** Failures of backends, and of the gateway itself. */
 import { type FailureRow, INTERNAL, row } from './row.ts';
 
 export const backends = {
@@ -56,7 +56,7 @@ export const backends = {
   ),
   shutting_down: row('gateway', 503, INTERNAL, 'Shutting down', 'The gateway is stopping and takes no new requests.'),
 
-  // Ours.
+  // The gateway itself.
   out_of_descriptors: row(
     'gateway',
     200,

@@ -1,8 +1,8 @@
-/** What backends want to see before they let us in, and how we come by it. */
+/** Failures in getting and using credentials for backends. */
 import { type FailureRow, INTERNAL, row } from './row.ts';
 
 export const credentials = {
-  // Towards a person.
+  // Consent of a person.
   consent_needed: row(
     'client',
     200,
@@ -39,7 +39,7 @@ export const credentials = {
     'Nobody opened the link, or nobody went through with it, while the call waited. The link in `data.url` goes on to work until it ends.',
   ),
 
-  // Towards the backend.
+  // The backend's response to our credentials.
   backend_unauthorized: row(
     'backend',
     200,
@@ -55,7 +55,7 @@ export const credentials = {
     'A 403 that no further scope would change, or scopes that its authorization server keeps on not granting.',
   ),
 
-  // Towards its authorization server.
+  // The backend's authorization server.
   authorization_undiscovered: row(
     'backend',
     200,

@@ -1,6 +1,6 @@
 /**
- * Every failure that Bascule can name. One table: the boundary reads a row and knows the HTTP status, the JSON-RPC code
- * per era and who is to blame; programs match on `reason`, never on the message. `docs/errors.md` is written from here.
+ * Every failure that Bascule can name, in one table. A row gives the HTTP status, the JSON-RPC code per era and who is
+ * to blame. Programs match on `reason`, never on the message. `docs/errors.md` is generated from this table.
  */
 
 import { access } from './access.ts';
@@ -29,34 +29,36 @@ export const failures = {
 export type Reason = keyof typeof failures;
 
 export interface FailureDetail {
-  /** A more specific text for people. */
+  /** A more specific message for people. */
   readonly message?: string;
-  /** Further members of the error's `data`, next to `reason`. */
+  /** Further members of the error's `data`, besides `reason`. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** The raw id token of the message that failed, where it could be read; it is echoed. */
+  /** The raw id token of the failed message, if it could be read. It is echoed. */
   readonly id?: string;
-  /** For the log alone. */
+  /** Only for the log. */
   readonly cause?: unknown;
-  /** What the people who run the gateway can do about it: a sentence in the imperative, for them alone. */
+  /** What an operator can do about it: a sentence in the imperative, only for operators. */
   readonly cure?: string;
   readonly http?: HttpDetail;
 }
 
-/** What HTTP says of a failure beyond its row: a challenge, when to come back. */
+/** HTTP details beyond the row: a challenge, or when to retry. */
 export interface HttpDetail {
-  /** In the place of the row's. */
+  /** Overrides the row's status. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where there is no id to echo, the answer says `"id": null`: one style of telling that credentials are missing has it so. */
+  /**
+   * Without an id to echo, the response has `"id": null`: the `envelope` style of authentication failures requires it.
+   */
   readonly nullId?: boolean;
 }
 
-/** It is not the backend that is unwell: what we present to it does not do, for one principal. */
+/** True if the backend is healthy but does not accept one principal's credentials. */
 export function isAboutCredentials({ reason }: Failure): boolean {
   return Object.hasOwn(credentials, reason);
 }
 
-/** A failure that has a row in the table. Nothing else should be thrown on purpose. */
+/** A failure with a row in the table. No other exception should be thrown deliberately. */
 export class Failure extends Error {
   readonly reason: Reason;
   readonly data: Readonly<Record<string, unknown>> | undefined;

@@ -1,4 +1,4 @@
-/** What was sent cannot be read, or HTTP refuses it before the protocol begins. */
+/** Messages that cannot be read, and requests that HTTP refuses before the protocol begins. */
 import { type FailureRow, INTERNAL, INVALID_REQUEST, PARSE, row } from './row.ts';
 
 export const incoming = {
@@ -9,7 +9,7 @@ export const incoming = {
     'The gateway is a backend of itself',
     'A request of this gateway came back to it: one of its backends leads here. Take that backend out of the config.',
   ),
-  // What was sent cannot be read.
+  // The message cannot be read.
   parse_error: row('client', 400, PARSE, 'Parse error', 'The body is not JSON, or not UTF-8.'),
   invalid_request: row(
     'client',

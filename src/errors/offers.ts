@@ -1,8 +1,8 @@
-/** What was asked for does not exist here, or in more than one place. */
+/** The target of a request does not exist here, or exists more than once. */
 import { type FailureRow, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, row } from './row.ts';
 
 export const offers = {
-  // What was asked for does not exist here.
+  // The target does not exist here.
   method_not_found: row(
     'client',
     200,
@@ -32,7 +32,7 @@ export const offers = {
     'No backend behind the endpoint has that resource.',
   ),
 
-  // What several backends have, or what a merged list was asked for.
+  // Several backends have the target; or failures of merged lists.
   name_collision: row(
     'gateway',
     200,

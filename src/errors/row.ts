@@ -1,16 +1,19 @@
-/** What is known of a failure, and the codes of JSON-RPC and of the protocol that tell of it. */
+/** The row of a failure, and the error codes of JSON-RPC and MCP. */
 
-/** Whose fault it is: decides the log level, and what a person should look at first. */
+/** Whose fault it is: determines the log level, and what a person should look at first. */
 export type Blame = 'client' | 'backend' | 'gateway';
 
 export interface FailureRow {
   readonly blame: Blame;
-  /** HTTP status where the failure answers a POST. 200: told inside the exchange, so that clients which probe for the era are not disturbed. */
+  /**
+   * HTTP status in response to a POST. 200 means that the failure is reported in JSON-RPC only, so that clients that
+   * probe for the era are not disturbed.
+   */
   readonly status: number;
-  /** JSON-RPC error code towards legacy and modern clients. -32001, -32002 and -32042 must not reach a modern one. */
+  /** JSON-RPC error code for legacy and modern clients. -32001, -32002 and -32042 must not reach a modern client. */
   readonly legacy: number;
   readonly modern: number;
-  /** What a person reads. A failure may carry a more specific text, never one that repeats a secret or an exception. */
+  /** For people. A failure may carry a more specific message, but never one that repeats a secret or an exception. */
   readonly message: string;
   /** For the documentation: when this happens, and what to do. */
   readonly when: string;
@@ -22,7 +25,10 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL = -32603;
 export const SESSION_NOT_FOUND = -32001;
-/** What servers in the wild say to legacy clients; the same number as above, and HTTP's status tells the two apart. */
+/**
+ * The code that existing servers send to legacy clients. It equals SESSION_NOT_FOUND; the HTTP status distinguishes the
+ * two.
+ */
 export const UNAUTHORIZED = { legacy: -32001, modern: 401 };
 export const RESOURCE_NOT_FOUND = -32002;
 export const HEADER_MISMATCH = -32020;

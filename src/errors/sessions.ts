@@ -1,4 +1,4 @@
-/** Sessions, revisions, and what a request must say of itself. */
+/** Failures of sessions and revisions, and of the headers and `_meta` that a request must have. */
 import {
   type FailureRow,
   HEADER_MISMATCH,

@@ -1,18 +1,18 @@
 /**
- * Whether a token is meant for us. Addresses are taken apart by hand: the platform's parser also resolves dots, turns
- * backslashes around and drops line breaks, and each of these would make two different audiences equal.
+ * Checks that a token is meant for us. Addresses are parsed by hand: the platform's parser also resolves dots, converts
+ * backslashes and drops line breaks, and each of these would make two different audiences equal.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#canonical-server-uri
  */
 import { Failure } from '../errors/failure.ts';
 
 const address = /^(https?):\/\/(\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+,;=-]+)(?::([0-9]*))?(\/[^?#]*)?(\?[^#]*)?$/i;
-/** RFC 3986, 2: nothing else stands in an address. */
+/** RFC 3986, 2: the only characters in an address. */
 const legible = /^[\x21-\x7e]+$/;
 const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
 /**
- * Scheme and host folded, the default port dropped, one slash at the end of the path ignored; all else as it is. Undefined
- * where it is no http(s) address, or has a fragment (RFC 8707, 2).
+ * Lower-cases scheme and host, drops the default port, ignores one slash at the end of the path, and keeps the rest.
+ * Undefined if it is not an http(s) address, or has a fragment (RFC 8707, 2).
  */
 export function canonicalAudience(text: string): string | undefined {
   const match = legible.test(text) ? address.exec(text) : null;
@@ -25,7 +25,7 @@ export function canonicalAudience(text: string): string | undefined {
   return `${scheme}://${match[2]!.toLowerCase()}${shownPort}${path}${match[5] ?? ''}`;
 }
 
-/** What is no address (`api://default`, `my-api`) is compared character by character. */
+/** An audience that is not an address (`api://default`, `my-api`) is compared character by character. */
 const comparable = (text: string): string => canonicalAudience(text) ?? text;
 
 export type Audiences = ReadonlySet<string>;
@@ -34,7 +34,7 @@ export function audiences(texts: readonly string[]): Audiences {
   return new Set(texts.map(comparable));
 }
 
-/** What a token says, made comparable once: undefined where it says nothing. */
+/** A token's audience, made comparable once; undefined if the token has none. */
 export function audienceClaim(aud: unknown): Audiences | undefined {
   if (aud === undefined || aud === null || (Array.isArray(aud) && aud.length === 0)) return undefined;
   const items = Array.isArray(aud) ? aud : [aud];
@@ -46,7 +46,7 @@ export interface AudienceRule {
   readonly mayBeAbsent: boolean;
 }
 
-/** Fails closed: a token that shows no audience is for nobody, unless its issuer was vouched for by name. */
+/** Fails closed: a token without an audience is refused, unless its issuer is configured to allow that. */
 export function checkAudience(
   claimed: Audiences | undefined,
   { ours, mayBeAbsent }: AudienceRule,

@@ -1,4 +1,4 @@
-/** What stands at the door of one endpoint, made once from the config and the address that it turned out to have. */
+/** The authentication of one endpoint, built once from the config and the address that the endpoint really has. */
 import { type Audiences, audiences, canonicalAudience } from './audience.ts';
 import type { KeyPlaces } from './credentials.ts';
 import { type Hierarchy, ScopeRules } from './scopes.ts';
@@ -12,13 +12,13 @@ export interface GuardedAuth extends KeyPlaces {
   readonly tokens: boolean;
   readonly style: FailureStyle;
   readonly scopes: ScopeRules;
-  /** What a token must be for. */
+  /** The audiences that a token may have. */
   readonly ours: Audiences;
-  /** Scheme, host and port by which clients may know us; the first is the one to tell those who did not say. */
+  /** Scheme, host and port that clients may use for us. The first is the default in metadata. */
   readonly bases: readonly string[];
   /** The endpoint's own path first, then those of its older transports. */
   readonly paths: readonly string[];
-  /** Empty where no tokens are taken. */
+  /** Empty if no tokens are accepted. */
   readonly authorizationServers: readonly string[];
 }
 
@@ -43,8 +43,8 @@ export function buildGuard(settings: GuardSettings, { issuers, hierarchy, bases,
 }
 
 /**
- * The addresses that tokens may be for. `listening` is where we really listen, without a path. On this machine alone,
- * clients write the same address in several ways, and all of them are ours.
+ * The addresses that tokens may be issued for. `listening` is the address we listen at, without a path. A loopback
+ * address has several spellings, and all of them are ours.
  */
 export function basesOf({ publicUrl }: Pick<IdentitySettings, 'publicUrl'>, listening: string): readonly string[] {
   if (publicUrl !== undefined) return [canonicalAudience(publicUrl) ?? publicUrl];

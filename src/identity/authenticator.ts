@@ -1,6 +1,4 @@
-/**
- * Who comes in, and where. Every way in asks here, by the endpoint that it leads to; an endpoint that nobody knows lets nobody in.
- */
+/** Authenticates requests per endpoint. Every transport uses it. A request to an unknown endpoint is always refused. */
 import { Failure } from '../errors/failure.ts';
 import { basesOf, type EndpointAuth, type GuardedAuth } from './auth-metadata.ts';
 import { refusalOf } from './challenge.ts';
@@ -16,26 +14,26 @@ import type { AuthContext, Credentials, PresentedCredentials, Principal, ScopedO
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 
 export interface Entrance {
-  /** All addresses that it is served at, its own first. */
+  /** All paths of the endpoint, its own first. */
   readonly paths: readonly string[];
   readonly identity: GuardSettings;
 }
 
-/** The addresses of single servers; `/mcp` stands for all its transports. */
+/** The paths of single servers. `/mcp` stands for all transports of one. */
 const serverPath = /^\/servers\/[^/]+\/mcp$/;
 
 function pathsAt(path: string): readonly string[] {
   return ['mcp', 'sse', 'messages'].map((end) => path.replace(/mcp$/, end));
 }
 
-/** Somebody was not let in, for the log and the audit trail. */
+/** A refused request, for the log and the audit trail. */
 export interface RefusedEntry {
-  /** Of the endpoint. */
+  /** The endpoint's path. */
   readonly path: string;
   readonly failure: Failure;
-  /** Where it is known who it is, and the scopes do not suffice. */
+  /** Set if the principal is known but its scopes are insufficient. */
   readonly principal?: Principal | undefined;
-  /** For the address. */
+  /** For the client's address. */
   readonly credentials: Credentials;
 }
 
@@ -44,7 +42,7 @@ export class Authenticator {
   readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, EndpointAuth> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
-  /** What the address of some server asks of its callers. */
+  /** The authentication of some `/servers/.../mcp` endpoint, used for servers that do not exist. */
   #server: GuardedAuth | undefined;
   #isOpened = false;
 
@@ -54,8 +52,8 @@ export class Authenticator {
   }
 
   /**
-   * From here on somebody can come in. `listening` is where, without a path: tokens are for an address. `own` is the
-   * issuer in this process, where there is one.
+   * Starts authentication. `listening` is our address without a path, since tokens are issued for an address. `own` is
+   * the bundled authorization server, if there is one.
    */
   open(settings: IdentitySettings, entrances: readonly Entrance[], listening: string, own?: IssuerSettings): void {
     if (own !== undefined) this.#room.trust(own);
@@ -73,21 +71,21 @@ export class Authenticator {
     this.#documents = metadataRoutes(guarded);
   }
 
-  /** Other keys and issuers than before. To be followed by `open`. */
+  /** Replaces keys and issuers. `open` must follow. */
   refit(room: IdentityRoom): void {
     if (room === this.#room) return;
     this.#room.close();
     this.#room = room;
   }
 
-  /** Whoever started us over stdio. */
+  /** The principal that started us over stdio. */
   get local(): Principal {
     return this.#room.local;
   }
 
   /**
-   * Whether such as somebody who came in there are still let in. A session outlives the token that opened it, so that whether
-   * that one is still good is no question here: every message is asked for itself, and for streams there is `stillGood`.
+   * Whether the endpoint still admits principals of this kind and issuer. Expiry is not checked, because a session
+   * outlives the token that opened it: every message is authenticated by itself, and streams use `stillGood`.
    */
   admits(path: string, { kind, issuer = '' }: Principal): boolean {
     const guard = this.#guards.get(path);
@@ -96,7 +94,7 @@ export class Authenticator {
     return kind === 'key' ? guard.keys : kind === 'token' && guard.authorizationServers.includes(issuer);
   }
 
-  /** A value, not a promise, wherever nobody has to be asked. Never throws or rejects. */
+  /** Returns a value, not a promise, unless an issuer must be contacted. Never throws or rejects. */
   identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
@@ -116,7 +114,7 @@ export class Authenticator {
     return found;
   }
 
-  /** Where there is no such server: strangers are told what they are told where there is one. */
+  /** For a server that does not exist: an unauthenticated sender gets the same failure as at one that does. */
   async #nowhere(path: string, credentials: PresentedCredentials): Promise<Failure> {
     const guard = this.#guardAt(path);
     if (guard === undefined) return new Failure('path_not_found');
@@ -131,14 +129,14 @@ export class Authenticator {
     );
   }
 
-  /** There is no such server, and strangers are not to know that. */
+  /** True if there is no such server, and unauthenticated senders must not learn that. */
   hides(path: string): boolean {
     return this.#server !== undefined && serverPath.test(path) && !this.#guards.has(path);
   }
 
   /**
-   * Whether somebody may know what stands behind the gateway: whoever comes in somewhere with credentials. Undefined where
-   * nobody is asked for any.
+   * Whether the sender may see the names of backends: true if its credentials are valid at some endpoint. Undefined if
+   * no endpoint requires credentials.
    */
   async mayKnow(credentials: Credentials): Promise<boolean | undefined> {
     if (credentials === 'local') return true;
@@ -148,52 +146,53 @@ export class Authenticator {
       const who = await this.#room.identity.identify(credentials, guard);
       if (!(who instanceof Failure)) return true;
       asked = false;
-      // What is good elsewhere is only for another address; what is good nowhere need not be tried again.
+      // Credentials for another endpoint have the wrong audience here, or are an unknown key. Any other failure is the
+      // same at every endpoint.
       if (!who.reason.startsWith('audience_') && who.reason !== 'key_unknown') break;
     }
     return asked;
   }
 
-  /** How a failure of `identify` is told to whoever asked for that. */
+  /** Adds status and challenge to a failure of `identify`, for the response. */
   told(path: string, failure: Failure, credentials: Credentials, asked: AuthContext): Failure {
     const guard = this.#guardAt(path);
     if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
     return refused(failure, guard, credentials, asked);
   }
 
-  /** Nobody is asked anything there. */
+  /** Whether the endpoint requires no credentials. */
   isOpen(path: string): boolean {
     return this.#guards.get(path)?.kind === 'open';
   }
 
-  /** Whether the credentials cover the operation; the failure names all that it needs. */
+  /** Checks the scopes of an operation. The failure names all scopes that it needs. */
   check(path: string, principal: Principal, credentials: Credentials, operation: ScopedOperation): Failure | undefined {
     const guard = this.#guards.get(path);
     if (guard === undefined || guard.kind === 'open') return undefined;
     const failure = guard.scopes.check(principal, operation);
     if (failure !== undefined) this.#onRefused({ path, failure, principal, credentials });
-    // Over stdio there is no HTTP to tell it in.
+    // stdio has no HTTP status or challenge.
     if (credentials === 'local') return failure;
     const asked: AuthContext = { kind: operation.method === undefined ? 'other' : 'request', operation };
     return failure && refused(failure, guard, credentials, asked);
   }
 
-  /** For what stays open. */
+  /** Whether the credentials behind an open stream are still valid. */
   stillGood(principal: Principal): boolean {
     return this.#room.identity.stillGood(principal);
   }
 
-  /** The key of the principal whose access key it is, whichever door that opens. */
+  /** The key of the principal with this access key, at whichever endpoint the access key is accepted. */
   keyOf(secret: string): string | undefined {
     return this.#room.identity.keyOf(secret);
   }
 
-  /** The token that the principal presented: it is exchanged for others, and never passed on. */
+  /** The token that the principal presented. It is exchanged for other tokens, and never passed on. */
   tokenOf(principal: Principal): string | undefined {
     return this.#room.identity.tokenOf(principal);
   }
 
-  /** The document at that path, if there is one. */
+  /** The metadata document at that path, if there is one. */
   document(path: string, host: string | undefined): ProtectedResourceMetadata | undefined {
     const plain = path.endsWith('/') ? path.slice(0, -1) : path;
     const route = this.#documents.get(plain);
@@ -214,7 +213,7 @@ export class Authenticator {
   }
 }
 
-/** Clients take 404 for the end of their session, or for a wrong address: while we start, it is neither. */
+/** Clients take 404 for the end of their session or a wrong address. During start-up it is neither. */
 function starting(): Failure {
   return new Failure('starting', { http: { headers: { 'Retry-After': '1' } } });
 }

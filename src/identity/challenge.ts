@@ -1,6 +1,6 @@
 /**
- * How a failure of identity is told: status, headers, and what becomes of the id. The JSON-RPC codes are those of the
- * failure's row.
+ * The HTTP response to an authentication failure: status, headers, and whether an id is echoed. The JSON-RPC codes are
+ * those of the failure's row.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling
  */
 import type { Failure, Reason } from '../errors/failure.ts';
@@ -8,7 +8,7 @@ import type { GuardedAuth } from './auth-metadata.ts';
 import { metadataUrl, type UsedAddress } from './metadata.ts';
 import type { ScopedOperation } from './principal.ts';
 
-/** RFC 6750, 3.1. Whoever presented nothing is told nothing about an error (3: SHOULD NOT). */
+/** RFC 6750, 3.1. A request without credentials gets no error code (3: SHOULD NOT). */
 type ErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
 
 const errorCodes = {
@@ -25,9 +25,9 @@ const errorCodes = {
 
 type Challenged = keyof typeof errorCodes;
 
-/** What was refused. */
+/** The request that was refused. */
 export interface RefusedRequest extends UsedAddress {
-  /** `unreadable`: a POST whose body, or whose id, could not be read. `other`: everything that expects no JSON-RPC answer. */
+  /** `unreadable`: a POST whose body or id could not be read. `other`: whatever expects no JSON-RPC response. */
   readonly kind: 'request' | 'unreadable' | 'other';
   readonly operation?: ScopedOperation | undefined;
 }
@@ -35,11 +35,11 @@ export interface RefusedRequest extends UsedAddress {
 export interface AuthRefusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** `null`: without an id to echo, the answer says `"id": null`, as users of that style have it; else it has none. */
+  /** `null`: without an id to echo, the response has `"id": null`, as users of that style expect; else it has no id. */
   readonly withoutId: 'absent' | 'null';
 }
 
-/** In seconds: as soon as an issuer is tried again. */
+/** In seconds: as soon as an issuer is contacted again. */
 const RETRY_AFTER = '5';
 
 export function refusalOf(failure: Failure, guard: GuardedAuth, refused: RefusedRequest): AuthRefusal {
@@ -66,7 +66,7 @@ function challengeFor(failure: Failure, reason: Challenged, guard: GuardedAuth, 
   });
 }
 
-/** RFC 6750, 3: at least one parameter belongs behind the scheme. */
+/** RFC 6750, 3: the scheme must have at least one parameter. */
 export function challenge(parameters: Readonly<Record<string, string | undefined>>): string {
   const written = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${quoted(value)}`],
@@ -74,7 +74,7 @@ export function challenge(parameters: Readonly<Record<string, string | undefined
   return `Bearer ${written.length === 0 ? 'realm="mcp"' : written.join(', ')}`;
 }
 
-/** RFC 9110, 5.6.4; what may not stand in a header at all becomes a question mark. */
+/** RFC 9110, 5.6.4. A character that is not allowed in a header becomes a question mark. */
 function quoted(text: string): string {
   return `"${text.replaceAll(/[^\t\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`;
 }

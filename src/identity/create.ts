@@ -1,4 +1,4 @@
-/** The whole room, from the config and the outside. */
+/** Builds everything in this folder, from the config and its ports. */
 
 import type { WallClock, Warn } from '../observe/ports.ts';
 import { buildGuard, type EndpointAuth } from './auth-metadata.ts';
@@ -19,11 +19,13 @@ export interface IdentityOutside {
 
 export interface IdentityRoom {
   readonly identity: Identity;
-  /** Whoever started us over stdio. */
+  /** The principal that started us over stdio. */
   readonly local: Principal;
-  /** One more issuer, before any guard is made: ours has the address that we turned out to have. */
+  /**
+   * Adds an issuer before guards are built: the bundled authorization server's address is known only once we listen.
+   */
   trust(issuer: IssuerSettings): void;
-  /** `bases` as `basesOf` gives them; `paths` are all that the endpoint is served at, its own first. */
+  /** `bases` come from `basesOf`; `paths` are all paths of the endpoint, its own first. */
   guardFor(settings: GuardSettings, bases: readonly string[], paths: readonly string[]): EndpointAuth;
   close(): void;
 }

@@ -1,18 +1,18 @@
 /**
- * What a request presents, and where. Nothing is checked here but the form. A token comes in `Authorization` alone: what
- * the query string holds besides a key that the endpoint asked for is not looked at.
+ * Finds the credentials in a request and checks their form, nothing else. A token is accepted only in `Authorization`.
+ * Of the query string, only the key parameter that the endpoint allows is read.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-requirements
  */
 import { Failure } from '../errors/failure.ts';
 
-/** A request, as far as credentials can be in it. Node's own is one. */
+/** The parts of a request that can hold credentials. Node's `IncomingMessage` fits. */
 export interface Carrier {
-  /** Names and values in turns: only here can it be seen that a header came twice. */
+  /** Names and values alternate: only here is it visible that a header came twice. */
   readonly rawHeaders: readonly string[];
   readonly url?: string | undefined;
 }
 
-/** Where, besides `Authorization`, a key may come. */
+/** Where a key may be, besides `Authorization`. */
 export interface KeyPlaces {
   /** Lower case. */
   readonly keyHeader?: string | undefined;
@@ -27,7 +27,7 @@ export type Credential =
 
 const absent: Credential = { kind: 'none' };
 
-/** RFC 6750, 2.1: `b64token`. The scheme is compared without regard to case (RFC 9110, 11.1). */
+/** RFC 6750, 2.1: `b64token`. The scheme is compared case-insensitively (RFC 9110, 11.1). */
 const bearer = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const bearerScheme = /^bearer(?: |$)/i;
 const AUTHORIZATION = 'authorization';
@@ -42,7 +42,7 @@ export function findCredential(carrier: Carrier, { keyHeader, keyQuery }: KeyPla
     if (isNamed(name, AUTHORIZATION)) {
       if (authorization !== undefined) return ambiguous('Authorization stands there twice');
       authorization = rawHeaders[at + 1]!.trim();
-      // Another scheme is for somebody else: a proxy on the way, mostly.
+      // Another scheme is for another recipient, usually a proxy on the way.
       if (bearerScheme.test(authorization)) places += 1;
     } else if (keyHeader !== undefined && isNamed(name, keyHeader)) {
       if (key !== undefined) return ambiguous('The key header stands there twice');
@@ -79,14 +79,14 @@ function queryValues(url: string, name: string): string[] {
   return start === -1 ? [] : new URLSearchParams(url.slice(start)).getAll(name);
 }
 
-/** The address without the key, in whatever way its name is spelled: for everything that is logged or passed on. */
+/** The URL without the key parameter, however its name is encoded: for everything that is logged or passed on. */
 export function withoutKey(url: string, name: string): string {
   const start = url.indexOf('?');
   if (start === -1) return url;
   const kept = url
     .slice(start + 1)
     .split('&')
-    // The platform's own reading of each part, since that is how the key was found.
+    // Parsed as in `queryValues`, so that every spelling that counts as the key is removed.
     .filter((part) => !new URLSearchParams(`?${part}`).has(name));
   return kept.length === 0 ? url.slice(0, start) : `${url.slice(0, start)}?${kept.join('&')}`;
 }

@@ -4,7 +4,7 @@
  */
 import { fetchDocument, IssuerError, type IssuerPorts, isSafeAddress } from './documents.ts';
 
-/** In the order in which the specification wants them tried. */
+/** In the order that the specification requires. */
 export function metadataAddresses(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -14,13 +14,13 @@ export function metadataAddresses(issuer: string): readonly string[] {
   return path === '' ? inserted : [...inserted, `${origin}${path}/.well-known/openid-configuration`];
 }
 
-/** Rejects with an IssuerError that says what was wrong with the last one. */
+/** Rejects with an `IssuerError` about the last address. */
 export async function discoverJwksUri(issuer: string, outside: IssuerPorts): Promise<string> {
   let last = new IssuerError('no metadata');
   for (const address of metadataAddresses(issuer)) {
     try {
       const metadata = await fetchDocument(address, outside);
-      // RFC 8414, 3.3: identical, or the document must not be used.
+      // RFC 8414, 3.3: the issuer must be identical, or the document must not be used.
       if (metadata.issuer !== issuer) throw new IssuerError('the metadata names another issuer');
       const { jwks_uri: uri } = metadata;
       if (typeof uri !== 'string') throw new IssuerError('the metadata names no keys');

@@ -1,4 +1,4 @@
-/** Documents of issuers: bounded in time and size, never over a line that others can read, never somewhere else. */
+/** Fetches documents of issuers: bounded in time and size, only over TLS or loopback, and without redirects. */
 
 import type { WallClock } from '../observe/ports.ts';
 import { identityLimits } from './limits.ts';
@@ -9,12 +9,12 @@ export interface IssuerPorts {
   readonly time: WallClock;
 }
 
-/** Its text is for the log, and holds nothing that the peer said. */
+/** Its text is for the log and contains nothing that the peer sent. */
 export class IssuerError extends Error {
   override readonly name = 'IssuerError';
 }
 
-/** RFC 8414, 2 and RFC 9728 want TLS; on this machine there is nobody to listen in. */
+/** RFC 8414, 2 and RFC 9728 require TLS. Over loopback nobody can eavesdrop. */
 export function isSafeAddress(text: string): boolean {
   let url: URL;
   try {
@@ -32,7 +32,7 @@ export type DocumentRequest = Pick<FetchInit, 'method' | 'headers'> & { readonly
 
 const get: DocumentRequest = { method: 'GET', headers: {} };
 
-/** Rejects with an IssuerError. */
+/** Rejects with an `IssuerError`. */
 export async function fetchDocument(
   url: string,
   { fetch, time }: IssuerPorts,
@@ -52,7 +52,7 @@ export async function fetchDocument(
     throw new IssuerError(controller.signal.aborted ? 'no answer in time' : 'no connection');
   } finally {
     stop();
-    // A body that was not read to its end would hold its connection.
+    // A body that is not read to its end would keep its connection.
     controller.abort();
   }
 }

@@ -1,4 +1,4 @@
-/** Credentials to a principal, or to the name of what is wrong with them. */
+/** Turns credentials into a principal, or into a failure that says what is wrong with them. */
 import { Failure } from '../errors/failure.ts';
 import { checkAudience } from './audience.ts';
 import type { EndpointAuth, GuardedAuth } from './auth-metadata.ts';
@@ -11,7 +11,7 @@ import type { Verified } from './verified.ts';
 
 const local = localPrincipal();
 
-/** A value, not a promise, wherever nobody has to be asked: keys always, tokens that were seen lately. */
+/** A value, not a promise, unless an issuer must be contacted: for keys always, for tokens that are cached. */
 export type Identified = Principal | Failure | Promise<Principal | Failure>;
 
 export interface IdentityParts {
@@ -39,14 +39,14 @@ export class Identity {
       case 'key':
         return this.#byKey(credential.text, guard);
       case 'bearer':
-        // What looks like one of our keys is never shown to an issuer.
+        // Credentials that look like one of our keys are never sent to an issuer.
         return credential.text.startsWith(keyPrefix) || !guard.tokens
           ? this.#byKey(credential.text, guard)
           : this.#byToken(credential.text, guard);
     }
   }
 
-  /** For what stays open: whether the credentials behind it are still good. Asked again and again; cheap. */
+  /** For open streams: whether the credentials behind it are still valid. Called often, and cheap. */
   stillGood(principal: Principal): boolean {
     switch (principal.kind) {
       case 'local':
@@ -58,7 +58,7 @@ export class Identity {
     }
   }
 
-  /** The key of the principal whose access key it is. */
+  /** The key of the principal with this access key. */
   keyOf(secret: string): string | undefined {
     const found = this.#keys?.find(secret);
     return found === undefined || found instanceof Failure ? undefined : found.key;

@@ -1,4 +1,4 @@
-/** Tokens that only their issuer can read: it is asked about them (RFC 7662). */
+/** Opaque tokens: their issuer is asked about them (RFC 7662). */
 import { Failure } from '../errors/failure.ts';
 import type { Warn } from '../observe/ports.ts';
 import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
@@ -19,7 +19,7 @@ export class IntrospectionVerifier {
     this.#introspection = introspection;
     this.#outside = outside;
     this.#warn = warn;
-    // RFC 6749, 2.3.1: both parts in the form's own encoding.
+    // RFC 6749, 2.3.1: both parts are form-encoded.
     const pair = [introspection.clientId, introspection.clientSecret].map(encodeURIComponent).join(':');
     this.#authorization = `Basic ${Buffer.from(pair).toString('base64')}`;
   }

@@ -1,4 +1,4 @@
-/** An issuer's keys: fetched when they are needed, kept for a time, fetched again when a token names one that is new. */
+/** An issuer's keys: fetched when needed, cached for a time, and fetched again when a token names an unknown key. */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Warn } from '../observe/ports.ts';
 import { discoverJwksUri } from './discovery.ts';
@@ -6,7 +6,7 @@ import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
 import { identityLimits } from './limits.ts';
 import type { IssuerSettings } from './settings.ts';
 
-/** One edition of the keys. */
+/** One fetched version of the keys. */
 export interface KeySet {
   readonly keys: JWTVerifyGetKey;
   readonly at: number;
@@ -29,7 +29,7 @@ export class IssuerKeys {
     this.#warn = warn;
   }
 
-  /** Undefined where there are none, and none can be had at the moment. */
+  /** Undefined if there are no usable keys and none can be fetched at the moment. */
   async get(): Promise<KeySet | undefined> {
     if (this.#held !== undefined && !this.#hasPassed(identityLimits.issuerKeysMs, this.#held.at)) return this.#held;
     const mayTry = !this.#failed || this.#hasPassed(identityLimits.issuerRetryMs, this.#triedAt);
@@ -38,21 +38,21 @@ export class IssuerKeys {
     return held === undefined || this.#hasPassed(identityLimits.issuerOutageMs, held.at) ? undefined : held;
   }
 
-  /** For a token whose key is not in `than`: a newer edition, where there is one or one may be fetched. */
+  /** For a token whose key is not in `than`: a newer key set, if one exists or may be fetched. */
   async newer(than: KeySet): Promise<KeySet | undefined> {
     const mayTry = this.#hasPassed(identityLimits.unknownKidMs, this.#triedAt);
     if (this.#held === than && (mayTry || this.#fetching !== undefined)) await this.#fetch();
     return this.#held === than ? undefined : this.#held;
   }
 
-  /** A clock that was set back must not make us wait until it has caught up. */
+  /** If the clock was set back, do not wait until it has caught up. */
   #hasPassed(ms: number, since: number | undefined): boolean {
     if (since === undefined) return true;
     const passed = this.#outside.time.now() - since;
     return passed < 0 || passed >= ms;
   }
 
-  /** Whoever comes while one is on its way waits for that one. Never rejects. */
+  /** Concurrent callers share one fetch. Never rejects. */
   #fetch(): Promise<KeySet | undefined> {
     this.#fetching ??= this.#load().finally(() => {
       this.#fetching = undefined;
@@ -84,6 +84,6 @@ export class IssuerKeys {
 }
 
 function keysOf(document: JSONWebKeySet): JWTVerifyGetKey {
-  // Checked there: a set that is none is refused with an exception.
+  // Throws for an invalid key set.
   return createLocalJWKSet(document);
 }

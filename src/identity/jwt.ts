@@ -1,4 +1,4 @@
-/** Tokens that can be read: JWTs, checked by their issuer's keys (RFC 9068). */
+/** JWTs, verified with their issuer's keys (RFC 9068). */
 import { errors, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import { Failure } from '../errors/failure.ts';
 import type { Warn } from '../observe/ports.ts';
@@ -8,7 +8,7 @@ import { identityLimits } from './limits.ts';
 import type { IssuerSettings } from './settings.ts';
 import { expiryOf, type Verified, verifiedOf } from './verified.ts';
 
-/** RFC 9068, 4 has `at+jwt`; most issuers say `JWT` or nothing. All else was made for another purpose. */
+/** RFC 9068, 4 requires `at+jwt`; most issuers use `JWT` or nothing. Any other type was issued for another purpose. */
 const types: ReadonlySet<string> = new Set(['at+jwt', 'jwt']);
 
 export class JwtVerifier {
@@ -22,7 +22,7 @@ export class JwtVerifier {
     this.#outside = outside;
   }
 
-  /** Rejects only with what is our own mistake. */
+  /** Rejects only because of a bug of ours. */
   async verify(token: string): Promise<Verified | Failure> {
     const keys = await this.#keys.get();
     if (keys === undefined) return new Failure('issuer_unavailable');
@@ -55,7 +55,7 @@ export class JwtVerifier {
   }
 }
 
-/** A token that names no key may be signed by any of those that fit. */
+/** A token that names no key may be signed by any key that fits. */
 async function verifyByAny(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
   try {
     return await jwtVerify(token, keys, options);
@@ -83,7 +83,7 @@ function refused(message: string): Failure {
   return new Failure('token_invalid', { message });
 }
 
-/** What the library objects to, in words that repeat nothing of the token. */
+/** Maps the library's error to a message that repeats nothing of the token. */
 function failureOf(error: unknown): Failure {
   if (error instanceof errors.JWTExpired) return new Failure('token_expired');
   if (error instanceof errors.JWTClaimValidationFailed)

@@ -1,4 +1,4 @@
-/** What can be done to a key file: pure, so that the command is only reading, this, and writing. */
+/** Changes to a key file. Pure: the command reads the file, calls this, and writes the file. */
 import {
   hashSecret,
   type KeyEntry,
@@ -30,11 +30,11 @@ const ID_LENGTH = 12;
 export interface Added {
   readonly file: KeyFile;
   readonly entry: KeyEntry;
-  /** The only time that anybody sees it. */
+  /** Shown only this once. */
   readonly key: string;
 }
 
-/** `file` undefined: there is none yet. */
+/** `file` is undefined if there is none yet. */
 export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }: Randomness): Added {
   const { name, scopes, expiresAt } = wanted;
   if (!keyName.test(name))
@@ -61,7 +61,7 @@ export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }
 }
 
 function unusedId(keys: readonly KeyEntry[], bytes: Randomness['bytes']): string {
-  // Hexadecimal: letters and digits alone, so that the underscore behind it is the first one.
+  // Hexadecimal: only letters and digits, so that the underscore after the id is unambiguous.
   const id = bytes(ID_LENGTH / 2).toString('hex');
   return keys.some((key) => key.id === id) ? unusedId(keys, bytes) : id;
 }
@@ -71,14 +71,14 @@ export interface Removed {
   readonly removed: readonly KeyEntry[];
 }
 
-/** One key by its id, or all that have the name. */
+/** Removes one key by its id, or all keys with that name. */
 export function removeKeys(file: KeyFile, idOrName: string): Removed {
   const byId = file.keys.filter(({ id }) => id === idOrName);
   const removed = byId.length > 0 ? byId : file.keys.filter(({ name }) => name === idOrName);
   return { file: { ...file, keys: file.keys.filter((key) => !removed.includes(key)) }, removed };
 }
 
-/** One line a key. Nothing here is secret. */
+/** One line per key. Contains no secret. */
 export function describeKeys({ keys }: KeyFile, now: number): string[] {
   return keys.map(({ id, name, scopes, created, expires }) => {
     const end =

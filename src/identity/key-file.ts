@@ -1,17 +1,17 @@
 /**
- * The key file: which keys there are. It holds no key, only what can tell a right one from a wrong one.
+ * The key file: the list of keys. It contains no key, only hashes to check keys with.
  *
- * A key is 256 random bits, so that there is nothing to guess: a keyed hash is as good as a slow one, and a slow one would
- * give anybody who sends garbage a second of our time. The salt makes two files with the same key different.
+ * A key is 256 random bits and cannot be guessed. So a keyed hash is as good as a slow one, and a slow one would let
+ * anybody who sends garbage use a second of our CPU time. The salt makes two files with the same key different.
  */
 import { createHmac } from 'node:crypto';
 import * as z from 'zod';
 import { identityLimits } from './limits.ts';
 
 export interface KeyEntry {
-  /** Stands in the key itself, to find the entry by. No secret. */
+  /** Part of the key itself, to find the entry by. Not secret. */
   readonly id: string;
-  /** Several keys may have the same name: they are the same principal, and one can take over from another. */
+  /** Several keys may have the same name. They are the same principal, so that one key can replace another. */
   readonly name: string;
   /** HMAC-SHA-256 of the secret under the file's salt, base64url. */
   readonly hash: string;
@@ -27,7 +27,9 @@ export interface KeyFile {
   readonly keys: readonly KeyEntry[];
 }
 
-/** Recognisable, so that scanners for leaked secrets can find it and nobody sends it to an issuer by mistake. */
+/**
+ * Recognisable, so that scanners for leaked secrets can find a key, and a key is never sent to an issuer by mistake.
+ */
 export const keyPrefix = 'bsc_';
 const form = /^bsc_([a-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
 export const keyName = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
@@ -71,10 +73,10 @@ export class KeyFileError extends Error {
   override readonly name = 'KeyFileError';
 }
 
-/** What was asked for cannot be, whatever the file holds. */
+/** The request is invalid, whatever the file contains. */
 export class KeyRequestError extends KeyFileError {}
 
-/** Throws a KeyFileError, which says where and not what: the file is not for logs. */
+/** Throws a `KeyFileError` that says where the problem is but quotes nothing: the file's content is not for logs. */
 export function readKeyFile(text: string): KeyFile {
   if (text.length > identityLimits.keyFileChars) throw new KeyFileError('it is larger than a key file can be');
   let json: unknown;

@@ -1,4 +1,6 @@
-/** Named keys, and the file that they are in. The file is read again whenever it changes; a broken one changes nothing. */
+/**
+ * Named keys and their file. The file is read again whenever it changes. If the new content is invalid, the keys stay.
+ */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
 import type { WallClock, Warn } from '../observe/ports.ts';
@@ -15,7 +17,9 @@ interface KnownKey {
 interface Book {
   readonly salt: string;
   readonly byId: ReadonlyMap<string, KnownKey>;
-  /** Keys that were right before, by their hashes: a plain hash costs half of a salted one. Never more than there are keys. */
+  /**
+   * Keys that were verified before, by plain hash, which costs half of a salted one. Never more than there are keys.
+   */
   readonly right: Map<string, KnownKey>;
 }
 
@@ -26,7 +30,7 @@ export interface KeysOptions {
   readonly pollMs?: number;
 }
 
-/** What a key without an entry is compared with, so that it takes as long as any other. */
+/** Compared with a key that has no entry, so that an unknown key takes as long as a known one. */
 const nobody = randomBytes(32);
 
 const empty: Book = { salt: '', byId: new Map(), right: new Map() };
@@ -37,13 +41,13 @@ export class Keys {
   readonly #warn: Warn;
   readonly #pollMs: number;
   #book = empty;
-  /** Of what was read last, whether it was any good or not: the same mistake is told once. */
+  /** The stamp of the last content that was read, valid or not: the same problem is reported once. */
   #stamp: string | undefined;
-  /** What was last said to be wrong with it. */
+  /** The last problem that was reported. */
   #told: string | undefined;
   #stop: (() => void) | undefined;
 
-  /** Reads the file. A missing one is no mistake: the first key may still be made. */
+  /** Reads the file. A missing file is not an error: the first key may be added later. */
   constructor({ file, time, warn, pollMs = identityLimits.keyFileMs }: KeysOptions) {
     this.#file = file;
     this.#time = time;
@@ -53,12 +57,12 @@ export class Keys {
     if (this.#stamp === undefined) warn('there is no key file yet: nobody gets in by key', {});
   }
 
-  /** Ids are no secret and lead to the entry; the secret is compared in a time that does not depend on it. */
+  /** Ids are not secret and lead to the entry. The secret is compared in constant time. */
   find(text: string): Principal | Failure {
     const id = hash('sha256', text, 'base64');
     const held = this.#book.right.get(id) ?? this.#check(text, id);
     if (held === undefined) return new Failure('key_unknown');
-    // Only whoever has the secret is told that it was right once.
+    // Only a sender with the right secret learns that the key has expired.
     return this.#isOver(held.principal) ? new Failure('key_expired') : held.principal;
   }
 
@@ -73,7 +77,7 @@ export class Keys {
     return held;
   }
 
-  /** Whether the key that made this principal is still there and in its time. */
+  /** Whether the key of this principal still exists and has not expired. */
   stillGood(principal: Principal): boolean {
     const held = this.#book.byId.get(principal.keyId ?? '');
     return held !== undefined && held.principal.key === principal.key && !this.#isOver(held.principal);
@@ -83,7 +87,7 @@ export class Keys {
     return expiresAt !== undefined && expiresAt <= this.#time.now();
   }
 
-  /** Looks at the file from now on, until `close`. */
+  /** Polls the file until `close`. */
   watch(): void {
     this.#stop?.();
     this.#stop = this.#time.after(this.#pollMs, () => {
@@ -101,12 +105,12 @@ export class Keys {
     let stamp: string | undefined;
     let text: string | undefined;
     try {
-      // Before the text: what changes in between is seen next time.
+      // Taken before the text is read: a change in between is noticed at the next poll.
       stamp = this.#file.stamp();
       if (stamp === this.#stamp) return;
       text = stamp === undefined ? undefined : this.#file.read();
     } catch (error) {
-      // Tried again next time; the system's words may name more than the log should hold.
+      // Retried at the next poll. Only the code is logged: the system's message may contain too much.
       this.#tell(codeOf(error));
       return;
     }
@@ -114,7 +118,7 @@ export class Keys {
     this.#told = undefined;
     if (text !== undefined) this.#take(text);
     else {
-      // It is replaced in one step when keys change, so that it is never missing for a moment.
+      // Changes of keys replace the file atomically, so a missing file was really removed.
       this.#book = empty;
       this.#warn('the key file is gone: nobody gets in by key', {});
     }

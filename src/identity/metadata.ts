@@ -1,15 +1,15 @@
 /**
- * Protected resource metadata (RFC 9728): where clients learn which authorization servers an endpoint trusts. Endpoints
- * that take no tokens have none.
+ * Protected resource metadata (RFC 9728): tells clients which authorization servers an endpoint trusts. Endpoints that
+ * accept no tokens have none.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements
  */
 import { canonicalAudience } from './audience.ts';
 import type { GuardedAuth } from './auth-metadata.ts';
 
-/** Which of an endpoint's addresses a client used. What is not known is taken to be the first. */
+/** The address of the endpoint that a client used. If unknown, the first one. */
 export interface UsedAddress {
   readonly path?: string | undefined;
-  /** The `Host` header, after it was found to be one of ours. It chooses among the addresses; it is never repeated. */
+  /** The `Host` header, after its check. It selects one of our addresses and is never echoed. */
   readonly host?: string | undefined;
 }
 
@@ -23,12 +23,12 @@ export interface ProtectedResourceMetadata {
 const wellKnown = '/.well-known/oauth-protected-resource';
 export const metadataPrefix = wellKnown;
 
-/** RFC 9728, 3.1: the well-known part stands between host and path. */
+/** RFC 9728, 3.1: the well-known part is between host and path. */
 export function metadataPath(path: string): string {
   return path === '/' ? wellKnown : `${wellKnown}${path}`;
 }
 
-/** Undefined where there is no document. */
+/** Undefined if there is no document. */
 export function metadataUrl(guard: GuardedAuth, place: UsedAddress = {}): string | undefined {
   return hasMetadata(guard) ? `${baseOf(guard, place)}${metadataPath(pathOf(guard, place))}` : undefined;
 }
@@ -36,7 +36,7 @@ export function metadataUrl(guard: GuardedAuth, place: UsedAddress = {}): string
 export function metadataDocument(guard: GuardedAuth, place: UsedAddress = {}): ProtectedResourceMetadata | undefined {
   if (!hasMetadata(guard)) return undefined;
   const path = pathOf(guard, place);
-  // No more than basic use needs; the rest is asked for when it is needed.
+  // Only what basic use needs. Further scopes are requested by a challenge.
   const scopes = guard.scopes.needed();
   return {
     resource: `${baseOf(guard, place)}${path === '/' ? '' : path}`,
@@ -48,13 +48,13 @@ export function metadataDocument(guard: GuardedAuth, place: UsedAddress = {}): P
 
 export interface MetadataRoute {
   readonly guard: GuardedAuth;
-  /** Of the endpoint, not of the document. */
+  /** The path of the endpoint, not of the document. */
   readonly path: string;
 }
 
 /**
- * Every document by its path. At the root is that of the endpoint at `/`, or else of the first one: clients look there
- * when they found nothing at the endpoint's own place.
+ * Every document by its path. The root has that of the endpoint at `/`, or else of the first endpoint: clients look
+ * there if they found nothing at the endpoint's own path.
  */
 export function metadataRoutes(guards: Iterable<GuardedAuth>): ReadonlyMap<string, MetadataRoute> {
   const routes = new Map<string, MetadataRoute>();

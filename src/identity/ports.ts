@@ -1,4 +1,4 @@
-/** The outside, as far as this room needs it; handed in. */
+/** The ports of this folder. */
 
 export interface FetchInit {
   readonly method: 'GET' | 'POST';
@@ -13,11 +13,11 @@ export interface Fetched {
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/** The platform's own `fetch` is one. */
+/** The platform's `fetch` fits. */
 export type Fetch = (url: string, init: FetchInit) => Promise<Fetched>;
 
 export interface KeyFilePort {
-  /** Changes whenever the file does; undefined where there is none. */
+  /** Changes whenever the file does; undefined if there is no file. */
   stamp(): string | undefined;
   read(): string;
 }

@@ -1,27 +1,27 @@
-/** Who is calling. Sessions, parked calls, caches and event logs belong to a principal and to nobody else. */
+/** Who sends a request. Sessions, pending calls, caches and event logs each belong to exactly one principal. */
 
-/** What a client presented, before anybody looked at it; or nothing, because whoever started us needs to present nothing. */
+/** What a client presented, not yet verified. `local` over stdio: whoever started the process presents nothing. */
 export type Credentials = 'local' | PresentedCredentials;
 
 export interface PresentedCredentials {
-  /** Names and values in turns: only here can it be seen that a header came twice. */
+  /** Names and values alternate: only here is it visible that a header came twice. */
   readonly rawHeaders: readonly string[];
-  /** As it stands in the request line. */
+  /** As in the request line. */
   readonly url?: string | undefined;
-  /** Whence it came, for the log and the audit trail. */
+  /** The client's address, for the log and the audit trail. */
   readonly socket?: { readonly remoteAddress?: string | undefined } | undefined;
   readonly headersDistinct?: Readonly<Record<string, string[] | undefined>> | undefined;
 }
 
-/** `all` is whoever holds the config in hand: nobody could withhold a scope from them. */
+/** `all` is for the principal that controls the config: it could grant itself any scope. */
 export type Scopes = ReadonlySet<string> | 'all';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
 export interface Principal {
   /**
-   * Equal for the same principal, different for any other: of issuer and subject, or of the name of a key, so that a
-   * refreshed token goes on where the old one ended. Safe to use as a key, never shown to peers.
+   * Equal for the same principal, different for any other: made of issuer and subject, or of a key's name, so that a
+   * refreshed token continues where the old one ended. Safe to use as a key, never shown to peers.
    */
   readonly key: string;
   readonly kind: 'local' | 'key' | 'token';
@@ -31,11 +31,11 @@ export interface Principal {
   /** The OAuth client that acts for the subject. */
   readonly clientId?: string;
   readonly keyName?: string;
-  /** Which of the keys of that name; the secret is not in it. */
+  /** Which of the keys with that name. Does not contain the secret. */
   readonly keyId?: string;
-  /** What the issuer said, for policy alone. Frozen. */
+  /** The issuer's claims, for policy only. Frozen. */
   readonly claims: Claims;
-  /** When what was presented stops being good, in milliseconds since 1970. Streams that it opened end then. */
+  /** When the credentials expire, in milliseconds since 1970. Streams opened with them end then. */
   readonly expiresAt?: number;
 }
 
@@ -71,8 +71,8 @@ export interface TokenFacts {
 }
 
 /**
- * RFC 9068, 2.2 has `sub` in every token. Where an issuer leaves it out for clients that act for themselves, the client
- * is the principal, under a key that no subject can have. Undefined where the token speaks of nobody.
+ * RFC 9068, 2.2 requires `sub` in every token. If an issuer omits it for clients that act for themselves, the client is
+ * the principal, under a key that no subject can have. Undefined if the token names neither.
  */
 export function tokenPrincipal({ issuer, claims, expiresAt }: TokenFacts): Principal | undefined {
   const subject = textIn(claims, 'sub');
@@ -95,21 +95,21 @@ function textIn(claims: Claims, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** RFC 9068, 2.2.3 has `scope`, divided by spaces; large providers say `scp`, as text or as a list. */
+/** RFC 9068, 2.2.3 has `scope`, separated by spaces; large providers use `scp`, as text or as a list. */
 function scopesIn(claims: Claims): ReadonlySet<string> {
   const said = claims.scope ?? claims.scp;
   const items = typeof said === 'string' ? said.split(' ') : Array.isArray(said) ? said : [];
   return new Set(items.filter((item): item is string => typeof item === 'string' && item !== ''));
 }
 
-/** What is to be done; nothing for a GET or a DELETE, which need what the endpoint needs. */
+/** What is to be done. Empty for a GET or a DELETE, which need the endpoint's scopes. */
 export interface ScopedOperation {
   readonly method?: string | undefined;
-  /** The name of the tool, as the client says it. */
+  /** The tool's name, as the client uses it. */
   readonly tool?: string | undefined;
 }
 
-/** What was asked, as far as it decides how a refusal is told. */
+/** The parts of a request that determine how its refusal is written. */
 export interface AuthContext {
   readonly kind: 'request' | 'unreadable' | 'other';
   readonly operation?: ScopedOperation;

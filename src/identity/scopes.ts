@@ -1,6 +1,6 @@
 /**
- * Which scopes an operation needs, and which of them a principal lacks. All that are lacking are told at once: clients
- * get a token for each challenge, and one challenge after another would send a person through as many logins.
+ * Which scopes an operation needs, and which of them a principal lacks. All missing scopes are reported at once:
+ * clients get a token for each challenge, and separate challenges would send a person through as many logins.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#runtime-insufficient-scope-errors
  */
 import { Failure } from '../errors/failure.ts';
@@ -23,7 +23,7 @@ export class ScopeRules {
     return forMethod === none && forTool === none ? required : [...new Set([...required, ...forMethod, ...forTool])];
   }
 
-  /** Undefined where nothing is lacking. */
+  /** Undefined if nothing is missing. */
   check(principal: Principal, operation?: ScopedOperation): Failure | undefined {
     const required = this.needed(operation);
     if (required.length === 0) return undefined;
@@ -38,7 +38,7 @@ function own(map: Readonly<Record<string, readonly string[]>>, name: string): re
   return Object.hasOwn(map, name) ? (map[name] ?? none) : none;
 }
 
-/** Broader scopes stand for narrower ones, over as many steps as it takes; circles are harmless. */
+/** Broader scopes imply narrower ones, transitively. Cycles are harmless. */
 export class Hierarchy {
   readonly #implies: Readonly<Record<string, readonly string[]>>;
   readonly #held = new WeakMap<Principal, ReadonlySet<string>>();
@@ -56,7 +56,7 @@ export class Hierarchy {
   #heldBy(principal: Principal, scopes: ReadonlySet<string>): ReadonlySet<string> {
     const known = this.#held.get(principal);
     if (known !== undefined) return known;
-    // Grows while it is walked through.
+    // The set grows during iteration.
     const held = new Set(scopes);
     for (const scope of held) for (const implied of own(this.#implies, scope)) held.add(implied);
     this.#held.set(principal, held);

@@ -1,35 +1,41 @@
-/** What the config says about identity, checked and complete. */
+/** The identity part of the config, validated and complete. */
 import type { JSONWebKeySet } from 'jose';
 
-/** `challenge` answers as HTTP and OAuth have it; `envelope` inside of the exchange, for deployments with keys alone. */
+/**
+ * `challenge` responds with HTTP status and OAuth challenge; `envelope` inside JSON-RPC, for deployments with only
+ * keys.
+ */
 export type FailureStyle = 'challenge' | 'envelope';
 
 export interface IdentitySettings {
-  /** Scheme, host and port by which clients know us, where that is not what we listen on. */
+  /** Scheme, host and port that clients use, if different from where we listen. */
   readonly publicUrl?: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly keyFile?: string;
   readonly issuers: readonly IssuerSettings[];
-  /** Which narrower scopes a scope stands for. */
+  /** Which narrower scopes a scope implies. */
   readonly implies: Readonly<Record<string, readonly string[]>>;
-  /** Whoever starts us over stdio. Absent: everything. */
+  /** The scopes of the principal that starts us over stdio. Undefined: all. */
   readonly localScopes?: readonly string[];
 }
 
 export interface IssuerSettings {
-  /** Compared character by character with what tokens and discovery documents say (RFC 8414, 3.3). */
+  /** Compared character by character with tokens and discovery documents (RFC 8414, 3.3). */
   readonly issuer: string;
-  /** Absent: found by discovery. */
+  /** Undefined: found by discovery. */
   readonly jwksUri?: string;
-  /** In place of an address: the issuer is in this very process. */
+  /** For an issuer in this process, instead of an address. */
   readonly keys?: () => JSONWebKeySet;
   readonly algorithms: readonly Algorithm[];
   readonly clockToleranceMs: number;
-  /** The issuer gives tokens for us to nobody but us and cannot show it: a token without `aud` will do. One with another `aud` never does. */
+  /**
+   * The issuer issues tokens only for us but sets no `aud`: accept a token without `aud`. One with a different `aud` is
+   * always refused.
+   */
   readonly audienceCheckedByVerifier: boolean;
-  /** Tokens are asked about instead of read (RFC 7662). */
+  /** Tokens are introspected instead of read (RFC 7662). */
   readonly introspection?: IntrospectionSettings;
-  /** A client at the issuer by which people show on our pages who they are. Absent: they cannot. */
+  /** Our client at the issuer, for signing people in on our pages. Undefined: they cannot sign in. */
   readonly signIn?: { readonly clientId: string; readonly clientSecret?: string };
 }
 
@@ -39,14 +45,16 @@ export interface IntrospectionSettings {
   readonly clientSecret: string;
 }
 
-/** Asymmetric ones alone: whoever can check an HS256 token can make one, and `none` is no signature at all. */
+/** Only asymmetric ones: whoever can verify an HS256 token can forge one, and `none` is no signature. */
 export const algorithms = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),
 ] as const;
 export type Algorithm = (typeof algorithms)[number];
 
-/** What one endpoint asks of its callers. `open` is never a default where identity is configured: it is said by name. */
+/**
+ * What one endpoint requires of its clients. Where identity is configured, `open` is never a default: it must be set.
+ */
 export type GuardSettings = { readonly kind: 'open' } | GuardedSettings;
 
 export interface GuardedSettings {
@@ -54,10 +62,10 @@ export interface GuardedSettings {
   readonly keys: boolean;
   readonly tokens: boolean;
   readonly style: FailureStyle;
-  /** Lower case. A key comes as a bearer token everywhere, and in this header where there is one. */
+  /** Lower case. A key is accepted as a bearer token everywhere, and in this header if set. */
   readonly keyHeader?: string;
   readonly keyQuery?: string;
-  /** Besides the endpoint's own addresses. */
+  /** Audiences besides the endpoint's own addresses. */
   readonly audiences: readonly string[];
   readonly scopes: ScopeSettings;
 }

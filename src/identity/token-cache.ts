@@ -1,4 +1,6 @@
-/** What is known about tokens, by their hashes: the tokens themselves are not kept. Bounded in time and number. */
+/**
+ * Cache of verification results by the hash of the token: tokens themselves are not stored. Bounded in time and number.
+ */
 
 interface CachedToken<Value> {
   readonly value: Value;
@@ -7,7 +9,7 @@ interface CachedToken<Value> {
 
 export class TokenCache<Value> {
   readonly #most: number;
-  /** In the order in which they came; the oldest goes first. */
+  /** In order of insertion; the oldest is evicted first. */
   readonly #kept = new Map<string, CachedToken<Value>>();
 
   constructor(most: number) {

@@ -1,4 +1,4 @@
-/** Tokens of every issuer: which one a token is of, what it comes to, and for how long that is remembered. */
+/** Tokens of all issuers: selects the issuer's verifier and caches its result. */
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Failure } from '../errors/failure.ts';
@@ -18,17 +18,20 @@ export class TokenVerifiers {
   readonly #outside: IssuerPorts;
   readonly #warn: Warn;
   readonly #byIssuer: Map<string, Verifier>;
-  /** Whom to ask about tokens that nobody can read. One alone: a token is not shown around. */
+  /** Verifies tokens that are not JWTs. Only one issuer: a token is not sent to several. */
   readonly #opaque: IntrospectionVerifier | undefined;
   readonly #good = new TokenCache<Verified>(identityLimits.verifiedTokens);
   readonly #bad = new TokenCache<Failure>(identityLimits.refusedTokens);
-  /** As many as there are requests. The same token is checked once, however often it comes at once. */
+  /** At most one per open request. Concurrent requests with the same token share one check. */
   readonly #checking = new Map<string, Promise<Verified | Failure>>();
-  /** So that an issuer can be asked again about what is still in use. They live as long as their principals. */
+  /**
+   * Introspected tokens, so that the issuer can be asked again while they are in use. Entries live as long as their
+   * principals.
+   */
   readonly #askedAbout = new WeakMap<Principal, string>();
   readonly #presented = new WeakMap<Principal, string>();
 
-  /** What an issuer said, when it was asked again, is over. */
+  /** Principals whose token was found invalid when its issuer was asked again. */
   readonly #over = new WeakSet<Principal>();
 
   constructor(issuers: readonly IssuerSettings[], outside: IssuerPorts, warn: Warn) {
@@ -43,13 +46,13 @@ export class TokenVerifiers {
     this.#opaque = verifiers.find((verifier) => verifier instanceof IntrospectionVerifier);
   }
 
-  /** One more, whose address was not known before. */
+  /** Adds an issuer whose address was not known before. */
   trust(issuer: IssuerSettings): void {
     if (this.#byIssuer.has(issuer.issuer)) return;
     this.#byIssuer.set(issuer.issuer, new JwtVerifier(issuer, this.#outside, this.#warn));
   }
 
-  /** At once where the token was seen lately. Never throws or rejects. */
+  /** Returns a value if the token is cached. Never throws or rejects. */
   verify(token: string): Verified | Failure | Promise<Verified | Failure> {
     const id = hashOf(token);
     const now = this.#outside.time.now();
@@ -57,8 +60,8 @@ export class TokenVerifiers {
   }
 
   /**
-   * Whether what was presented is still good. Of tokens that their issuer was asked about, it is asked again when its
-   * answer gets old; until it has answered, the old answer holds.
+   * Whether the principal's token is still valid. An introspected token is checked again when the cached result
+   * expires; until the issuer has answered, the old result holds.
    */
   stillGood(principal: Principal): boolean {
     if (principal.expiresAt !== undefined && principal.expiresAt <= this.#outside.time.now()) return false;
@@ -66,7 +69,7 @@ export class TokenVerifiers {
     const token = this.#askedAbout.get(principal);
     if (token === undefined) return true;
     const known = this.verify(token);
-    // Its answer is not kept for long, and need not be there any more when somebody looks again.
+    // The result is cached only briefly and may be gone at the next call, so it is recorded in `#over`.
     const hear = (outcome: Verified | Failure) => {
       if (outcome instanceof Failure && outcome.reason !== 'issuer_unavailable') this.#over.add(principal);
     };
@@ -75,7 +78,7 @@ export class TokenVerifiers {
     return !this.#over.has(principal);
   }
 
-  /** What the principal presented: to be exchanged at an authorization server, and shown to nobody else. */
+  /** The token that the principal presented: it is exchanged at an authorization server, and shown to nobody else. */
   tokenOf(principal: Principal): string | undefined {
     return this.#presented.get(principal);
   }
@@ -101,7 +104,7 @@ export class TokenVerifiers {
     try {
       outcome = await verifier.verify(token);
     } catch {
-      // Whatever it was, it was not proven.
+      // Any exception counts as a failed verification.
       outcome = new Failure('token_invalid');
     }
     const now = this.#outside.time.now();
@@ -119,11 +122,13 @@ export class TokenVerifiers {
 }
 
 function hashOf(token: string): string {
-  // In one step: for a text of this size it costs no more than to look up the text itself.
+  // The one-shot `hash` costs no more for a token than a lookup by the text itself.
   return hash('sha256', token, 'base64');
 }
 
-/** As the token says itself, unproven: it only chooses who is to prove it. Undefined where it cannot be read, or says nothing. */
+/**
+ * The issuer that the token names, not yet verified: it only selects the verifier. Undefined if unreadable or absent.
+ */
 function issuerOf(token: string): string | undefined {
   try {
     const { iss } = decodeJwt(token);

@@ -1,4 +1,4 @@
-/** What a checked token comes to, whichever way it was checked. Which endpoint it is for is asked each time. */
+/** The result of a verified token, however it was verified. The audience is checked for each request, per endpoint. */
 import { Failure } from '../errors/failure.ts';
 import { type Audiences, audienceClaim } from './audience.ts';
 import { type Claims, type Principal, tokenPrincipal } from './principal.ts';
@@ -10,13 +10,13 @@ export interface Verified {
   readonly audienceMayBeAbsent: boolean;
 }
 
-/** `expiresAt`: when it stops being accepted, the tolerance included. */
+/** `expiresAt`: when the token is no longer accepted, tolerance included. */
 export function verifiedOf(
   settings: IssuerSettings,
   claims: Claims,
   expiresAt: number | undefined,
 ): Verified | Failure {
-  // RFC 8705, 3 and RFC 9449, 6: such a token is worth something only together with a key, and we cannot see the key.
+  // RFC 8705, 3 and RFC 9449, 6: such a token is valid only together with a key, which we cannot check.
   if (claims.cnf !== undefined && claims.cnf !== null) {
     return new Failure('token_invalid', { message: 'The token is bound to a key that cannot be checked here' });
   }
@@ -34,7 +34,7 @@ export function expiryOf(exp: number, toleranceMs: number): number {
   return exp * 1000 + toleranceMs;
 }
 
-/** Without recursion: how deep claims nest is up to whoever wrote them. */
+/** Iterative: the issuer decides how deeply claims nest. */
 function deepFrozen(claims: Claims): Claims {
   const left: unknown[] = [claims];
   for (let value = left.pop(); value !== undefined; value = left.pop()) {

@@ -1,21 +1,21 @@
-/** Arguments on their way into a record: only of the tools that were named, and with stars where the paths lead. */
+/** The arguments in an audit record: only those of the configured tools, with the configured paths redacted. */
 import { NameSet } from '../policy/names.ts';
 import type { AuditedArguments } from './audit.ts';
 
 export const STARS = '***';
 
-/** Names under which secrets are sent most. Compared without regard to case, dashes and underscores. */
+/** Common names of secrets. Compared without case, dashes and underscores. */
 export const usualSecrets: readonly string[] = [
   ...['**.password', '**.passwd', '**.passphrase', '**.secret', '**.clientSecret', '**.token', '**.accessToken'],
   ...['**.refreshToken', '**.apiKey', '**.privateKey', '**.authorization', '**.cookie', '**.credentials'],
 ];
 
-/** Deeper than anybody reads; what lies below is starred out. */
+/** Deeper than anyone reads. Values below are redacted. */
 const DEPTH = 32;
 
 export type Recorded = (name: string | undefined, value: () => unknown) => unknown;
 
-/** Gives undefined where nothing is to be recorded; then the arguments are not even looked at. */
+/** Returns undefined if nothing is to be recorded; then the arguments are not even parsed. */
 export function recordArguments(settings: AuditedArguments | undefined): Recorded {
   if (settings === undefined) return () => undefined;
   const names = new NameSet(settings.of, 'name');
@@ -28,7 +28,7 @@ export function recordArguments(settings: AuditedArguments | undefined): Recorde
   };
 }
 
-/** `*` is one step, `**` any number of them. Items of a list are steps too, by their number. */
+/** `*` is one step, `**` any number of steps. Items of a list are steps too, by their index. */
 function redact(value: unknown, paths: readonly (readonly string[])[], depth: number): unknown {
   if (paths.some((path) => path.every((step) => step === '**'))) return STARS;
   if (typeof value !== 'object' || value === null) return value;
@@ -38,7 +38,7 @@ function redact(value: unknown, paths: readonly (readonly string[])[], depth: nu
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inner(key, member)]));
 }
 
-/** What is left of a path behind this key; of one that has been passed through, also itself. */
+/** The rest of a path after this key. A path that begins with `**` also stays as it is. */
 function after(key: string): (path: readonly string[]) => (readonly string[])[] {
   return (path) => {
     const [step, ...rest] = path;

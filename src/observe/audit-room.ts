@@ -1,7 +1,7 @@
 /**
- * Which record may still wait, while the place where records belong is too slow. The first half of the queue is for
- * everybody. In the second half a principal has an eighth of the queue at most, so that one that floods takes no other's
- * room; and the last quarter is for what was allowed, so that denied requests cannot push out what was done.
+ * Which records may wait while the sink is too slow. The first half of the queue is open to all. In the second half a
+ * principal gets at most an eighth of the queue, so that one that floods takes no space from others. The last quarter
+ * is for allowed requests, so that denied ones cannot displace the record of what was done.
  */
 import type { AuditedPrincipal, AuditRecord } from './audit.ts';
 
@@ -16,14 +16,14 @@ export interface WaitingRecord {
 
 export class AuditRoom {
   readonly #queueBytes: number;
-  /** Bytes by principal. Made only once the shared half is full: most queues never are. */
+  /** Bytes by principal. Created only once the shared half is full: most queues never are. */
   #own: Map<string, number> | undefined;
 
   constructor(queueBytes: number) {
     this.#queueBytes = queueBytes;
   }
 
-  /** `taken`: bytes of the records that wait, and of those that were promised room. */
+  /** `taken`: bytes of waiting records and of reservations. */
   admits(
     { decision, principal }: Pick<AuditRecord, 'decision' | 'principal'>,
     bytes: number,
@@ -41,7 +41,6 @@ export class AuditRoom {
     return true;
   }
 
-  /** Nothing waits any more. */
   empty(): void {
     this.#own = undefined;
   }
@@ -57,7 +56,7 @@ export class AuditRoom {
   }
 }
 
-/** Without the client that it uses: a person may register many. */
+/** Without the OAuth client: a person may register many. */
 function ownerOf({ kind, issuer, subject, key }: AuditedPrincipal): string {
   return JSON.stringify([kind, issuer, subject, key]);
 }

@@ -1,4 +1,4 @@
-/** The places where records go: a stream of the process, or a file that is rotated by its size. */
+/** Sinks for audit records: a stream of the process, or a file that is rotated by size. */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { AuditTarget } from './audit.ts';
@@ -10,7 +10,7 @@ export interface ProcessStreams {
   readonly stderr: Writable;
 }
 
-/** stdout belongs to the protocol where the client is on it: then records go to stderr. */
+/** With a client on stdio, stdout carries the protocol: then records go to stderr. */
 export function auditSink(to: AuditTarget, streams: ProcessStreams, stdoutIsProtocol: boolean): AuditSink {
   if (to.kind === 'file') return new RotatingFile(to.path, to.maxBytes, to.keep);
   return streamSink(to.kind === 'stdout' && !stdoutIsProtocol ? streams.stdout : streams.stderr);
@@ -27,7 +27,7 @@ function streamSink(stream: Writable): AuditSink {
   };
 }
 
-/** Records of who did what are for whoever runs the gateway. */
+/** Only the user that runs the gateway may read the records. */
 const OWNER_ONLY = 0o600;
 
 export class RotatingFile implements AuditSink {
@@ -54,7 +54,7 @@ export class RotatingFile implements AuditSink {
       await file.appendFile(lines);
       this.#size += bytes;
     } catch (error) {
-      // A disk that was full, or a file that was taken away: the next lines begin anew.
+      // The disk was full, or the file was removed: reopen it for the next lines.
       await this.close();
       throw error;
     }
@@ -73,7 +73,7 @@ export class RotatingFile implements AuditSink {
     return this.#file;
   }
 
-  /** `audit.jsonl` becomes `audit.jsonl.1`, that becomes `.2`, and the last one goes. */
+  /** `audit.jsonl` becomes `audit.jsonl.1`, which becomes `.2`, and the oldest is deleted. */
   async #rotate(): Promise<void> {
     await this.close();
     const name = (age: number) => (age === 0 ? this.#path : `${this.#path}.${age}`);

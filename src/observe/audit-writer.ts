@@ -1,12 +1,12 @@
 /**
- * Records become lines and wait, within a bound, until the place where they belong takes them. A place that is too slow, full
- * or gone loses records: how many is counted, and written as a line of its own as soon as there is room.
+ * Turns audit records into lines and queues them, within a limit, until the sink takes them. If the sink is too slow,
+ * full or gone, records are lost: they are counted, and a line with their number is written as soon as possible.
  */
 import type { Audit, AuditRecord } from './audit.ts';
 import { auditLine } from './audit-line.ts';
 import { AuditRoom, type WaitingRecord } from './audit-room.ts';
 
-/** Where lines go in the end. Rejects where they did not get there. */
+/** The final destination of lines. `write` rejects if the lines were not written. */
 export interface AuditSink {
   write(lines: string): Promise<void>;
   close(): Promise<void>;
@@ -16,19 +16,19 @@ export interface AuditWriterOptions {
   readonly sink: AuditSink;
   readonly now: () => number;
   readonly after: (ms: number, action: () => void) => () => void;
-  /** How many were lost just now, and why. Never told a record. */
+  /** How many records were just lost, and why. Gets no record's content. */
   readonly lost: (count: number, why: 'full' | 'failed', cause?: unknown) => void;
   readonly queueBytes?: number;
 }
 
-/** Some 20,000 records: a second of a busy gateway, for a disk that hesitates. */
+/** Some 20,000 records: a second of a busy gateway, for a disk that stalls. */
 const QUEUE_BYTES = 8 * 1024 * 1024;
 
-/** How long a record may wait for others. Each write costs a thread's waking, whether it holds one line or a thousand. */
+/** How long a record may wait for others. Each write wakes a thread, whether it has one line or a thousand. */
 const GATHER_MS = 100;
-/** By then a write is worth its cost. */
+/** From this size on, a write is worth its cost. */
 const GATHER_BYTES = 64 * 1024;
-/** Room that is promised to a record that follows. Few are longer. */
+/** Space that is reserved for a later record. Few are longer. */
 const RESERVED_BYTES = 1024;
 
 export class AuditWriter implements Audit {
@@ -37,16 +37,16 @@ export class AuditWriter implements Audit {
   readonly #room: AuditRoom;
   #waiting: WaitingRecord[] = [];
   #bytes = 0;
-  /** Promised, and not written yet. */
+  /** Reserved, and not written yet. */
   #reserved = 0;
-  /** The last write did not get there. */
+  /** The last write failed. */
   #hasFailed = false;
-  /** Handed over, and not known to have got there. */
+  /** Records being written, not yet confirmed. */
   #inFlight = 0;
   #unwritten = 0;
   #writing: Promise<void> | undefined;
   #closed = false;
-  /** Ends the wait for more. */
+  /** Ends the wait for more records. */
   #hurry: () => void = () => undefined;
 
   constructor(options: AuditWriterOptions) {
@@ -58,7 +58,7 @@ export class AuditWriter implements Audit {
   write(record: AuditRecord, reserved = false): void {
     const line = auditLine(record);
     if (reserved) this.#reserved = Math.max(0, this.#reserved - RESERVED_BYTES);
-    // Close enough: what is not ASCII is rare in a record.
+    // Close enough: non-ASCII characters are rare in a record.
     const bytes = line.length;
     if (this.#closed || !(reserved || this.#room.admits(record, bytes, this.#taken, this.#waiting))) {
       this.#lose(1, 'full');
@@ -70,14 +70,17 @@ export class AuditWriter implements Audit {
     if (this.#bytes >= GATHER_BYTES) this.#hurry();
   }
 
-  /** After a failure only a record that got there proves that the place is well again; refusals are such records. */
+  /**
+   * After a failure, only a successful write proves that the sink works again. Records of refused requests serve as
+   * that.
+   */
   reserve(): boolean {
     if (this.#closed || this.#hasFailed || this.#taken + RESERVED_BYTES > this.#queueBytes) return false;
     this.#reserved += RESERVED_BYTES;
     return true;
   }
 
-  /** Finds out whether records can be written at all, before the first one. */
+  /** Checks that the sink can be written, before the first record. */
   async probe(): Promise<void> {
     try {
       await this.#options.sink.write('');

@@ -1,25 +1,25 @@
-/** One record for each decision. What a client sent is in it only where the config says so, and only redacted. */
+/** One record for each decision. It contains what a client sent only if the config says so, and only redacted. */
 
 export interface AuditRecord extends RecordedParts {
   /** ISO 8601. */
   readonly time: string;
   readonly decision: 'allow' | 'deny';
-  /** Of the failure table, where it is a no or went wrong. */
+  /** A reason of the failure table, if the request was denied or failed. */
   readonly reason?: string | undefined;
   readonly rules: readonly string[];
-  /** It passed because of audit mode. */
+  /** It passed only because of audit mode. */
   readonly wouldDeny?: readonly string[] | undefined;
   readonly wouldAllow?: readonly string[] | undefined;
   readonly generation: number;
   readonly principal: AuditedPrincipal;
   readonly revision?: string | undefined;
   readonly endpoint: string;
-  /** Of the client, where it is not known who it is. */
+  /** The client's address, if the principal is unknown. */
   readonly address?: string | undefined;
   readonly backend?: string | undefined;
-  /** Absent where it was refused before anybody knew what it was. */
+  /** Undefined if the request was refused before its action was known. */
   readonly action?: string | undefined;
-  /** Of the tool, prompt, resource or ask. */
+  /** The name of the tool, prompt, resource or server request. */
   readonly name?: string | undefined;
   readonly durationMs?: number | undefined;
   readonly outcome?: AuditOutcome | undefined;
@@ -27,16 +27,16 @@ export interface AuditRecord extends RecordedParts {
   readonly arguments?: unknown;
 }
 
-/** Of a request that names many things, which is one record all the same. Lists are the first few. */
+/** For a request with many targets, which still has only one record. Lists contain the first few. */
 export interface RecordedParts {
   readonly names?: readonly string[] | undefined;
-  /** How many there were, where `names` is not all of them. */
+  /** The number of names, if `names` does not have all of them. */
   readonly nameCount?: number | undefined;
   readonly deniedNames?: readonly string[] | undefined;
   readonly deniedCount?: number | undefined;
 }
 
-/** `asked`: it needs input, and another round follows. */
+/** `asked`: input is required, and another round follows. */
 export type AuditOutcome = 'result' | 'error' | 'cancelled' | 'asked' | 'denied';
 
 export interface AuditedPrincipal {
@@ -47,10 +47,10 @@ export interface AuditedPrincipal {
   readonly key?: string | undefined;
 }
 
-/** Credentials were refused. */
+/** For refused credentials. */
 export const unknownPrincipal: AuditedPrincipal = { kind: 'unknown' };
 
-/** Named one by one: claims may hold what nobody wants in a file. */
+/** Members are copied one by one: claims may contain data that does not belong in a file. */
 export function auditedPrincipal(principal: {
   readonly kind: string;
   readonly issuer?: string;
@@ -62,17 +62,17 @@ export function auditedPrincipal(principal: {
   return { kind, issuer, subject, clientId, key: keyName };
 }
 
-/** Where records go. Returns at once and never throws. */
+/** The destination of records. Calls return at once and never throw. */
 export interface Audit {
-  /** `reserved`: it has the room that `reserve` promised. */
+  /** `reserved`: uses the space that `reserve` reserved. */
   write(record: AuditRecord, reserved?: boolean): void;
-  /** Promises room for one record that follows. False where it could not be written, as far as is known. */
+  /** Reserves space for one record. False if, as far as is known, it could not be written. */
   reserve?(): boolean;
-  /** After what was written is where it belongs, or the time is over. */
+  /** Resolves when all records are written, or the time is over. */
   close(withinMs: number): Promise<void>;
 }
 
-/** What becomes of requests that cannot be recorded. */
+/** What happens to requests that cannot be recorded. */
 export const auditFailures = ['allow', 'deny'] as const;
 
 export interface AuditSettings {
@@ -83,13 +83,13 @@ export interface AuditSettings {
 
 export type AuditTarget =
   | { readonly kind: 'stderr' | 'stdout' }
-  /** `path` is absolute; `keep` older files stand beside it. */
+  /** `path` is absolute; `keep` older files are kept beside it. */
   | { readonly kind: 'file'; readonly path: string; readonly maxBytes: number; readonly keep: number };
 
 export interface AuditedArguments {
   /** Names of tools and prompts whose arguments are recorded. */
   readonly of: readonly string[];
-  /** Paths of what is starred out. */
+  /** Paths of the values to redact. */
   readonly redact: readonly string[];
   readonly maxBytes: number;
 }

@@ -1,4 +1,4 @@
-/** Changes of a backend's state, in the log: ready, down and why, refused and what a person can do. */
+/** Logs changes of a backend's state: ready, down and why, refused and what a person can do. */
 import type { BackendState } from '../exchange/upstream-session.ts';
 import { explanationOf } from './cause.ts';
 import type { Log } from './log.ts';

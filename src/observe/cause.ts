@@ -1,16 +1,16 @@
 /**
- * Why a backend failed, for the people who run the gateway: in the log, in the lines at start-up and at `/readyz`. It names
- * hosts, files and the last lines of a process, so it never goes to a client, who is told the class in the message.
+ * Explains to operators why a backend failed: in the log, at start-up and at `/readyz`. The explanation names hosts,
+ * files and the last lines of a process, so it is never sent to a client, which gets only the message.
  */
 import { Failure, type Reason } from '../errors/failure.ts';
 import { masked } from './mask.ts';
 
-/** One line of a log. */
+/** Fits one line of a log. */
 const CHARACTERS = 500;
-/** Causes are nested a few deep; a cycle must not hang us. */
+/** Causes are nested a few levels deep. The limit also ends a cycle. */
 const DEPTH = 8;
 
-/** Undefined where there is nothing to add to the message. */
+/** Undefined if there is nothing to add to the message. */
 function causeText(failure: Failure): string | undefined {
   let text: string | undefined;
   for (const at of chainFrom(failure.cause)) {
@@ -22,13 +22,13 @@ function causeText(failure: Failure): string | undefined {
   return line.length > CHARACTERS ? `${line.slice(0, CHARACTERS)}...` : line;
 }
 
-/** What can be done about it, where somebody along the chain of causes knows. */
+/** What can be done about it, if a failure in the chain of causes says so. */
 export function cureText(failure: Failure): string | undefined {
   for (const at of chainFrom(failure)) if (at instanceof Failure && at.cure !== undefined) return at.cure;
   return undefined;
 }
 
-/** A failure, its cause, the cause of that, and so on; what is no failure of ours is the last. */
+/** A failure, its cause, the cause of that, and so on. The first one that is not a `Failure` is the last. */
 function* chainFrom(first: unknown): Generator<unknown> {
   let at = first;
   for (let depth = 0; at !== undefined && depth < DEPTH; depth++) {
@@ -43,7 +43,7 @@ export interface Explanation {
   readonly cure?: string;
 }
 
-/** As members of a log entry, or of `/readyz`. */
+/** Members of a log entry, or of `/readyz`. */
 export function explanationOf(failure: Failure): Explanation {
   const cause = causeText(failure);
   const cure = cureText(failure);
@@ -53,13 +53,13 @@ export function explanationOf(failure: Failure): Explanation {
 function textOf(cause: unknown): string | undefined {
   if (typeof cause === 'string') return cause;
   if (!(cause instanceof Error)) return undefined;
-  // A host with several addresses: each was tried, and the sum says nothing.
+  // A host with several addresses: each was tried, and the error's own message says nothing.
   if (cause instanceof AggregateError) return cause.errors.map(textOf).join('; ');
   const { code } = cause as { code?: unknown };
   return typeof code === 'string' && !cause.message.includes(code) ? `${code}: ${cause.message}` : cause.message;
 }
 
-/** For the lines at start-up: message, cause and reason in one, the cure in the next. */
+/** For start-up: message, cause and reason in one line, the cure in the next. */
 export function explained(failure: Failure): string {
   const { reason, cause, cure } = explanationOf(failure);
   const line = `${failure.message}${cause === undefined ? '' : `: ${cause}`} (${reason})`;

@@ -1,6 +1,6 @@
 /**
- * Log lines about what strangers can bring about at will: the first of a kind at once, then one line for each interval with
- * the number of those that came meanwhile. So a flood is seen, and does not become the log.
+ * Log lines about events that unauthenticated clients can cause at will: the first of a kind at once, then one line per
+ * interval with the number of further ones. So a flood is visible, but does not flood the log.
  */
 import type { Log, LogMethod } from './log.ts';
 
@@ -13,18 +13,18 @@ export interface CoalescedOptions {
 
 type CoalescedFacts = Readonly<Record<string, unknown>>;
 
-/** Soon enough for a person who looks, seldom enough for a day's log. */
+/** Soon enough for a person who watches, rare enough for a day's log. */
 const INTERVAL_MS = 60_000;
-/** Kinds that are told apart in an interval. More of them, from as many addresses, are told together. */
+/** Kinds that are counted separately in an interval. Further ones, from as many addresses, are counted together. */
 const KINDS = 256;
 
-/** The key of everything beyond that. No reason is empty. */
+/** The key of all kinds beyond that limit. No reason is empty. */
 const OTHERS = '';
 
 interface CoalescedKind {
   readonly level: LogMethod;
   readonly text: string;
-  /** Of the last one. */
+  /** Of the last event. */
   facts: CoalescedFacts;
   more: number;
 }
@@ -37,7 +37,7 @@ export class CoalescedLog {
     this.#options = options;
   }
 
-  /** `key` is what must be equal for two of these to be told together: the reason, and the address or principal. */
+  /** Events with the same `key` are counted together: the reason, and the address or principal. */
   tell(level: LogMethod, key: string, facts: CoalescedFacts, text: string, count = 1): void {
     const known = this.#kinds.get(key);
     if (known !== undefined) {

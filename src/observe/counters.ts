@@ -1,4 +1,7 @@
-/** What was survived, counted: late answers, noise, dropped log messages. Nothing is lost silently. */
+/**
+ * Counts events that were handled without a failure: late responses, noise, dropped log messages. Nothing is lost
+ * silently.
+ */
 export class Counters {
   readonly #counts = new Map<string, number>();
 

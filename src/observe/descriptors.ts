@@ -1,4 +1,4 @@
-/** Tells the log when the process runs out of file descriptors: once at first, then once a minute while it lasts. */
+/** Logs when the process runs out of file descriptors: once at first, then once a minute while it lasts. */
 import { onOutOfDescriptors } from '../upstream/descriptors.ts';
 import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
@@ -6,7 +6,7 @@ import type { Log } from './log.ts';
 
 const TEXT = 'out of file descriptors: raise `ulimit -n` or LimitNOFILE=, or lower limits.connectionsTotal';
 
-/** Returns how to stop watching. */
+/** Returns a function that stops watching. */
 export function watchDescriptors(
   log: Log,
   counters: Counters,

@@ -1,4 +1,4 @@
-/** Exceptions that nobody expected: opaque to the peer, whole in the log, and one id to find the one from the other. */
+/** Unexpected exceptions: opaque to the peer, complete in the log, and an id that connects the two. */
 import { Failure } from '../errors/failure.ts';
 import type { Log } from './log.ts';
 

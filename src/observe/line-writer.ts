@@ -1,12 +1,12 @@
 /**
- * Lines on their way to a stream of the process. A reader that stalls must not stop the gateway: lines wait within a
- * bound, lines beyond it are dropped, and one line counts those as soon as the reader takes lines again.
+ * Writes lines to a stream of the process. A reader that stalls must not stop the gateway: lines are queued within a
+ * limit, lines beyond it are dropped, and one line reports their number once the reader reads again.
  *
- * Pipes and sockets are written without blocking (Node.js, "A note on process I/O"); files and terminals are written at
- * once.
+ * Pipes and sockets are written without blocking (Node.js, "A note on process I/O"); files and terminals are written
+ * synchronously.
  */
 
-/** What is used of a stream. */
+/** The parts of a stream that are used. */
 export interface LineStream {
   write(text: string, done: (error?: Error | null) => void): unknown;
   on(event: 'error', listener: () => void): unknown;
@@ -14,9 +14,9 @@ export interface LineStream {
 
 export interface LineWriterOptions {
   readonly stream: LineStream;
-  /** What may wait for the reader, the part that was handed to the stream included. */
+  /** How much may wait for the reader, including what was already written to the stream. */
   readonly queueBytes: number;
-  /** The line that tells how many were dropped. */
+  /** The line that reports how many were dropped. */
   droppedLine(count: number): string;
   onDropped?(count: number): void;
 }
@@ -36,7 +36,7 @@ export class LineWriter {
 
   /** A line with its line feed. Never blocks on a pipe, never throws. */
   write(line: string): void {
-    // Characters instead of bytes: close enough for a bound, and free.
+    // Characters instead of bytes: close enough for a limit, and free.
     if (this.#bytes + line.length > this.#options.queueBytes) {
       this.#drop(1);
       return;
@@ -46,7 +46,7 @@ export class LineWriter {
     if (!this.#isWriting) this.#send();
   }
 
-  /** Resolves when everything was taken, or after this time. */
+  /** Resolves when everything was written, or after this time. */
   flush(withinMs: number): Promise<void> {
     if (!this.#isWriting) return Promise.resolve();
     return new Promise((resolve) => {
@@ -64,7 +64,7 @@ export class LineWriter {
     this.#isWriting = true;
     this.#waiting = [];
     const size = this.#bytes;
-    // Lines are dropped only behind those that wait, so this is where the count belongs.
+    // Only lines after the queued ones are dropped, so the count belongs here.
     const text = lines.join('') + (told === 0 ? '' : this.#options.droppedLine(told));
     const done = (error?: Error | null) => {
       this.#bytes -= size;
@@ -96,10 +96,13 @@ export class LineWriter {
   }
 }
 
-/** A stream outlives those who write on it, and each of them would add a listener. */
+/** A stream outlives its writers, and each of them would add a listener. */
 const surviving = new WeakSet<LineStream>();
 
-/** Each write reports a reader that went away (EPIPE) to its callback; the unheard event would end the process. */
+/**
+ * Each write's callback reports a reader that is gone (EPIPE). An `error` event without a listener would end the
+ * process.
+ */
 export function surviveErrors(stream: LineStream): void {
   if (surviving.has(stream)) return;
   surviving.add(stream);

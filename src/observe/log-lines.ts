@@ -1,4 +1,4 @@
-/** One event of the log as a line: JSON for programs, text for a person at a terminal. */
+/** Formats a log event as a line: JSON for programs, text for a person at a terminal. */
 import { pino } from 'pino';
 import type { LogMethod } from './log.ts';
 
@@ -15,7 +15,7 @@ const logger = pino(
   },
 );
 
-/** Written at once, so that the one logger serves all. */
+/** Written synchronously, so one logger serves all. */
 export function jsonLine(level: LogMethod, facts: LogFacts, text: string): string {
   logger[level](facts, text);
   return written;
@@ -23,7 +23,7 @@ export function jsonLine(level: LogMethod, facts: LogFacts, text: string): strin
 
 const time = (now: Date): string => now.toISOString().slice(11, 19);
 
-/** `12:34:56 warn  text  name=value`. What is not plain is quoted, so that nobody can write a line that is none. */
+/** `12:34:56 warn  text  name=value`. Values with special characters are quoted, so that nobody can forge a line. */
 export function textLine(now: () => Date): LineFormat {
   return (level, facts, text) => {
     const pairs = Object.entries(facts).flatMap(([name, value]) =>
@@ -38,7 +38,10 @@ function shown(value: unknown): string {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** Several lines, such as those of a config that was not understood, stay several; terminals are sent no commands. */
+/**
+ * Line breaks stay, as in the report of an invalid config. Control characters are replaced: they could command a
+ * terminal.
+ */
 function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd');
 }

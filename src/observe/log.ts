@@ -1,4 +1,4 @@
-/** The log: lines on stderr, so that stdout stays free for the protocol. Secrets are never handed to it. */
+/** The log: lines on stderr, so that stdout stays free for the protocol. Callers never pass secrets. */
 import type { Counters } from './counters.ts';
 import { type LineStream, LineWriter } from './line-writer.ts';
 import { jsonLine, textLine } from './log-lines.ts';
@@ -7,9 +7,9 @@ export type LogMethod = 'debug' | 'info' | 'warn' | 'error';
 
 export type Log = Readonly<Record<LogMethod, (facts: Readonly<Record<string, unknown>>, text: string) => void>>;
 
-/** The log of the running program, whose lines wait for their reader. */
+/** The log of the running program. It queues lines for their reader. */
 export interface ProgramLog extends Log {
-  /** Before the program ends: resolves when the last lines were taken, or after a second. */
+  /** Call before the program ends: resolves when the last lines were written, or after a second. */
   flush(): Promise<void>;
 }
 
@@ -17,14 +17,14 @@ export interface LogOptions {
   readonly level: LogMethod;
   /** `auto`: text on a terminal, JSON everywhere else. */
   readonly format: 'auto' | 'json' | 'text';
-  /** What may wait for a reader that stalls. */
+  /** How much may wait for a reader that stalls. */
   readonly queueBytes: number;
   readonly counters: Counters;
-  /** Default: stderr of this process. */
+  /** Default: the process's stderr. */
   readonly stream?: LineStream & { readonly isTTY?: boolean };
 }
 
-/** A reader that works takes the last lines in milliseconds; one that stalls must not keep the program from ending. */
+/** A working reader reads the last lines in milliseconds; a stalled one must not keep the program from ending. */
 const FLUSH_MS = 1_000;
 
 const levels: readonly LogMethod[] = ['debug', 'info', 'warn', 'error'];

@@ -1,4 +1,4 @@
-/** What the edges noticed and survived: counted always, logged where a person could do something about it. */
+/** Events at the edges that were handled: always counted, and logged if a person could do something about them. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../app/clock.ts';
 import type { IngressNotes } from '../downstream/notes.ts';
@@ -9,7 +9,7 @@ import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
 import { RefusalLog } from './refusals.ts';
 
-/** The first time of a backend is for everybody who reads the log, the others are for whoever looks for them. */
+/** The first flood of a backend is logged for every reader; further ones at `debug`. */
 const floodTexts = {
   paused: {
     level: 'info',
@@ -34,7 +34,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   const toldFloods = new Set<string>();
   let hasRefused = false;
   return {
-    // Each session has a stream of its own. The log is told of the first that is lost, and when none is any more.
+    // Each session has its own stream. Only the first loss is logged, and when all streams are back.
     streamLost: (why) => {
       counters.count('backend.stream_lost');
       lostStreams += 1;
@@ -50,7 +50,8 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
     },
     noise: (kind, text) => {
       counters.count(`backend.noise.${kind}`);
-      // Servers write there what they like (stdio transport): it is for whoever looks for it. A failure shows the last lines.
+      // Servers may write anything to stderr (stdio transport), so it is logged at `debug`. A failure includes the last
+      // lines.
       if (kind === 'stderr') log.debug({ backend }, text);
       else if (kind !== 'stdout' || noisy) log.debug({ backend, kind, text }, 'noise from a backend');
       else {
@@ -79,7 +80,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
           'changes through the others, and of nothing else outside their calls; the counter backend.streams_full goes on',
       );
     },
-    // The others are refused for the same cause, and what a person can do about it alone is told to that person.
+    // Others are refused for the same reason. What only the affected person can fix is reported to that person.
     refused: (failure) => {
       const cure = cureText(failure);
       if (cure === undefined || hasRefused) return;
@@ -96,12 +97,12 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
   };
 }
 
-/** Refused hosts that the log names. More of them are somebody's scan, and are counted. */
+/** How many refused hosts are logged. More are probably a scan, and are only counted. */
 const HOSTS_LOGGED = 32;
-/** The longest DNS name is twice that; a prefix is enough to recognise it. */
+/** The longest DNS name is twice as long; a prefix is enough to recognise it. */
 const HOST_CHARS = 128;
 
-/** Tells of each refused `Host` once, and of so many at most. */
+/** Logs each refused `Host` once, up to the limit. */
 function refusedHosts(log: Log): (host: string) => void {
   const known = new Set<string>();
   return (host) => {

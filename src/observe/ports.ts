@@ -1,11 +1,11 @@
-/** What most folders are handed of the outside: a way to tell people something, and the time of day. */
+/** Ports that most folders need: warnings for operators, and the time of day. */
 
-/** For people who run the gateway. Never a secret, never what a peer sent. */
+/** For operators. Never contains a secret or what a peer sent. */
 export type Warn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
 export interface WallClock {
-  /** Milliseconds since 1970 by the machine's clock as it stands now: expiry is about the time of day, not about intervals. */
+  /** Milliseconds since 1970 by the machine's current clock: expiry depends on the time of day, not on intervals. */
   now(): number;
-  /** Calls back once after `ms`; returns how to prevent that. */
+  /** Calls back once after `ms`; returns a function that cancels it. */
   after(ms: number, action: () => void): () => void;
 }

@@ -1,24 +1,24 @@
-/** Refused requests in the log: who was refused what, and why. Coalesced by address or principal; never with a secret. */
+/** Logs refused requests: who was refused what, and why. Coalesced by address or principal; never contains a secret. */
 import type { Failure } from '../errors/failure.ts';
 import type { CoalescedLog } from './coalesced.ts';
 import type { LogMethod } from './log.ts';
 
 export interface LoggedRefusal {
   readonly failure: Failure;
-  /** The path of the endpoint. */
+  /** The endpoint's path. */
   readonly endpoint?: string | undefined;
-  /** Of the client, where it is not known who it is. */
+  /** The client's address, if the principal is unknown. */
   readonly address?: string | undefined;
-  /** In the place of the address, once it is known. */
+  /** Instead of the address, once it is known. */
   readonly principal?: string | undefined;
   readonly action?: string | undefined;
   readonly backend?: string | undefined;
-  /** As the client typed it. */
+  /** As the client sent it. */
   readonly name?: string | undefined;
   readonly origin?: string | undefined;
 }
 
-/** Names and origins are what clients say they are, of any length. */
+/** Clients choose names and origins, of any length. */
 const CHARACTERS = 256;
 
 export class RefusalLog {
@@ -40,7 +40,7 @@ export class RefusalLog {
   }
 }
 
-/** A client without credentials is at the beginning of every sign-in. Wrong ones, and foreign pages, are somebody's attempt. */
+/** Every sign-in begins without credentials. Wrong credentials and foreign pages may be an attack. */
 function levelOf({ reason, row }: Failure): LogMethod {
   if (reason === 'credentials_missing') return 'info';
   return row.status === 401 || reason === 'origin_not_allowed' || reason === 'audit_unavailable' ? 'warn' : 'info';

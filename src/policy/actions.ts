@@ -1,12 +1,12 @@
-/** What policy calls the things that happen: the actions of the methods table, and what each of them is done to. */
+/** Policy's names for operations: the actions of the methods table, and the kinds of target each of them has. */
 import { methods } from '../wire/methods.ts';
 
-/** A method of a JSON-RPC service that is not MCP is called. */
+/** A call of a method of a JSON-RPC service that is not MCP. */
 export const RPC = 'rpc';
 
 export const actions: readonly string[] = [...new Set(methods.map(({ action }) => action)), RPC];
 
-/** A template stands for every URI that may come out of it. */
+/** A template stands for every URI that it may expand to. */
 export type ThingKind = 'tool' | 'prompt' | 'resource' | 'template' | 'ask' | 'method';
 
 export const askKinds = ['sampling', 'elicitation', 'roots'] as const;
@@ -22,7 +22,7 @@ export function askKind(method: string): AskKind | undefined {
   return Object.hasOwn(asksByMethod, method) ? asksByMethod[method] : undefined;
 }
 
-/** What an action can be done to. What is not here is done to nothing that has a name. */
+/** The kinds of target that an action can have. Actions that are not listed have no named target. */
 const things: Readonly<Record<string, readonly ThingKind[]>> = {
   call: ['tool'],
   get: ['prompt'],
@@ -41,7 +41,9 @@ export function thingsOf(action: string): readonly ThingKind[] {
 /** The only actions that carry arguments. */
 export const withArguments: readonly string[] = ['call', 'get', RPC];
 
-/** For what a thing is there. Whoever may not do this does not see the thing, nor its completions, nor its changes. */
+/**
+ * The main use of each kind. A principal that may not do this sees neither the entry, its completions nor its changes.
+ */
 export const useOf = {
   tool: 'call',
   prompt: 'get',
@@ -52,7 +54,8 @@ export const useOf = {
 } as const;
 
 /**
- * What needs no rule that allows it, unless the policy says otherwise: it carries nothing of a backend's to a client. Lists
- * hold only what the client may use, and a backend's ask is the client's to answer. Rules can deny all of it.
+ * Actions that are allowed without a rule, unless the policy says otherwise: they carry no data from a backend to a
+ * client. Lists contain only what the client may use, and the client answers server requests itself. Rules can deny all
+ * of them.
  */
 export const openByDefault: readonly string[] = ['connect', 'ping', 'cancel', 'progress', 'notify', 'list', 'ask'];

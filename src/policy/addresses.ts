@@ -1,7 +1,7 @@
 /**
- * The readings of an address. A backend may resolve a URI with another parser than ours: WHATWG (`new URL`), RFC 3986, Go's
- * `net/url`, Python's `urllib.parse`. A rule that denies must not be passed by an address that one of them takes for what the
- * rule names, and a rule that allows must hold for all of them.
+ * The possible readings of a URI. A backend may parse a URI differently than we do: WHATWG (`new URL`), RFC 3986, Go's
+ * `net/url`, Python's `urllib.parse`. A deny rule must apply if any of them reads a URI that the rule names, and an
+ * allow rule must hold for all of them.
  */
 import {
   BEGINNING,
@@ -15,25 +15,25 @@ import {
 } from './paths.ts';
 
 export interface Address {
-  /** As it is spelled; decoded, once and until nothing is left to decode; with its dots followed. All are the same address. */
+  /** As spelled; decoded, once and completely; with its dots resolved. All are the same address. */
   readonly readings: readonly string[];
   /**
-   * What a lenient reader may take it for: without fragment, query, parameters and final slash, with a final slash, with the
-   * host in ASCII, and, unless its scheme is one of the web, without its authority. For rules that deny alone.
+   * What a lenient reader may take it for: without fragment, query, parameters and final slash, with a final slash,
+   * with the host in ASCII, and, unless its scheme is a web scheme, without its authority. Only for deny rules.
    */
   readonly reductions: readonly string[];
-  /** Two parsers read two different addresses: rules that deny apply, rules that allow do not. */
+  /** Two parsers read two different addresses: deny rules apply, allow rules do not. */
   readonly isAmbiguous: boolean;
 }
 
-/** `%25252525` is written by nobody who means well. */
+/** No legitimate client sends `%25252525`. */
 const DECODINGS = 3;
 
 export function readAddress(uri: string): Address {
   if (uri.length > TEXT_LENGTH) return { readings: [uri], reductions: [], isAmbiguous: true };
   const folded = uri.replace(BEGINNING, (beginning) => beginning.toLowerCase());
   const readings = new Set([uri]);
-  // As parsers do, before anything is decoded.
+  // Before decoding, as parsers do.
   const plain = withPlainAuthority(folded);
   if (plain !== folded) readings.add(plain);
   let decoded = decodeOnce(folded);
@@ -46,7 +46,7 @@ export function readAddress(uri: string): Address {
   if (followed !== uri) readings.add(decoded).add(followed);
   return {
     readings: [...readings],
-    // Rules that allow never look at them.
+    // Computed on demand: allow rules never use them.
     get reductions() {
       return reductionsOf(readings, withDecodedPath(plain));
     },
@@ -62,7 +62,7 @@ function reductionsOf(readings: ReadonlySet<string>, decoded: string): readonly 
   return [...reductions];
 }
 
-/** Parsers find the host before they decode: the slash of `http://a%2fb@host` ends nothing. */
+/** Parsers find the host before they decode: the slash in `http://a%2fb@host` does not end the authority. */
 function withDecodedPath(uri: string): string {
   if (!uri.includes('%')) return uri;
   const beginning = BEGINNING.exec(uri)?.[0] ?? '';
@@ -74,7 +74,7 @@ function withDecodedPath(uri: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: parsers strip these, or end at them
 const CONTROL = /[\0-\x1f\x7f]/;
 
-/** In a query they are data. */
+/** In a query, control characters are data. */
 function hasControls(decoded: string): boolean {
   if (!CONTROL.test(decoded)) return false;
   const { beginning, path } = pathIn(decoded);
@@ -88,7 +88,7 @@ function reduce(uri: string, into: Set<string>): void {
   if (hash !== -1) into.add(uri.slice(0, hash));
   const { beginning, path } = pathIn(ascii);
   const bare = path.search(/[?#]/) === -1 ? path : path.slice(0, path.search(/[?#]/));
-  // Python's `urlparse` and servlet containers take parameters off a segment.
+  // Python's `urlparse` and servlet containers remove parameters from a segment.
   const named = bare.includes(';') ? bare.replaceAll(/;[^/]*/g, '') : bare;
   const trimmed = `${beginning}${withoutSlash(named)}`;
   into.add(trimmed);
@@ -96,13 +96,14 @@ function reduce(uri: string, into: Set<string>): void {
 }
 
 /**
- * The forms with the same path, for readers that look at the path alone (`new URL(uri).pathname`, `urlparse(uri).path`), and
- * the one with the same host and path, for readers that join the two. On the web another host or port is another server.
+ * Adds the forms with the same path, for readers that use only the path (`new URL(uri).pathname`,
+ * `urlparse(uri).path`), and the form with host and path joined. For web schemes a different host or port is a
+ * different server.
  */
 function addOtherAuthorities(uri: string, into: Set<string>): void {
   const [beginning = '', schemes = '', authority = ''] = AUTHORITY.exec(uri) ?? SCHEME.exec(uri) ?? [];
   const scheme = schemes.toLowerCase();
-  // Of an address that names a backend, the backend's own address is asked about as well.
+  // For a URI that names a backend, the backend's own URI is checked as well.
   if (scheme === '' || scheme === 'bascule:' || WEB.test(scheme)) return;
   const after = uri.slice(beginning.length);
   const path = after.replace(/^\/+/, '');
@@ -113,7 +114,7 @@ function addOtherAuthorities(uri: string, into: Set<string>): void {
 
 const WEB = /(?:^|:)(?:https?|wss?):$/;
 
-/** Internationalised hosts have an ASCII form (RFC 5891), and both name the same host. */
+/** An internationalised host has an ASCII form (RFC 5891). Both name the same host. */
 export function withAsciiHost(uri: string): string {
   const [whole = '', scheme = '', authority = ''] = AUTHORITY.exec(uri) ?? [];
   if (!NOT_ASCII.test(authority) || authority.includes('\\')) return uri;
@@ -129,7 +130,10 @@ const ports: Readonly<Record<string, string>> = {
   ...{ 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443', 'ftp:': '21', 'file:': '' },
 };
 
-/** Also of what stands behind a first scheme: `jar:http:/host` is read by who takes the first one off. */
+/**
+ * Also checks the rest after a first scheme: a reader that removes the first one reads `http:/host` in
+ * `jar:http:/host`.
+ */
 function isReadInTwoWays(uri: string): boolean {
   let rest = uri.replace(/^bascule:[^/?#]*\//i, '');
   for (let scheme = SCHEME.exec(rest); scheme !== null; scheme = SCHEME.exec(rest)) {
@@ -139,10 +143,10 @@ function isReadInTwoWays(uri: string): boolean {
   return false;
 }
 
-/** Whether RFC 3986 and the WHATWG find another host, port or path in it. */
+/** Whether RFC 3986 and WHATWG find a different host, port or path. */
 function differs(uri: string, scheme: string): boolean {
   const isSpecial = Object.hasOwn(ports, scheme);
-  // A space is no reason: everybody means the same by it.
+  // A space alone is not ambiguous: all parsers treat it the same.
   const url = parsed(isSpecial ? uri : uri.replaceAll(' ', '%20'));
   const after = uri.slice(scheme.length);
   const authority = /^\/\/([^/?#]*)/.exec(after)?.[1];
@@ -157,10 +161,10 @@ function differs(uri: string, scheme: string): boolean {
 function isSameHost(scheme: string, judged: string, parsedHost: string): boolean {
   const host = judged.toLowerCase();
   if (host === parsedHost) return true;
-  // Hosts of other schemes are opaque: no parser changes more than their case and their percent signs.
+  // Hosts of other schemes are opaque: parsers change only their case and percent-encoding.
   if (!Object.hasOwn(ports, scheme)) return decodeOnce(host) === decodeOnce(parsedHost).toLowerCase();
   if (scheme === 'file:' && host === 'localhost') return parsedHost === '';
-  // Letters have one ASCII form; what is mapped to something else, or to nothing, has two readings.
+  // Letters have one ASCII form. A character that is mapped to something else, or removed, is ambiguous.
   return parsedHost.includes('xn--') && NOT_ASCII.test(host) && !MAPPED.test(host) && host.normalize('NFKC') === host;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a client answers to a service has no method, so that there is no rule which could speak of it. That somebody may come
- * to the endpoint at all was found out before.
+ * The permit for a client's response to a JSON-RPC service. A response has no method, so no rule can apply to it.
+ * Access to the endpoint was checked before.
  */
 import type { Principal } from '../identity/principal.ts';
 import { mint, type Permit } from './mint.ts';

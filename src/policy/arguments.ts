@@ -1,6 +1,6 @@
 /**
- * Tests of single arguments. What is ambiguous (`failed`) never opens anything: a value of another type than the rule's, an
- * address that two parsers read in two ways, a list of which some items pass.
+ * Tests of single arguments. An ambiguous value (`failed`) never allows anything: a value of a different type than the
+ * rule's, a URI that parsers read differently, a list of which only some items pass.
  */
 import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
@@ -12,7 +12,9 @@ import type { ArgumentTest, Effect, Scalar } from './rules.ts';
 
 /** More items than a person would put into one call. */
 const ITEMS = 1_000;
-/** For all items of a list together as many steps as the longest pattern needs for the longest text: some milliseconds. */
+/**
+ * For all items of a list together, as many steps as the longest pattern needs for the longest text: some milliseconds.
+ */
 const STEPS = 1 << 20;
 
 export type TestArguments = (values: unknown) => RuleOutcome;
@@ -33,7 +35,7 @@ export function compileTests(tests: Readonly<Record<string, ArgumentTest>>, effe
   };
 }
 
-/** An argument that is `null` counts as absent: most backends make no difference. */
+/** `null` counts as absent: most backends do not distinguish the two. */
 function compileTest(test: ArgumentTest, effect: Effect): (value: unknown) => RuleOutcome {
   const { equals, glob, min, max, minBytes, maxBytes, present } = test;
   const parts: ((value: unknown) => RuleOutcome)[] = [];
@@ -77,7 +79,7 @@ function isLike(names: NameSet, effect: Effect): (value: unknown) => RuleOutcome
   return (value) => (isWithinReach(value, names.steps) ? test(value) : 'failed');
 }
 
-/** Schemes of the web need no slashes to be understood (WHATWG URL, special schemes). */
+/** Web schemes need no slashes (WHATWG URL, special schemes). */
 const ADDRESS = /^(?:[a-z][a-z0-9+.-]+:\/\/|(?:file|https?|wss?|ftp):)/i;
 const STRIPPED = /^[\0-\x20]+|[\t\n\r]/g;
 
@@ -85,7 +87,7 @@ function isAddress(text: string): boolean {
   return ADDRESS.test(text) || (text.search(STRIPPED) !== -1 && ADDRESS.test(text.replaceAll(STRIPPED, '')));
 }
 
-/** `notes:/a` is an address to some backends. `To do: a` is not, so nothing about it is ambiguous. */
+/** `notes:/a` is an address to some backends. `To do: a` is not, so it is not ambiguous. */
 function asTextOrAddress(text: string): readonly string[] {
   const spellings = withAndWithoutSlash(text);
   const stripped = text.replaceAll(STRIPPED, '').trimEnd();
@@ -94,7 +96,7 @@ function asTextOrAddress(text: string): readonly string[] {
   return [...spellings, ...readings, ...reductions];
 }
 
-/** Counted before any of it is looked at: the time is gone by the time it is known to be. */
+/** Counted before matching begins: afterwards the time would already be spent. */
 function isWithinReach(value: unknown, stepsForEach: number): boolean {
   if (!Array.isArray(value)) return true;
   let length = 0;
@@ -102,7 +104,9 @@ function isWithinReach(value: unknown, stepsForEach: number): boolean {
   return length * stepsForEach <= STEPS;
 }
 
-/** A value of a type that the rule does not have is ambiguous, and so is one that a lenient reader takes for one of the rule's. */
+/**
+ * A value of a type that the rule does not have is ambiguous, and so is one that a lenient reader takes for the rule's.
+ */
 function isOneOf(value: unknown, wanted: readonly Scalar[]): RuleOutcome {
   if (typeof value === 'object' && value !== null) return 'failed';
   if (isRounded(value)) return 'failed';
@@ -118,7 +122,7 @@ const truths: Readonly<Record<string, number>> = {
   ...{ false: 0, no: 0, off: 0, n: 0, f: 0, '': 0 },
 };
 
-/** What a reader makes of it that turns texts and numbers into what it needs. */
+/** The value as a reader sees it that converts between texts, numbers and booleans. */
 function loosely(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
   if (typeof value !== 'string') return value;
@@ -132,7 +136,7 @@ function isWithin(value: unknown, min: number | undefined, max: number | undefin
   return typeof value !== 'number' || isRounded(value) ? 'failed' : within(value, min, max);
 }
 
-/** Whole numbers beyond this are not what was written any more, and the backend reads what was written. */
+/** Larger integers have lost digits in parsing, and the backend reads the original digits. */
 function isRounded(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 }

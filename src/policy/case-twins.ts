@@ -1,12 +1,13 @@
 /**
- * Arguments that a condition would read in one way and a backend that ignores the case of names in another: `Force` where the
- * rule says `force`, beside it or in its place. A condition about them cannot be judged. What no rule looks at is data.
+ * Arguments that a condition reads differently than a case-insensitive backend: `Force` where the rule says `force`,
+ * beside it or instead of it. A condition about such arguments cannot be evaluated. Arguments that no rule reads are
+ * ignored.
  */
 import { folded, foldedNamesOf, hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
 import type { ArgumentPath, ArgumentsRead } from './rules.ts';
 
-/** As much as a condition can look at (`facts.ts`): beyond it cannot be judged anyway. */
+/** As much as a condition can read (`facts.ts`). Larger values cannot be evaluated anyway. */
 const ENTRIES = 256;
 const DEPTH = 16;
 const VALUES = 4_096;
@@ -37,7 +38,7 @@ class Search {
     this.#folds = new Set([...names].map(folded));
   }
 
-  /** Two names that fold to one, or one that folds to a name of the condition and is not it. */
+  /** Two names that fold to the same, or one that only folds to a name in the condition. */
   finds(value: unknown, depth: number): boolean {
     if (typeof value !== 'object' || value === null) return false;
     const { length } = Object.keys(value);

@@ -1,4 +1,4 @@
-/** Settings become a policy: once, for one generation. */
+/** Compiles settings into a policy, once per generation. */
 import { readyRule, type World } from './match.ts';
 import { Policy } from './policy.ts';
 import type { PolicySettings } from './rules.ts';

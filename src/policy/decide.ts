@@ -1,4 +1,4 @@
-/** Whether a principal may do a thing. Without a policy there is nothing to forbid it. */
+/** Whether a principal may perform an operation. Without a policy everything is allowed. */
 import { mint, type Permit } from './mint.ts';
 import type { Policy } from './policy.ts';
 import type { PolicyQuestion } from './question.ts';

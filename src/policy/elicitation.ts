@@ -1,12 +1,12 @@
 /**
- * Forms that clients can be relied on to show: flat objects of primitives.
+ * Forms that every client can show: flat objects of primitives.
  * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
  */
 import { isObject } from '../wire/values.ts';
 
 const primitives: readonly unknown[] = ['string', 'number', 'integer', 'boolean'];
 
-/** Why it is not one; undefined where it is, or where there is no form but a page to visit. */
+/** Why the form is not flat; undefined if it is, or if the elicitation has a URL instead of a form. */
 export function notFlat(params: unknown): string | undefined {
   if (!isObject(params)) return 'An elicitation has an object of parameters';
   if (params.mode === 'url') return undefined;
@@ -25,7 +25,7 @@ function isPrimitive(property: unknown): boolean {
   return !['properties', 'items', '$ref', 'allOf', 'anyOf'].some((word) => Object.hasOwn(property, word));
 }
 
-/** Since 2025-11-25 several of a list of texts can be chosen. */
+/** Since 2025-11-25, several entries of a list of texts can be chosen. */
 function isChoiceOfSeveral(property: unknown): boolean {
   if (!isObject(property) || property.type !== 'array' || !isObject(property.items)) return false;
   const { items } = property;

@@ -1,4 +1,4 @@
-/** A policy in sentences, so that its author can see what was understood. */
+/** Explains a policy in sentences, so that its author can check what was understood. */
 import type { RateSettings } from './rates.ts';
 import type { ArgumentTest, On, PolicySettings, Rule, Who } from './rules.ts';
 

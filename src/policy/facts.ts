@@ -1,21 +1,21 @@
 /**
- * What a condition may look at. The caller chooses the arguments, and an expression can walk through a list once for each of
- * its entries, so each value has a bound: what is over it is there, but nothing can be said of it, and a condition that tries
- * fails. Maps, because no name of a member can then be taken for one of the language's own.
+ * The facts that a condition may read. The client chooses the arguments, and an expression can iterate a list once for
+ * each of its entries, so each value has a limit. A value over the limit exists, but a condition that reads it fails.
+ * Objects become maps, so that no member's name can be taken for one of the language's own.
  */
 import type { Principal } from '../identity/principal.ts';
 import { groupsIn } from './who.ts';
 
-/** A path fits, and a sentence. For the size of a text there is `maxBytes`. */
+/** Enough for a path or a sentence. For the size of a text there is `maxBytes`. */
 const TEXT_LENGTH = 4_096;
 const ENTRIES = 256;
 const DEPTH = 16;
-/** All values together. */
+/** The most values in total, at all depths. */
 const VALUES = 4_096;
 
 /**
- * Stands for what is over a bound. Whatever is done with it throws: a placeholder that could be compared or walked through
- * would answer as something small, and a caller could make a condition true by sending too much.
+ * Placeholder for a value over a limit. Any use of it throws: a placeholder that could be compared or iterated would
+ * look like a small value, and a client could make a condition true by sending too much.
  */
 const refuse = (): never => {
   throw new RangeError('Too large to be looked at');

@@ -1,4 +1,4 @@
-/** A list of one backend as somebody may see it: entries that are hidden are taken out, all others stay byte for byte. */
+/** Filters one backend's list for a principal: hidden entries are removed, all others stay byte for byte. */
 
 import { isMerged } from '../catalog/name-resolver.ts';
 import { readDistinguished } from '../catalog/uris.ts';
@@ -12,7 +12,7 @@ import { skimMessage } from '../wire/skim.ts';
 import { isObject, member, slice, valueAt } from '../wire/values.ts';
 import type { Authorizer, Viewer } from './authorizer.ts';
 
-/** What a list holds, and what its entries are asked for by. */
+/** The kind of entries in each list, and the member that clients refer to them by. */
 export const listed = {
   tools: { kind: 'tool', key: 'name' },
   prompts: { kind: 'prompt', key: 'name' },
@@ -20,7 +20,7 @@ export const listed = {
   resourceTemplates: { kind: 'template', key: 'uriTemplate' },
 } as const;
 
-/** What a backend calls the resource that clients of the endpoint know by this address. */
+/** The backend's own URI for the resource that the endpoint's clients know by this URI. */
 export function ownUri(endpoint: Endpoint, backend: string, uri: string): string {
   return (isMerged(endpoint) ? readDistinguished(uri, [backend])?.uri : undefined) ?? uri;
 }
@@ -38,7 +38,7 @@ export function withoutHidden(message: ResultResponse, vocabulary: Era, to: To):
   return skimMessage(spliceMessage(message, edits)) as ResultResponse;
 }
 
-/** Lists of several backends are read by the gateway itself; this one goes by. */
+/** Merged lists are read by the gateway itself. A list of a single backend is seen only here, as it passes. */
 function tellNames({ bytes, result }: ResultResponse, { authorizer, endpoint, backend, row }: To): void {
   const seeker = row.list && authorizer.seekerOf(endpoint, row.list);
   const span = row.list && member(result, row.list);
@@ -72,7 +72,7 @@ function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
   return [{ span, with: concat(['[', ...joined, ']']) }];
 }
 
-/** What is shown to some and not to others must not be kept for everybody on the way. */
+/** A list that differs between principals must not be cached for everybody by intermediaries. */
 function privateScope({ bytes, result }: ResultResponse, vocabulary: Era, to: To): readonly Edit[] {
   const span = vocabulary === 'modern' && to.row.cacheable === true ? member(result, 'cacheScope') : undefined;
   if (span === undefined || !to.authorizer.isShaping || valueAt(bytes, span) === 'private') return [];

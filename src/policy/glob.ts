@@ -1,6 +1,6 @@
 /**
- * Patterns: `*` and `?` for some text and one character, `\` before a character that is meant as it is. In paths and URIs `*`
- * and `?` end at a slash and `**` does not; names have no such parts, and `*` is any text there. A lone `*` is everything,
+ * Patterns: `*` matches any text, `?` one character, and `\` escapes a character. In paths and URIs `*` and `?` stop at
+ * a slash and `**` does not; names have no such parts, and `*` matches any text there. A lone `*` matches everything,
  * everywhere. No pattern becomes a regular expression: the time to match is bounded by the product of the two lengths.
  */
 import { isPlainPath, TEXT_LENGTH, withoutDot } from './paths.ts';
@@ -10,13 +10,13 @@ export type GlobStyle = 'name' | 'path';
 export interface Glob {
   readonly text: string;
   readonly style: GlobStyle;
-  /** What all that match begin and end with; equal to the whole where nothing is left open. */
+  /** What all matching texts begin and end with; the whole pattern if it has no wildcard. */
   readonly prefix: string;
   readonly suffix: string;
-  /** The longest piece of text in it: whatever matches contains it. */
+  /** The longest literal text in the pattern: every matching text contains it. */
   readonly literal: string;
   readonly form: 'exact' | 'all' | 'prefix' | 'suffix' | 'general';
-  /** Undefined: it cannot be said, because the text is too long, or a path that may lead elsewhere. */
+  /** Undefined if it cannot be decided: the text is too long, or is a path that may lead elsewhere. */
   matches(text: string): boolean | undefined;
 }
 
@@ -25,7 +25,7 @@ const PATTERN_LENGTH = 256;
 
 type Token = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'one' | 'part' | 'any' };
 
-/** The pattern, or what is wrong with it. */
+/** The pattern, or what was expected instead. */
 export function compileGlob(pattern: string, style: GlobStyle): Glob | string {
   if (pattern === '') return 'a pattern that is not empty';
   if (pattern.length > PATTERN_LENGTH) return `a pattern of at most ${PATTERN_LENGTH} characters`;
@@ -74,7 +74,7 @@ function globOf(text: string, style: GlobStyle, tokens: readonly Token[]): Glob 
   if (tokens.length === 1 && first.kind === 'any') return { ...facts, form: 'all', matches: () => true };
   const { form, matches } = formOf(tokens, style, prefix, suffix);
   if (style === 'name') return { ...facts, form, matches };
-  // First of all, whatever the form: how a path begins says nothing where it may lead elsewhere.
+  // Checked first, for every form: if a path may lead elsewhere, its beginning says nothing.
   return { ...facts, form, matches: (path) => (isPlainPath(path) ? matches(withoutDot(path)) : undefined) };
 }
 
@@ -104,18 +104,18 @@ function longer(one: string, other: string): string {
   return other.length > one.length ? other : one;
 }
 
-/** What cannot be held against a pattern of any form is held against none: whether it contains this or that says nothing. */
+/** Whether patterns can judge the text at all. If not, what it contains says nothing. */
 export function isJudgeable(candidate: string, style: GlobStyle): boolean {
   return style === 'path' ? isPlainPath(candidate) : candidate.length <= TEXT_LENGTH;
 }
 
 const SLASH = 0x2f;
-/** Beyond the range of UTF-16 code units. */
+/** Above the range of UTF-16 code units. */
 const ONE = 0x10000;
 const PART = 0x10001;
 const ANY = 0x10002;
 
-/** All places of the pattern where the text so far may have got to are followed at once, so nothing is ever tried twice. */
+/** Follows all possible positions in the pattern at once, so there is no backtracking. */
 class GlobMatcher {
   readonly #steps: readonly number[];
   readonly #separated: boolean;
@@ -159,7 +159,7 @@ class GlobMatcher {
     return here[steps.length] === 1;
   }
 
-  /** What stands for some text stands for none, too. */
+  /** A wildcard also matches the empty text. */
   #enter(places: Uint8Array, from: number): void {
     let step = from;
     places[step] = 1;

@@ -1,8 +1,11 @@
-/** What a tool says of itself, with what the specification says of tools that are silent. */
+/** A tool's annotations, completed with the specification's defaults. */
 import type { HintName, Hints } from './rules.ts';
 import { hintNames } from './rules.ts';
 
-/** https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations: what cannot be known is the worse of the two. */
+/**
+ * https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations: by default, the worse value is
+ * assumed.
+ */
 const silent: Readonly<Record<HintName, boolean>> = {
   readOnlyHint: false,
   destructiveHint: true,
@@ -12,7 +15,7 @@ const silent: Readonly<Record<HintName, boolean>> = {
 
 export type FullHints = Readonly<Record<HintName, boolean>>;
 
-/** `given` is whatever a backend wrote; undefined where it wrote nothing, or is not believed. */
+/** `given` is what the backend sent; undefined if it sent nothing or is not trusted. */
 export function fullHints(given: unknown): FullHints {
   const said: Readonly<Record<string, unknown>> =
     typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
@@ -21,7 +24,7 @@ export function fullHints(given: unknown): FullHints {
     return typeof value === 'boolean' ? value : silent[name];
   };
   const readOnlyHint = hint('readOnlyHint');
-  // Of a tool that changes nothing, the others mean nothing.
+  // For a read-only tool, `destructiveHint` and `idempotentHint` have no meaning.
   return {
     readOnlyHint,
     destructiveHint: !readOnlyHint && hint('destructiveHint'),

@@ -1,13 +1,13 @@
 /**
- * Which of many texts occur in a name, found in one walk over the name, however many there are: the automaton of A. Aho and
- * M. Corasick, "Efficient string matching", 1975. Built once for a policy.
+ * Finds which of many texts occur in a name, in one pass over the name, however many texts there are: the automaton of
+ * A. Aho and M. Corasick, "Efficient string matching", 1975. Built once per policy.
  */
 interface TrieNode<Item> {
   readonly next: Map<number, TrieNode<Item>>;
   readonly items: Item[];
-  /** The longest other text that begins within this one: where to go on when nothing follows. */
+  /** The node of the longest proper suffix that is also in the trie: where to continue if no child matches. */
   otherwise: TrieNode<Item> | undefined;
-  /** The next on the way of `otherwise` where a text ends. */
+  /** The nearest node on the chain of `otherwise` where a text ends. */
   ending: TrieNode<Item> | undefined;
 }
 
@@ -19,7 +19,7 @@ export class Literals<Item> {
     this.#connect();
   }
 
-  /** Some perhaps twice. */
+  /** Some items may be found twice. */
   find(name: string, into: Item[]): void {
     const root = this.#root;
     if (root.next.size === 0) return;
@@ -49,7 +49,7 @@ export class Literals<Item> {
     place.items.push(item);
   }
 
-  /** Level by level: what a place needs is nearer to the root than itself. */
+  /** Breadth first: what a node needs is nearer to the root. */
   #connect(): void {
     const root = this.#root;
     let level: readonly TrieNode<Item>[] = [root];

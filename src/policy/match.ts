@@ -1,4 +1,6 @@
-/** One rule, made ready: whether it applies to a question. Who it is about was found out before. */
+/**
+ * A compiled rule, and whether it applies to a question. Whether the rule is about the principal was decided before.
+ */
 import type { ThingKind } from './actions.ts';
 import { compileTests, type TestArguments } from './arguments.ts';
 import { areConfusable } from './case-twins.ts';
@@ -9,34 +11,34 @@ import type { Evaluation } from './question.ts';
 import type { Condition, Effect, Hints, Need, On, Rule } from './rules.ts';
 import type { Encode } from './spellings.ts';
 
-/** Which credentials `identity` takes. */
+/** Which credentials `identity` accepts. */
 export interface TrustedCredentials {
   readonly keys: boolean;
-  /** How many issuers of tokens are trusted, the bundled one among them. */
+  /** The number of trusted issuers of tokens, including the bundled one. */
   readonly issuers: number;
 }
 
-/** What there is for rules to speak of. */
+/** What the config contains that rules can refer to. */
 export interface World {
   readonly endpoints: readonly string[];
   readonly backends: readonly string[];
-  /** Who can come at all. Absent: not known. */
+  /** The credentials that clients can have. Undefined: unknown. */
   readonly callers?: TrustedCredentials | undefined;
-  /** Absent: names are never shortened. */
+  /** Undefined: names are never shortened. */
   readonly encode?: Encode | undefined;
-  /** Hexadecimal, and hard to find collisions for. Absent: keys are kept as they are. */
+  /** Hexadecimal and collision-resistant. Undefined: keys are stored as they are. */
   readonly digest?: ((text: string) => string) | undefined;
 }
 
 export interface ReadyRule {
   readonly id: string;
-  /** Its place in the file. */
+  /** Its position in the file. */
   readonly order: number;
   readonly effect: Effect;
   readonly what: ReadonlySet<string> | undefined;
   readonly endpoints: ReadonlySet<string> | undefined;
   readonly backends: ReadonlySet<string> | undefined;
-  /** Absent: whatever it is done to, and to nothing. */
+  /** Undefined: any target, or none. */
   readonly things: ReadonlyMap<ThingKind, NameSet> | undefined;
   readonly hints: Hints | undefined;
   readonly tests: TestArguments | undefined;
@@ -85,12 +87,12 @@ export function ruleApplies(rule: ReadyRule, inquiry: Evaluation): boolean {
   return outcomes !== undefined && applies(rule.effect, outcomes);
 }
 
-/** For limits: one that could be meant is, or another spelling would be without any. */
+/** For rate limits: a limit counts if it might apply, or a different spelling would evade it. */
 export function couldApply(rule: ReadyRule, inquiry: Evaluation): boolean {
   return outcomesOf(rule, inquiry) !== undefined;
 }
 
-/** Undefined where the rule is certainly not about it. Cheap parts first. */
+/** Undefined if the rule certainly does not apply. Cheap checks come first. */
 function outcomesOf(rule: ReadyRule, inquiry: Evaluation): OutcomeSet | undefined {
   if (rule.what !== undefined && !rule.what.has(inquiry.action)) return undefined;
   if (rule.endpoints !== undefined && !rule.endpoints.has(inquiry.endpoint)) return undefined;
@@ -123,7 +125,7 @@ function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquir
   }
   const outcomes = spelled.names.map((template) => names.hasTemplate(template, isDenied));
   const outcome = isDenied ? strongest(outcomes) : agreed(outcomes);
-  // Completions tell of everything that comes out of it, and so of what the rule does not speak of.
+  // Completions reveal everything that the template expands to, including what the rule does not cover.
   return outcome === 'maybe' && inquiry.whole ? 'failed' : outcome;
 }
 
@@ -134,7 +136,7 @@ function ofHints(hints: Hints, inquiry: Evaluation): RuleOutcome {
 
 function ofCondition(effect: Effect, condition: Condition, inquiry: Evaluation): RuleOutcome {
   const { reads } = condition;
-  // Whatever is not known yet, it cannot hold.
+  // The condition cannot be true, whatever is still unknown.
   for (const need of condition.needs) if (cannotBe(effect, need, inquiry)) return 'no';
   if (!inquiry.complete && reads.has('arguments')) return 'maybe';
   if (reads.has('arguments') && areConfusable(condition.arguments, inquiry.arguments)) return 'failed';

@@ -1,16 +1,16 @@
-/** Where permits are made. Only this room may import this file; the import check holds that. */
+/** The only place that creates permits. Only `policy/` may import this file; the import check enforces that. */
 import type { Ruling } from './ruling.ts';
 
 const proof = Symbol('permit');
 
 export class Permit {
-  /** Who it was made for: the principal's key, or `system`. */
+  /** Who the permit is for: the principal's key, or `system`. */
   readonly holder: string;
-  /** What for: the policy action, or the gateway's own purpose. */
+  /** What it is for: the policy action, or the gateway's own purpose. */
   readonly purpose: string;
-  /** Of the config that decided; it says nothing about backends that a later config has brought. */
+  /** The generation that decided. The permit says nothing about backends of a later generation. */
   readonly generation: number;
-  /** How policy came to it; absent where there is no policy. */
+  /** How policy decided; undefined if there is no policy. */
   readonly ruling: Ruling | undefined;
 
   constructor(given: symbol, holder: string, purpose: string, generation: number, ruling: Ruling | undefined) {

@@ -1,13 +1,13 @@
-/** The names of one list of a rule. */
+/** The set of names or patterns in one list of a rule. */
 
 import { readAddress, withAsciiHost } from './addresses.ts';
 import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
 import { agreed, type RuleOutcome, strongest } from './outcome.ts';
 import { BEGINNING, decodeOnce, isPlainPath, withoutDot, withPlainAuthority } from './paths.ts';
 
-/** To find out whether a text can be judged, and how it could be read. */
+/** Steps for checking whether a text can be judged, and how it could be read. */
 const SPELLING_STEPS = 4;
-/** In the place of the first variable of a template: letters that no reader changes, and that no address has. */
+/** Replaces the first variable of a template: letters that no reader changes and that no address contains. */
 const ANYTHING = 'anythingatallzqxj';
 
 export class NameSet {
@@ -15,7 +15,7 @@ export class NameSet {
   readonly #exact: ReadonlySet<string>;
   readonly #open: readonly Glob[];
   readonly #isPath: boolean;
-  /** What a character costs: once for what it is, and once for each place of a pattern that is followed. */
+  /** Steps per character: one for reading it, and one for each position of a pattern that is followed. */
   readonly steps: number;
 
   constructor(patterns: readonly string[], style: GlobStyle) {
@@ -45,19 +45,19 @@ export class NameSet {
     return failed ? 'failed' : 'no';
   }
 
-  /** Nobody can say where it leads; but everything is everything. */
+  /** It is unknown where the path leads; but `*` matches everything. */
   #ofUnclear(): RuleOutcome {
     if (this.globs.some(({ form }) => form === 'all')) return 'yes';
     return this.globs.length === 0 ? 'no' : 'failed';
   }
 
-  /** One name in several readings, for a rule that allows: all must agree. */
+  /** For an allow rule and one name in several readings: all must agree. */
   hasAll(readings: readonly string[], isAmbiguous = false): RuleOutcome {
     if (isAmbiguous) return this.#ofUnclear();
     return readings.length === 1 ? this.has(readings[0]!) : agreed(readings.map((reading) => this.has(reading)));
   }
 
-  /** One thing under several names, for a rule that denies: one of them is enough. */
+  /** For a deny rule and one target with several names: one is enough. */
   hasAny(spellings: readonly string[], isAmbiguous = false): RuleOutcome {
     let found: RuleOutcome = isAmbiguous ? this.#ofUnclear() : 'no';
     for (const spelling of spellings) {
@@ -69,8 +69,8 @@ export class NameSet {
   }
 
   /**
-   * All the URIs that may come out of a template: `yes` where none could be outside, `no` where none could be inside. For a
-   * rule that denies, what a lenient reader may take its beginning for counts, too.
+   * For all URIs that a template may expand to: `yes` if all of them match, `no` if none can. For a deny rule, what a
+   * lenient reader may take its beginning for counts too.
    */
   hasTemplate(template: string, isDenied: boolean): RuleOutcome {
     const open = template.indexOf('{');
@@ -79,7 +79,7 @@ export class NameSet {
       return isDenied ? this.hasAny([...readings, ...reductions], isAmbiguous) : this.hasAll(readings, isAmbiguous);
     }
     const beginning = template.slice(0, open);
-    // Whatever comes next is part of the last segment.
+    // What follows is part of the last segment.
     if (readAddress(`${beginning}x`).isAmbiguous) return this.#ofUnclear();
     const outcome = agreed(readAddress(beginning).readings.map((reading) => this.#hasAllThatBegin(reading)));
     if (!isDenied) return outcome;
@@ -89,7 +89,7 @@ export class NameSet {
     ]);
   }
 
-  /** What a variable stands for is not in it any more where a reader takes off the query. */
+  /** If a reader removes the query, the variable may be gone. */
   #hasReduced(reduction: string): RuleOutcome {
     if (!reduction.includes(ANYTHING)) return this.has(reduction);
     return this.#hasAllThatBegin(reduction.slice(0, reduction.lastIndexOf(ANYTHING)));
@@ -106,10 +106,10 @@ export class NameSet {
   }
 }
 
-/** So that what its author wrote and what is read out of a URI can be the same. */
+/** Further spellings of a pattern, so that it can equal the readings of a URI. */
 function otherSpellings(pattern: string): readonly Glob[] {
   const beginning = BEGINNING.exec(pattern)?.[0] ?? '';
-  // A path is what it is.
+  // A plain path has no other spellings.
   if (beginning === '') return [];
   const folded = `${beginning.toLowerCase()}${pattern.slice(beginning.length)}`;
   const plain = withPlainAuthority(folded.replaceAll(/(?:%[0-9a-f]{2})+/gi, literally));
@@ -118,7 +118,7 @@ function otherSpellings(pattern: string): readonly Glob[] {
   return [...others].map((other) => compileGlob(other, 'path')).filter((glob) => typeof glob !== 'string');
 }
 
-/** What percent signs stand for is meant as it is, whatever it means in a pattern. */
+/** A percent-encoded character is meant literally, even if it is special in a pattern. */
 function literally(encoded: string): string {
   return decodeOnce(encoded).replaceAll(/[*?\\]/g, '\\$&');
 }

@@ -1,6 +1,6 @@
 /**
- * Rules that name nothing, found by what their conditions need: one that says `name == 'x' && …` can only hold for `x`, and is
- * not evaluated for anything else. Where what it needs is not known, it is looked at.
+ * Index of rules without names, by what their conditions require: one with `name == 'x' && …` can only be true for `x`,
+ * and is not evaluated for other names. If the required fact is unknown, the rule is evaluated.
  */
 import type { ReadyRule } from './match.ts';
 import type { Evaluation } from './question.ts';
@@ -20,7 +20,7 @@ export class NeedTable {
     }
   }
 
-  /** A list of the caller's own. */
+  /** Returns a new list, which the caller may change. */
   candidates(inquiry: Evaluation): ReadyRule[] {
     const found = this.#always.slice();
     for (const group of this.#groups.values()) group.find(inquiry, this.#effect, found);
@@ -68,7 +68,7 @@ function append(into: ReadyRule[], rules: readonly ReadyRule[] | undefined): voi
   if (rules !== undefined) for (const rule of rules) into.push(rule);
 }
 
-/** What tells most rules apart comes first. */
+/** The most selective fact comes first. */
 const order: readonly Need['fact'][] = ['name', 'principal', 'backend', 'endpoint', 'kind', 'action'];
 
 function best(needs: readonly Need[]): Need | undefined {

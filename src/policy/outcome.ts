@@ -1,15 +1,17 @@
 /**
- * What comes of holding a question against a part of a rule. `failed`: it is ambiguous, because it could not be judged or could
- * be read in two ways; then a rule that denies applies and a rule that allows does not. `maybe`: it depends on what the question
- * leaves open.
+ * The outcome of comparing a question with one part of a rule. `failed`: it could not be judged or is ambiguous; then a
+ * deny rule applies and an allow rule does not. `maybe`: it depends on what the question leaves open.
  */
 import type { Effect } from './rules.ts';
 
 export type RuleOutcome = 'yes' | 'no' | 'failed' | 'maybe';
 
-/** Whether a rule applies whose parts came out like this, none of them as `no`: what is certainly not meant is not, whatever else failed. */
+/**
+ * Whether a rule applies, given the outcomes of its parts. None of them is `no`: then the rule does not apply, whatever
+ * else failed.
+ */
 export function applies(effect: Effect, outcomes: OutcomeSet): boolean {
-  // Hidden is only what is denied in every case; offered is only what could be judged.
+  // Only what is denied in every case is hidden; only what could be judged is offered.
   return effect === 'deny' ? !outcomes.maybe : !outcomes.failed;
 }
 
@@ -17,7 +19,7 @@ export class OutcomeSet {
   failed = false;
   maybe = false;
 
-  /** False once the rule cannot apply any more. */
+  /** False once the rule cannot apply. */
   add(outcome: RuleOutcome): boolean {
     if (outcome === 'failed') this.failed = true;
     else if (outcome === 'maybe') this.maybe = true;
@@ -25,13 +27,13 @@ export class OutcomeSet {
   }
 }
 
-/** Of several readings of the same thing: agreement, or nobody knows. */
+/** For several readings of one target: their common outcome, or `failed`. */
 export function agreed(outcomes: readonly RuleOutcome[]): RuleOutcome {
   const [first = 'no'] = outcomes;
   return outcomes.every((outcome) => outcome === first) ? first : 'failed';
 }
 
-/** Of several names of the same thing, for a rule that denies: one that is meant is enough. */
+/** For a deny rule and several names of one target: one match is enough. */
 export function strongest(outcomes: readonly RuleOutcome[]): RuleOutcome {
   return strength.find((outcome) => outcomes.includes(outcome)) ?? 'no';
 }

@@ -1,20 +1,20 @@
 /**
- * Paths and URIs that say where they lead, and those that leave it to whoever reads them. Of the latter no pattern can say
- * whether they are inside: `/public/../secrets/x` begins like one thing and is another.
+ * Distinguishes plain paths and URIs from those whose target depends on the reader. No pattern can judge the latter:
+ * `/public/../secrets/x` begins like one path and is another.
  */
 
 /** Longer than any path of a file system. With the longest pattern: a million steps, a few milliseconds. */
 export const TEXT_LENGTH = 4_096;
 
 /**
- * Of two letters at least: one is a drive. One in front of another (`jdbc:mysql:`) is part of it, and so is the name of a
- * backend, which stands before the address that the backend has (`catalog/uris.ts`).
+ * A scheme has at least two letters: one letter is a drive. A scheme before another (`jdbc:mysql:`) is part of it, and
+ * so is the name of a backend before the backend's own URI (`catalog/uris.ts`).
  */
 export const BEGINNING = /^(?:bascule:[^/?#]*\/)?(?:(?:[A-Za-z][A-Za-z0-9+.-]+:)+(?:\/\/[^/?#]*)?)?/i;
 
 /**
- * `.` and `..` as segments, percent-encoded too, as often as anybody likes. A backslash is a slash to some, a parameter is none
- * of the name, and a control character or a space ends a name or is stripped.
+ * `.` and `..` as segments, also percent-encoded, any number of times. Some readers treat a backslash as a slash, a
+ * parameter is not part of the name, and a control character or a space ends a name or is stripped.
  */
 const DOTS = new RegExp(
   [
@@ -23,12 +23,12 @@ const DOTS = new RegExp(
   ].join(''),
   'i',
 );
-/** An empty segment, which file systems pass over and other readers do not. */
+/** An empty segment, which file systems ignore and other readers do not. */
 const EMPTY = /\/[/\\]|\\\//;
 
 let last = { text: '', plain: true };
 
-/** The last answer is kept: one text is held against the patterns of many rules. */
+/** The last answer is cached: one text is compared with the patterns of many rules. */
 export function isPlainPath(text: string): boolean {
   if (text.length > TEXT_LENGTH) return false;
   if (text !== last.text) last = { text, plain: !hasDots(text) && !hasEmpty(text) };
@@ -36,7 +36,7 @@ export function isPlainPath(text: string): boolean {
 }
 
 function hasDots(text: string): boolean {
-  // Where a C program reads it, it ends there.
+  // A C program stops reading there.
   if (text.includes('\0') || text.includes('%00')) return true;
   const perhaps = text.includes('/.') || text.includes('\\.') || text.startsWith('..') || text.includes('%');
   return perhaps && DOTS.test(text);
@@ -47,7 +47,7 @@ function hasEmpty(text: string): boolean {
   return EMPTY.test(pathIn(text).path);
 }
 
-/** The query of a URI may hold another URI; a plain path has no query, and all of it counts. */
+/** Splits off the query, which may contain another URI. A plain path has no query: all of it is the path. */
 export function pathIn(text: string): { readonly beginning: string; readonly path: string; readonly rest: string } {
   const beginning = BEGINNING.exec(text)?.[0] ?? '';
   const after = text.slice(beginning.length);
@@ -57,7 +57,7 @@ export function pathIn(text: string): { readonly beginning: string; readonly pat
     : { beginning, path: after.slice(0, end), rest: after.slice(end) };
 }
 
-/** `./a` is `a`, in patterns as in what is held against them. */
+/** `./a` equals `a`, in patterns and in texts. */
 export function withoutDot(text: string): string {
   if (!text.startsWith('./')) return text;
   const bare = text.replace(/^(?:\.\/+)+/, '');
@@ -66,7 +66,9 @@ export function withoutDot(text: string): string {
 
 const ports: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443' };
 
-/** Without what changes nothing about where it leads: who asks, the port that is meant anyway, this very machine (RFC 8089, 2). */
+/**
+ * Removes parts that do not change the target: the user, the default port, and `localhost` in `file:` (RFC 8089, 2).
+ */
 export function withPlainAuthority(uri: string): string {
   if (/^file:\/(?!\/)/.test(uri)) return uri.replace('file:/', 'file:///');
   return uri.replace(/^([a-z][a-z0-9+.-]+:)\/\/([^/?#]*)/, (_, scheme: string, authority: string) => {
@@ -82,20 +84,20 @@ export function hostAndPort(authority: string): { readonly host: string; readonl
   return { host, port };
 }
 
-/** A path to a folder ends in a slash, or does not. */
+/** A path to a folder may or may not end in a slash. */
 export function withAndWithoutSlash(path: string): readonly string[] {
   const bare = withoutSlash(path);
   return bare.length < TEXT_LENGTH ? [path, bare, `${bare}/`] : [path, bare];
 }
 
-/** Not by a pattern: one that ends at the end is tried at every slash. */
+/** Not a regular expression: one anchored at the end is tried at every slash. */
 export function withoutSlash(path: string): string {
   let end = path.length;
   while (end > 0 && (path[end - 1] === '/' || path[end - 1] === '\\')) end -= 1;
   return end === path.length ? path : path.slice(0, end);
 }
 
-/** RFC 3986, 5.2.4; and empty segments are none. */
+/** RFC 3986, 5.2.4; empty segments are removed too. */
 export function follow(uri: string): string {
   if (isPlainPath(uri) || uri.length > TEXT_LENGTH) return uri;
   const { beginning, path, rest } = pathIn(uri);
@@ -109,13 +111,13 @@ export function follow(uri: string): string {
   return `${beginning}${path.startsWith('/') ? '/' : ''}${steps.join('/')}${isFolder ? '/' : ''}${rest}`;
 }
 
-/** Percent signs taken for what they stand for, one level of them. */
+/** Decodes one level of percent-encoding. */
 export function decodeOnce(text: string): string {
   if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {
-    // No UTF-8: at least what is plain ASCII.
+    // Not UTF-8: decode at least plain ASCII.
     return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, digits: string) =>
       String.fromCharCode(Number.parseInt(digits, 16)),
     );

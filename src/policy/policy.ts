@@ -1,6 +1,6 @@
 /**
- * Decisions. Deny beats allow; what no rule allows is denied, but for the actions that are open. Rules in audit mode decide
- * nothing: what they would have done stands in the ruling.
+ * Decides questions. Deny overrides allow; what no rule allows is denied, except for open actions. Rules in audit mode
+ * decide nothing: the ruling records what they would have done.
  */
 import type { Principal } from '../identity/principal.ts';
 import { type ThingKind, useOf } from './actions.ts';
@@ -11,7 +11,7 @@ import type { Mode } from './rules.ts';
 import { Denial, type Ruling } from './ruling.ts';
 import type { RuleView, RuleViews } from './views.ts';
 
-/** A thing in a list, about to be shown to a principal. */
+/** An entry of a list that is about to be shown to a principal. */
 export interface ShownThing extends Circumstances {
   readonly thing: Thing & { readonly name: string };
 }
@@ -23,11 +23,11 @@ export interface PolicyParts extends Looking {
   readonly mode: Mode;
   readonly open: ReadonlySet<string>;
   readonly views: RuleViews;
-  /** Some rule looks at what tools say of themselves. */
+  /** Whether some rule reads tool annotations. */
   readonly readsAnnotations: boolean;
 }
 
-/** What the rules come to. */
+/** The result of applying the rules. */
 interface Judgement {
   readonly allowed: boolean;
   readonly rules: readonly string[];
@@ -62,14 +62,14 @@ export class Policy {
   }
 
   /**
-   * Whether a list shows a thing to a principal: it may be listed, and there are arguments with which it may be used. What
-   * tests of arguments and conditions about them would say is left open in favour of the principal.
+   * Whether a list shows an entry to a principal: the principal may list it, and may use it with some arguments. Tests
+   * and conditions about arguments are decided in favour of the principal.
    */
   shows(shown: ShownThing): boolean {
     return this.#may('list', shown) && this.#may(useOf[shown.thing.kind], shown);
   }
 
-  /** The same for a whole list of one backend: `all` and `none` save looking at each of its entries. */
+  /** The same for a whole list of one backend: `all` and `none` make checking each entry unnecessary. */
   extent(
     principal: Principal,
     kind: ThingKind,
@@ -84,12 +84,12 @@ export class Policy {
     return extents.includes('some') ? 'some' : 'all';
   }
 
-  /** Equal for principals to whom the same is shown: what was made for one of them may be given to the others. */
+  /** Equal for principals that see the same: a list made for one of them may be given to the others. */
   audience(principal: Principal): string {
     return this.mode === 'audit' ? 'everybody' : this.#views.audience(principal);
   }
 
-  /** Whether what this backend says of its tools can change a decision. */
+  /** Whether this backend's tool annotations can change a decision. */
   readsAnnotations(backend: string): boolean {
     return this.#readsAnnotations && this.#looking.trusted.has(backend);
   }
@@ -103,7 +103,7 @@ export class Policy {
   #judge(view: RuleView, inquiry: Evaluation, withAudited: boolean): Judgement {
     const judged = this.#apply(view, inquiry, withAudited);
     if (!judged.allowed || !dependents.has(inquiry.action)) return judged;
-    // Whoever may not use a thing learns nothing of it by its completions and its changes either.
+    // A principal that may not use a target gets neither its completions nor its changes.
     const { kind, name, also, own, endpoint, backend, principal } = inquiry;
     if (kind === undefined || name === undefined) return judged;
     const thing = { kind, name, also, own };
@@ -156,7 +156,7 @@ function applied(candidates: readonly ReadyRule[], inquiry: Evaluation): readonl
   return candidates.filter((rule) => ruleApplies(rule, inquiry));
 }
 
-/** The first in the file, so that the same question always names the same rule. */
+/** The first in the file, so that the same question always reports the same rule. */
 function firstApplied(candidates: readonly ReadyRule[], inquiry: Evaluation): ReadyRule | undefined {
   let first: ReadyRule | undefined;
   for (const rule of candidates) {

@@ -1,31 +1,31 @@
 /**
- * Hard denials: what an endpoint, or a backend, does not have. Decided before any rule, the same in every mode and on every way
- * in. Revisions, media types and sizes are refused by those who read them, before it is known what is wanted.
+ * Hard denials: what an endpoint or a backend does not support. Decided before any rule, the same in every mode and for
+ * every transport. Revisions, media types and sizes are checked earlier, by the code that reads them.
  */
 import { Failure, type Reason } from '../errors/failure.ts';
 import { hasBatches, type Profile, type Revision } from '../wire/revisions.ts';
 import type { AskKind } from './actions.ts';
 import { notFlat } from './elicitation.ts';
 
-/** What an endpoint is strict about besides revisions, batches and media types. */
+/** Settings of an endpoint besides revisions, batches and media types. */
 export interface FullProfile extends Profile {
-  /** `flat`: forms are objects of primitives, as the specification restricts them; `any` passes on whatever a backend asks. */
+  /** `flat`: forms are objects of primitives, as the specification requires; `any` passes every form on. */
   readonly elicitation: 'any' | 'flat';
-  /** `plain`: the characters that the specification advises. */
+  /** `plain`: only the characters that the specification recommends. */
   readonly toolNames: 'any' | 'plain';
-  /** Where the endpoint departs from the limits of all. */
+  /** Set if the endpoint differs from the general limits. */
   readonly bodyBytes?: number | undefined;
   readonly jsonDepth?: number | undefined;
 }
 
-/** What a backend is let do. */
+/** What a backend may do. */
 export interface BackendProfile {
   readonly asks: readonly AskKind[];
-  /** In which it is spoken to. */
+  /** The revisions to use with it. */
   readonly revisions: readonly Revision[];
 }
 
-/** Something in a message that a profile may not have. */
+/** Something in a message that a profile may forbid. */
 export type Form =
   | { readonly form: 'tool'; readonly name: string }
   /** `params` of `elicitation/create`. */
@@ -34,7 +34,10 @@ export type Form =
 /** https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-names */
 const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Why a message is refused before rules are asked, where it is for its form. A tool's name and an elicitation are known to them. */
+/**
+ * Reasons why a message is refused for its form, before the rules. Tool names and elicitations are not here: rules see
+ * them.
+ */
 const formReasons: ReadonlySet<Reason> = new Set([
   ...(['unsupported_batch', 'unsupported_mcp_batch', 'unsupported_version', 'unsupported_version_header'] as const),
   ...(['not_acceptable', 'body_too_large', 'too_deep'] as const),
@@ -44,7 +47,7 @@ export function isForm({ reason }: Failure): boolean {
   return formReasons.has(reason);
 }
 
-/** Undefined where the profile has it. */
+/** Undefined if the profile allows it. */
 export function hardDenial(profile: FullProfile, given: Form): Failure | undefined {
   switch (given.form) {
     case 'tool':
@@ -63,13 +66,16 @@ export function isNameAdmitted({ toolNames }: Pick<FullProfile, 'toolNames'>, na
   return toolNames === 'any' || PLAIN_NAME.test(name);
 }
 
-/** 2025-03-26 must receive batches; no other revision has them. Said as soon as the array is seen: no member is parsed. */
+/**
+ * 2025-03-26 must accept batches; no other revision has them. Decided as soon as the array is seen: no member is
+ * parsed.
+ */
 export function denyBatch(profile: Profile, revision: Revision | undefined): Failure | undefined {
   const allowed = profile.batches === 'allow' && revision !== undefined && hasBatches(revision);
   return allowed ? undefined : new Failure('unsupported_mcp_batch');
 }
 
-/** Answered to the backend in the client's place; the client never hears of it. */
+/** The gateway sends the failure to the backend. The client never sees the server request. */
 export function denyAsk({ asks }: Pick<BackendProfile, 'asks'>, ask: AskKind): Failure | undefined {
   if (asks.includes(ask)) return undefined;
   return new Failure('ask_not_supported', { message: `This backend may not ask for ${ask}` });

@@ -1,4 +1,4 @@
-/** What policy is asked, and what it looks up of it: each thing once, and only if a rule wants to know. */
+/** A question to policy, and its facts: each is computed once, and only if a rule reads it. */
 import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { isObject } from '../wire/values.ts';
@@ -10,32 +10,38 @@ import { type Encode, type Spelled, spelledAsListed, spelledInEveryWay, template
 
 export interface Thing {
   readonly kind: ThingKind;
-  /** As the catalog lists it to clients of the endpoint, however this client spelled it. Absent: any of the kind. */
+  /** As the catalog lists it to the endpoint's clients, however this client spelled it. Undefined: any of the kind. */
   readonly name?: string | undefined;
-  /** Another name that it may be listed by, where that could not be found out: rules that allow must hold for both, rules that deny for one. */
+  /**
+   * A second name by which it may be listed, if the listed name is unknown: an allow rule must hold for both, a deny
+   * rule for one.
+   */
   readonly also?: string | undefined;
-  /** What its backend calls it, where that is not `name`. Rules that deny hold for it as well, rules that allow do not look at it. */
+  /** Its backend's own name, if different from `name`. Deny rules apply to it too; allow rules ignore it. */
   readonly own?: string | undefined;
 }
 
-/** What is done, as far as policy looks at it. */
+/** The parts of a method's row that policy reads. */
 export type Operation = Pick<MethodRow, 'method' | 'kind' | 'action' | 'list'>;
 
 export interface PolicyQuestion extends Circumstances {
   readonly row: Operation;
-  /** The value of `params.arguments`, or of a JSON-RPC service's `params`; called at most once, and only where a rule looks at it. */
+  /**
+   * The value of `params.arguments`, or of a JSON-RPC service's `params`. Called at most once, and only if a rule reads
+   * it.
+   */
   readonly arguments?: (() => unknown) | undefined;
 }
 
 export interface Circumstances {
   readonly principal: Principal;
-  /** Its path. */
+  /** The endpoint's path. */
   readonly endpoint: string;
-  /** Empty where none is meant, or where it is not known yet. */
+  /** Empty if there is none, or if it is not known yet. */
   readonly backend: string;
-  /** What it is done to; an ask is found by its method. */
+  /** The target. For a server request, it follows from the method. */
   readonly thing?: Thing | undefined;
-  /** The tool's `annotations` as the backend gave them. */
+  /** The tool's `annotations` as the backend sent them. */
   readonly annotations?: (() => unknown) | undefined;
 }
 
@@ -46,8 +52,8 @@ export interface Looking {
 }
 
 /**
- * How much of it is fixed. `all`: it is about to be done. `thing`: it is done to this very thing, with whatever arguments.
- * `entry`: a list is being shown, and what cannot be said yet is left open.
+ * How much of the question is known. `all`: the operation is about to happen. `thing`: the target is known, the
+ * arguments are not. `entry`: a list is being shown, and what is unknown stays open.
  */
 export type Fixed = 'all' | 'thing' | 'entry';
 
@@ -60,9 +66,9 @@ export class Evaluation {
   readonly endpoint: string;
   readonly backend: string;
   readonly principal: Principal;
-  /** Whether the arguments are known: they are not while a list is being shown. */
+  /** Whether the arguments are known: while a list is shown they are not. */
   readonly complete: boolean;
-  /** Whether it is done to all that the thing may stand for. */
+  /** Whether the operation concerns everything that the target may stand for. */
   readonly whole: boolean;
   readonly #asked: Circumstances & Pick<PolicyQuestion, 'arguments'>;
   readonly #looking: Looking;
@@ -72,7 +78,7 @@ export class Evaluation {
   #hints: FullHints | undefined;
   #listed: Spelled | undefined;
   #every: Spelled | undefined;
-  /** By which name a condition is being asked about it. */
+  /** The name under which a condition is being evaluated. */
   #calledNow: string | undefined;
 
   constructor(action: string, asked: Circumstances & Partial<PolicyQuestion>, fixed: Fixed, looking: Looking) {
@@ -91,7 +97,7 @@ export class Evaluation {
     this.#looking = looking;
   }
 
-  /** Undefined where it is not known. */
+  /** Undefined if it is unknown. */
   known({ fact, member }: { readonly fact: Exclude<Need['fact'], 'name'>; readonly member?: Need['member'] }) {
     switch (fact) {
       case 'principal': {
@@ -107,7 +113,7 @@ export class Evaluation {
     }
   }
 
-  /** The names that a rule of this effect is held against. */
+  /** The names that a rule with this effect is compared with. */
   spelled(effect: Effect): Spelled {
     if (effect === 'allow') {
       this.#listed ??= spelledAsListed(this);
@@ -117,14 +123,14 @@ export class Evaluation {
     return this.#every;
   }
 
-  /** The names that a condition is asked about; undefined where the name is not known, or can be read in several ways. */
+  /** The names that a condition is evaluated for; undefined if the name is unknown or ambiguous. */
   namesFor(effect: Effect): readonly string[] | undefined {
     if (this.kind !== undefined && this.name === undefined) return undefined;
     const listed = this.kind === 'template' ? templateAsListed(this) : this.spelled('allow');
     return listed.isAmbiguous || listed.names.length > 1 ? undefined : this.spelled(effect).names;
   }
 
-  /** Facts about the thing under one of its names. */
+  /** Facts about the target under one of its names. */
   called(name: string): (fact: FactName) => unknown {
     this.#calledNow = name;
     return this.fact;
@@ -146,7 +152,7 @@ export class Evaluation {
         this.#person ??= principalFacts(this.principal, this.#looking.groupsClaim);
         return this.#person;
       case 'arguments':
-        // By position nobody can say which is which.
+        // Positional arguments have no names to read them by.
         this.#visible ??= isObject(this.arguments) ? bounded(this.arguments) : unseen;
         return this.#visible;
       case 'annotations':

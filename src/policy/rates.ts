@@ -1,7 +1,7 @@
 /**
- * How much a principal, a tool or a backend is given: requests a second, and calls at the same time. All limits that a request
- * meets are looked at before any of them counts it, so that what a limit refuses costs nothing. Each member of a batch is a
- * request: those that were admitted before another one was denied have been counted, though nothing of the batch is done.
+ * Rate limits for principals, tools and backends: requests per second, and concurrent calls. All limits that apply to a
+ * request are checked before any of them counts it, so a refused request costs nothing. Each member of a batch is a
+ * request: members admitted before another one was denied are counted, although nothing of the batch is executed.
  */
 import { couldApply, type ReadyRule, readyRule, type World } from './match.ts';
 import { Evaluation, type Looking, type PolicyQuestion } from './question.ts';
@@ -14,22 +14,22 @@ export type RateShare = (typeof shares)[number];
 
 export interface RateSettings {
   readonly id: string;
-  /** Each combination of these has its own measure. Empty: all together have one. */
+  /** Each combination of these has its own measure. Empty: one measure for all together. */
   readonly per: readonly RateShare[];
   readonly who: Who;
   readonly what?: readonly string[] | undefined;
   readonly on: On;
   readonly perSecond?: number | undefined;
-  /** How many may come at once after a pause. */
+  /** How many requests may come at once after a pause. */
   readonly burst?: number | undefined;
   readonly concurrent?: number | undefined;
 }
 
-/** Over a limit. To be told as `rate_limited`. */
+/** A limit was exceeded. Reported as `rate_limited`. */
 export class RateExceeded {
   readonly reason = 'rate_limited';
   readonly limit: string;
-  /** When it is worth trying again. Of calls that run nobody knows when they end: soon is as good as later. */
+  /** When to retry. It is unknown when running calls end, so a fixed short time is used for those. */
   readonly retryAfterMs: number;
 
   constructor(limit: string, retryAfterMs: number) {
@@ -38,12 +38,12 @@ export class RateExceeded {
   }
 }
 
-/** To be given back once, when what was admitted is over. */
+/** Must be released once, when the admitted request is done. */
 export interface Admission {
   release(): void;
 }
 
-/** Measures that are kept: principals times tools that are in use at the same time. Half a kilobyte each at most. */
+/** Measures that are kept: principals times tools in use at the same time. At most half a kilobyte each. */
 const MEASURES = 100_000;
 /** Longer than a principal and a tool need. */
 const KEY_LENGTH = 256;
@@ -73,10 +73,10 @@ export class Rates {
   readonly #now: () => number;
   readonly #looking: Looking;
   readonly #digest: (text: string) => string;
-  /** In the order of use. */
+  /** In order of use. */
   readonly #measures = new Map<string, Measure>();
 
-  /** What was measured before goes on where a limit has the same id and is for the same shares. */
+  /** Takes over the measures of `before` for limits with the same id and the same shares. */
   constructor(
     settings: readonly RateSettings[],
     world: World,
@@ -91,7 +91,7 @@ export class Rates {
       settings: one,
       capacity: one.burst ?? Math.max(1, one.perSecond ?? 1),
       isMeant: compileWho(one.who, groupsClaim),
-      // Like a rule that denies: under every name of a thing.
+      // Like a deny rule: applies under every name of a target.
       rule: readyRule({ ...one, effect: 'deny', mode: 'enforce', with: {} }, order, world),
     }));
     if (before !== undefined) this.#goOn(before);
@@ -140,7 +140,10 @@ export class Rates {
     });
   }
 
-  /** Callers choose the names in it, and a key is kept for long: it must not keep what came with it. An id has no space. */
+  /**
+   * Clients choose the names in a key, and keys are kept for long, so long ones are replaced by a digest. An id has no
+   * space.
+   */
   #key({ settings: { id, per } }: ReadyRate, inquiry: Evaluation): string {
     const shared = JSON.stringify(per.map((share) => shareOf(share, inquiry)));
     return `${id} ${shared.length > KEY_LENGTH ? this.#digest(shared) : shared}`;
@@ -160,7 +163,7 @@ export class Rates {
     return measure;
   }
 
-  /** The one that was not used for longest is the fullest; those with calls that run are kept as long as others can go. */
+  /** Evicts the least recently used measure, which is the fullest. Measures with running calls are kept. */
   #makeRoom(): void {
     if (this.#measures.size <= MEASURES) return;
     for (const [key, { running }] of this.#measures) {
@@ -188,7 +191,7 @@ function shareOf(share: RateShare, { principal, endpoint, backend, kind, name, o
       return endpoint;
     case 'backend':
       return backend;
-    // By what its backend calls it: under another name, and at another endpoint, it is the same tool.
+    // By the backend's own name: under another name, or at another endpoint, it is the same tool.
     case 'tool':
       return kind === share ? `${backend} ${own ?? name ?? ''}` : '';
     case 'method':

@@ -1,4 +1,4 @@
-/** How somebody is told no: in the style that the endpoint has. */
+/** The failures that report a denial, in the endpoint's style. */
 import { targetOf } from '../catalog/requests.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -9,7 +9,7 @@ import type { Operation, Thing } from './question.ts';
 import type { RateExceeded } from './rates.ts';
 import type { Denial } from './ruling.ts';
 
-/** A denial that every member of a batch shares, and that ends a call which waits. */
+/** A denial. It applies to every member of a batch, and ends a pending call. */
 export class Denied extends Failure {}
 
 interface DeniedRequest {
@@ -34,13 +34,13 @@ export function denied({ rules }: Denial, refused: DeniedRequest): Denied {
   return new Denied(isModern ? 'method_removed' : 'method_not_found', { data: { method: row.method } });
 }
 
-/** Not the one that the catalog has: that would tell that there is such a thing, and what it is called. */
+/** The name as the client sent it. The catalog's name would reveal that the target exists, and what it is called. */
 function typedName({ row, message }: DeniedRequest): string | undefined {
   const known = message?.kind === 'request' ? methodRow(row.method) : undefined;
   return known && message?.kind === 'request' ? targetOf(message, known)?.text : undefined;
 }
 
-/** The same for what does not exist, and for what is hidden. */
+/** The same failure for a target that does not exist and for a hidden one. */
 export function unknownThing(kind: Thing['kind'], name: string): Failure {
   if (kind === 'resource' || kind === 'template') return new Failure('resource_not_found', { data: { uri: name } });
   return new Failure('invalid_params', { message: `Unknown ${kind}: ${name}`, data: { name } });

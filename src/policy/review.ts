@@ -1,4 +1,4 @@
-/** Rules that were accepted and still cannot be what their author meant. */
+/** Finds rules that are valid but cannot be what their author meant. */
 import { actions, thingsOf, withArguments } from './actions.ts';
 import { compileGlob, type GlobStyle } from './glob.ts';
 import { type TrustedCredentials, thingsIn } from './match.ts';
@@ -10,7 +10,7 @@ export interface Remark {
   readonly text: string;
 }
 
-/** Endpoints with the backends behind them. */
+/** Endpoints with their backends. */
 export type EndpointBackends = Readonly<Record<string, readonly string[]>>;
 
 export function review(
@@ -33,10 +33,10 @@ export function review(
   });
 }
 
-/** Lists of things that have a name of their own. Addresses can come out of templates. */
+/** Lists whose entries have names. URIs are left out: templates may expand to them. */
 export type NamedList = 'tools' | 'prompts';
 
-/** What it names without a pattern, as it is written, and what is meant by that. Patterns may be meant for what is still to come. */
+/** The names in a rule that are not patterns, as written and as meant. A pattern may be meant for future entries. */
 export function outrightNames(
   { on }: Rule,
   list: NamedList,
@@ -66,7 +66,7 @@ function neverMeets({ what = actions, on }: Rule, places: EndpointBackends): str
   return meets ? undefined : 'can never match: none of its backends stands behind any of its endpoints';
 }
 
-/** Only tokens carry groups, claims and issuers; only keys have names of keys. */
+/** Only tokens have groups, claims and issuers; only keys have key names. */
 function neverMeant({ who }: Rule, { keys, issuers }: TrustedCredentials): string | undefined {
   const ofTokens = (['groups', 'claims', 'issuers'] as const).find((part) => who[part] !== undefined);
   if (ofTokens !== undefined && issuers === 0) {
@@ -97,7 +97,7 @@ function pointlessAllow({ effect, what }: Rule, { open }: PolicySettings): strin
   return `allows what needs no rule: ${what.join(', ')} ${what.length === 1 ? 'is' : 'are'} \`open\``;
 }
 
-/** Whether it denies whatever it speaks of, in every case. */
+/** Whether the rule denies everything that it covers, unconditionally. */
 function isPlain({ with: tests, when, on }: Rule): boolean {
   return Object.keys(tests).length === 0 && when === undefined && on.annotations === undefined;
 }
@@ -115,7 +115,7 @@ function covers(wide: Rule, narrow: Rule): boolean {
 function coversThings(wide: On, { on, what = actions }: Rule): boolean {
   if (thingsIn(wide) === undefined) return true;
   const narrow = thingsIn(on);
-  // Without things, it is also about what has no name.
+  // A rule without targets also covers operations without a named target.
   if (narrow === undefined || what.some((action) => thingsOf(action).length === 0)) return false;
   const lists = { tools: 'name', prompts: 'name', uris: 'path', asks: 'name', methods: 'name' } as const;
   return (Object.keys(lists) as (keyof typeof lists)[]).every((list) => {
@@ -137,7 +137,7 @@ function coversWho(wide: Who, narrow: Who): boolean {
   );
 }
 
-/** Absent is everything. */
+/** Undefined covers everything. */
 function coversList(
   wide: readonly string[] | undefined,
   narrow: readonly string[] | undefined,
@@ -147,7 +147,7 @@ function coversList(
   return (narrow ?? ['*']).every((pattern) => wide.some((other) => coversPattern(other, pattern, style)));
 }
 
-/** Certain cases alone: where it is not certain, nothing is said. */
+/** Only certain cases: where it is not certain, nothing is reported. */
 function coversPattern(wide: string, narrow: string, style: GlobStyle): boolean {
   if (wide === narrow) return true;
   const outer = compileGlob(wide, style);

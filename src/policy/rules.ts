@@ -1,4 +1,4 @@
-/** A policy as its author wrote it: checked, complete, and not yet made fast. */
+/** A policy as its author wrote it: validated and complete, but not compiled. */
 import type { AskKind } from './actions.ts';
 
 export type Mode = 'enforce' | 'audit';
@@ -6,25 +6,25 @@ export const modes: readonly Mode[] = ['enforce', 'audit'];
 export type Effect = 'allow' | 'deny';
 
 export interface PolicySettings {
-  /** `audit`: nothing is denied by rules; what would have been is recorded. */
+  /** `audit`: rules deny nothing; what they would have denied is recorded. */
   readonly mode: Mode;
   /** Actions that need no rule to be allowed. */
   readonly open: readonly string[];
-  /** Backends whose tool annotations are believed. Those of all others count as not given. */
+  /** Backends whose tool annotations are trusted. Annotations of others are ignored. */
   readonly trustAnnotationsOf: readonly string[];
   /** The claim that holds a principal's groups. */
   readonly groupsClaim: string;
   readonly rules: readonly Rule[];
 }
 
-/** Every part must hold; of a list, one entry. A part that is absent always holds. */
+/** Every part must hold; of a list, one entry. An undefined part always holds. */
 export interface Rule {
   readonly id: string;
   readonly effect: Effect;
-  /** `audit`: recorded, and decides nothing. */
+  /** `audit`: recorded, but decides nothing. */
   readonly mode: Mode;
   readonly who: Who;
-  /** Actions; absent: all. */
+  /** Actions; undefined: all. */
   readonly what?: readonly string[] | undefined;
   readonly on: On;
   /** Tests of single arguments by name. */
@@ -33,7 +33,7 @@ export interface Rule {
 }
 
 export interface Who {
-  /** Subjects of tokens; `key:<name>`, `client:<id>` and `local` for everybody else. `*` is everybody. */
+  /** Subjects of tokens; `key:<name>`, `client:<id>` and `local` for all others. `*` is everybody. */
   readonly principals?: readonly string[] | undefined;
   readonly issuers?: readonly string[] | undefined;
   readonly scopes?: readonly string[] | undefined;
@@ -45,7 +45,7 @@ export interface Who {
 
 export type ClaimValue = string | number | boolean;
 
-/** `endpoints` and `backends` narrow the rule down; the lists of things together say which things are meant. */
+/** `endpoints` and `backends` restrict the rule; the other lists together select the targets. */
 export interface On {
   readonly endpoints?: readonly string[] | undefined;
   readonly backends?: readonly string[] | undefined;
@@ -66,13 +66,13 @@ export type Hints = { readonly [Name in HintName]?: boolean | undefined };
 
 export type Scalar = string | number | boolean | null;
 
-/** Of an array, every item is tested; where some pass and some do not, nobody can say which was meant, and the test fails. */
+/** Every item of an array is tested. If some pass and some do not, the test is ambiguous and fails. */
 export interface ArgumentTest {
   readonly equals?: readonly Scalar[] | undefined;
   readonly glob?: readonly string[] | undefined;
   readonly min?: number | undefined;
   readonly max?: number | undefined;
-  /** Of text in UTF-8, of everything else as JSON. */
+  /** Text in UTF-8, everything else as JSON. */
   readonly minBytes?: number | undefined;
   readonly maxBytes?: number | undefined;
   readonly present?: boolean | undefined;
@@ -84,35 +84,35 @@ export const factNames = [
 ] as const;
 export type FactName = (typeof factNames)[number];
 
-/** Members of `principal` that are text in every case. */
+/** Members of `principal` that are always text. */
 export const needMembers = ['kind', 'issuer', 'subject', 'clientId', 'key'] as const;
 
-/** A condition is false wherever the fact, or this member of it, is another text. */
+/** The condition is false if the fact, or this member of it, is a different text. */
 export type Need = { readonly value: string } & (
   | { readonly fact: 'principal'; readonly member: (typeof needMembers)[number] }
   | { readonly fact: Exclude<FactName, 'principal' | 'arguments' | 'annotations'>; readonly member?: undefined }
 );
 
 export interface ArgumentPath {
-  /** Names of members and indexes of lists, from the outside in. None: all arguments. */
+  /** Names of members and indexes of lists, outermost first. Empty: all arguments. */
   readonly steps: readonly (string | number)[];
-  /** Whether all of the value there may be looked at; else whether it is there. */
+  /** Whether the whole value may be read; else only whether it exists. */
   readonly whole: boolean;
 }
 
 /** What a condition reads of the arguments. */
 export interface ArgumentsRead {
   readonly paths: readonly ArgumentPath[];
-  /** Texts that could be names of members further down. */
+  /** Texts that could be names of nested members. */
   readonly names: ReadonlySet<string>;
 }
 
-/** An expression that was understood. This room has no language of its own: it is handed in. */
+/** A parsed expression. `policy/` has no expression language of its own: it is passed in. */
 export interface Condition {
   readonly text: string;
   readonly reads: ReadonlySet<FactName>;
   readonly needs: readonly Need[];
   readonly arguments: ArgumentsRead;
-  /** Undefined where it could not be evaluated. Never throws, and ends soon whatever the facts are. */
+  /** Undefined if it could not be evaluated. Never throws, and ends soon whatever the facts are. */
   evaluate(fact: (name: FactName) => unknown): boolean | undefined;
 }

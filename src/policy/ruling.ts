@@ -1,12 +1,15 @@
-/** How a decision came about, for the record; and what it is where it is a no. */
+/** How a decision was made, for the audit trail; and the denial itself. */
 import { Failure } from '../errors/failure.ts';
 
 export interface Ruling {
-  /** Of the config that decided. */
+  /** The generation that decided. */
   readonly generation: number;
-  /** The rules that decided, in the order of the file. Empty: no rule spoke of it. */
+  /** The rules that decided, in the order of the file. Empty: no rule applied. */
   readonly rules: readonly string[];
-  /** It passed only because rules, or the whole policy, are in audit mode: these would have denied it. Empty: for want of a rule. */
+  /**
+   * It passed only because rules, or the whole policy, are in audit mode: these would have denied it. Empty: no rule
+   * allows it.
+   */
   readonly wouldDeny?: readonly string[];
   /** It was denied although rules in audit mode would have allowed it. */
   readonly wouldAllow?: readonly string[];

@@ -1,4 +1,4 @@
-/** Merged lists as each audience may see them. */
+/** The part of a merged list that each audience may see. */
 import type { ListView } from '../catalog/view.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -8,17 +8,17 @@ import type { Authorizer } from './authorizer.ts';
 import { listed, ownUri } from './filtered-list.ts';
 
 export interface ShownList {
-  /** Equal for those to whom the same is shown. */
+  /** Equal for principals that see the same. */
   readonly audience: string;
-  /** The part of the list that is for them. */
+  /** The part of the list that the audience may see. */
   places(view: ListView): ListView['places'];
-  /** Whether they may know that there is such a backend. */
+  /** Whether the audience may know that the backend exists. */
   knows(backend: string): boolean;
-  /** Whether they may know that the backend has something of this name. */
+  /** Whether the audience may know that the backend has an entry with this name. */
   knowsOf(backend: string, name: string): boolean;
 }
 
-/** Undefined where everybody is shown everything. */
+/** Undefined if everybody sees everything. */
 export function shownTo(
   authorizer: Authorizer,
   endpoint: Endpoint,

@@ -1,23 +1,23 @@
 /**
- * The names of one thing. An endpoint lists a backend's tool under its own name, with the backend's name before it, or shortened;
- * a resource under its own URI or as `bascule:<backend>/<uri>`. Which it is depends on what other backends have, so a backend
- * could rename another's things. Rules that deny therefore hold for every name of a thing, at every endpoint; rules that allow
- * hold for the listed name alone, which is the one that their author can see.
+ * All names of one target. An endpoint lists a backend's tool under its own name, prefixed with the backend's name, or
+ * shortened; a resource under its own URI or as `bascule:<backend>/<uri>`. Which one depends on the other backends, so
+ * a backend could rename another's entries. Therefore a deny rule applies to every name of a target, at every endpoint;
+ * an allow rule only to the listed name, which is the one that its author can see.
  */
 import { type Origin, SEPARATOR } from '../catalog/names.ts';
 import { distinguished } from '../catalog/uris.ts';
 import type { ThingKind } from './actions.ts';
 import { readAddress } from './addresses.ts';
 
-/** The name of a backend's thing where many backends are merged: shortened where it has to be. */
+/** The name of a backend's entry at a merged endpoint, shortened if necessary. */
 export type Encode = (origin: Origin) => string;
 
 export const encodePlainly: Encode = ({ backend, name }) => `${backend}${SEPARATOR}${name}`;
 
-/** Names, and readings of them, that all mean the same thing. */
+/** Names, and readings of them, of the same target. */
 export interface Spelled {
   readonly names: readonly string[];
-  /** Nobody can say what is meant by it: rules that deny apply, rules that allow do not. */
+  /** It is unclear what the name means: deny rules apply, allow rules do not. */
   readonly isAmbiguous: boolean;
 }
 
@@ -34,7 +34,7 @@ export function spelledAsListed({ kind, name = '', also }: Called): Spelled {
   return kind === 'resource' ? read(names) : { names, isAmbiguous: false };
 }
 
-/** What all that comes out of a template begins with. */
+/** What all expansions of a template begin with. */
 export function templateAsListed({ name = '', also }: Called): Spelled {
   const names = also === undefined ? [name] : [name, also];
   return read(names.map((template) => template.replace(/\{.*$/s, 'x')));

@@ -1,6 +1,6 @@
 /**
- * The rules that could apply to a question, found without looking at the others: by action, then by the name of the thing.
- * It only narrows down; whether a rule applies is decided by the rule.
+ * Finds the rules that could apply to a question without evaluating the others: by action, then by the target's name.
+ * It only preselects; the rule itself decides whether it applies.
  */
 import { actions, type ThingKind, thingsOf } from './actions.ts';
 import { type Glob, isJudgeable } from './glob.ts';
@@ -25,12 +25,12 @@ export class RuleTable {
     );
   }
 
-  /** In no particular order, and some perhaps twice. */
+  /** In no particular order; a rule may occur twice. */
   candidates(inquiry: Evaluation): readonly ReadyRule[] {
     return this.#byAction.get(inquiry.action)?.candidates(inquiry) ?? none;
   }
 
-  /** All that speak of the action. */
+  /** All rules about the action. */
   of(action: string): readonly ReadyRule[] {
     return this.#byAction.get(action)?.all ?? none;
   }
@@ -62,10 +62,10 @@ class ActionTable {
     const { kind, name } = inquiry;
     const named = kind && this.#named.get(kind);
     if (named === undefined) return this.#unnamed.candidates(inquiry);
-    // A template may stand for any name that begins like it.
+    // A template may expand to any name that begins like it.
     if (name === undefined || kind === 'template') return this.all;
     const { names, isAmbiguous } = inquiry.spelled(this.#effect);
-    // Of a path that may lead anywhere every pattern fails, and rules that deny count on that.
+    // Every pattern fails for a path that may lead anywhere, and deny rules rely on that.
     if (kind === 'resource' && (isAmbiguous || !names.every(isPlainPath))) return this.all;
     const found = this.#unnamed.candidates(inquiry);
     for (const spelling of names) named.find(spelling, found);
@@ -73,7 +73,7 @@ class ActionTable {
   }
 }
 
-/** By whole name; by what the name begins with; by what it ends with; by what it contains; the rest. */
+/** By whole name, by prefix, by suffix, by a contained text, and the rest. */
 class NameTable {
   readonly #exact = new Map<string, ReadyRule[]>();
   readonly #prefixes = new Ends((name, length) => name.slice(0, length));
@@ -108,7 +108,7 @@ class NameTable {
     append(into, this.#others);
   }
 
-  /** A name that no pattern can judge fails them all, and rules that deny count on that. */
+  /** A name that cannot be judged fails every pattern, and deny rules rely on that. */
   #findInner(name: string, into: ReadyRule[]): void {
     if (isJudgeable(name, this.#style)) this.#literals.find(name, into);
     else for (const { item } of this.#inner) into.push(item);

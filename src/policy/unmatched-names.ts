@@ -1,7 +1,7 @@
 /**
- * Names in rules that nobody has. Backends tell what they have when they are asked, so this is said once that is known of every
- * endpoint that a rule is about; each rule and name once. Patterns may be meant for what is still to come, and an address can come
- * out of a template: neither is looked for.
+ * Finds names in rules that no backend has. Backends list their entries only on request, so a name is reported once the
+ * lists of all endpoints that its rule covers are known; each rule and name once. Patterns may be meant for future
+ * entries, and templates may expand to any URI: neither is checked.
  */
 
 import { isMerged } from '../catalog/name-resolver.ts';
@@ -13,15 +13,15 @@ import { type NamedList as List, missingName, outrightNames } from './review.ts'
 import type { PolicySettings, Rule } from './rules.ts';
 import { encodePlainly } from './spellings.ts';
 
-/** A name of which it is not settled yet whether there is such a thing. */
+/** A name for which it is not yet known whether an entry exists. */
 interface Sought {
   readonly rule: string;
   readonly name: string;
   /** As its author wrote it. */
   readonly written: string;
-  /** A rule that denies holds for every name of a thing, one that allows for the listed name. */
+  /** A deny rule applies to every name of a target, an allow rule only to the listed name. */
   readonly isDenied: boolean;
-  /** Endpoints whose list may have it still. */
+  /** Endpoints whose lists may still have it. */
   readonly unread: Set<string>;
 }
 
@@ -33,7 +33,7 @@ interface SeenNames {
 export class UnmatchedNames {
   readonly #endpoints: readonly Endpoint[];
   readonly #warn: Warn;
-  /** Found or told of, a name is sought no more: lists that are read later cost nothing. */
+  /** A name is removed when it is found or reported, so that lists read later cost nothing. */
   readonly #sought: Record<List, readonly Sought[]>;
 
   constructor(policy: PolicySettings, endpoints: readonly Endpoint[], warn: Warn) {
@@ -43,7 +43,7 @@ export class UnmatchedNames {
     this.#sought = { tools: soughtIn(policy, 'tools', paths), prompts: soughtIn(policy, 'prompts', paths) };
   }
 
-  /** A list of all backends behind the endpoint, as it is before anything of it is hidden. */
+  /** A list of all backends of the endpoint, before anything is hidden. */
   read(endpoint: Endpoint, list: string | undefined, { places }: ListView): void {
     if (!isList(list) || this.#sought[list].length === 0) return;
     const others = places.flatMap((place) => [place.name, encodePlainly(place)]);
@@ -55,19 +55,21 @@ export class UnmatchedNames {
     }
   }
 
-  /** Whether it is worth finding out what a list of this backend has. */
+  /** Whether names are still sought in this list, at an endpoint with a single backend. */
   seeks(endpoint: Endpoint, list: string): boolean {
     return isList(list) && this.#sought[list].length > 0 && !isMerged(endpoint);
   }
 
-  /** A page of a backend's list. What is on none up to the last is nowhere: clients walk through them from the first. */
+  /**
+   * A page of a backend's list. A name that is on no page up to the last does not exist: clients page from the first.
+   */
   readPage(backend: string, list: string, names: readonly string[], isLast: boolean): void {
     if (!isList(list)) return;
     const others = names.map((name) => encodePlainly({ backend, name }));
     this.#look(this.#aloneAt(backend), list, { listed: new Set(names), others }, isLast);
   }
 
-  /** Where a backend is alone, its things have their own names. */
+  /** Endpoints with only this backend, where its entries keep their own names. */
   #aloneAt(backend: string): readonly Endpoint[] {
     return this.#endpoints.filter((endpoint) => !isMerged(endpoint) && endpoint.backends[0] === backend);
   }

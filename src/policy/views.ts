@@ -1,4 +1,4 @@
-/** The rules that are about a principal, in tables. Principals to whom the same rules apply share them. */
+/** The rules about a principal, in tables. Principals with the same rules share them. */
 import type { Principal } from '../identity/principal.ts';
 import type { ReadyRule } from './match.ts';
 import { RuleTable } from './table.ts';
@@ -12,18 +12,21 @@ export interface RuleView {
   /** Whether any of its rules is in audit mode. */
   readonly audited: boolean;
   readonly key: string;
-  /** Whether a condition looks at the principal, so that two to whom the same rules apply may be shown different things. */
+  /** Whether a condition reads the principal, so that two principals with the same rules may see different lists. */
   readonly personal: boolean;
 }
 
 export interface OwnedRule {
   readonly rule: ReadyRule;
   readonly audited: boolean;
-  /** Which of `groups` it is about. */
+  /** The index in `groups` of the principals that the rule is about. */
   readonly group: number;
 }
 
-/** Combinations of rules that principals really have. Beyond this they are made anew; a policy with more is made of single persons. */
+/**
+ * Combinations of rules that are cached. Beyond this the cache is cleared; a policy with more has rules for single
+ * persons.
+ */
 const VIEWS = 1_024;
 
 export class RuleViews {
@@ -34,7 +37,7 @@ export class RuleViews {
   readonly #persons = new WeakMap<Principal, number>();
   #lastPerson = 0;
 
-  /** `groups` are the different answers to "who"; many rules share one. */
+  /** `groups` are the distinct `who` parts; many rules share one. */
   constructor(rules: readonly OwnedRule[], groups: readonly IsMeant[]) {
     this.#rules = rules;
     this.#groups = groups;

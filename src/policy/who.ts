@@ -25,7 +25,7 @@ function oneOf(patterns: readonly string[], textsOf: (principal: Principal) => r
   return (principal) => textsOf(principal).some((text) => names.has(text) === 'yes');
 }
 
-/** Each kind of principal has its own form, so that nobody's subject can be taken for the name of a key. */
+/** Each kind of principal has its own form, so that no subject can be taken for a key's name. */
 function byIdentity(entries: readonly string[]): IsMeant {
   if (entries.includes('*')) return () => true;
   const after = (prefix: string) =>
@@ -77,7 +77,10 @@ export function groupsIn(claims: Claims, name: string): readonly string[] {
   return items.filter((item) => typeof item === 'string');
 }
 
-/** The claim of this name; where there is none, the one that the dots lead to (`realm_access.roles`). Issuers alone choose names. */
+/**
+ * The claim with this name; if there is none, the one at the dotted path (`realm_access.roles`). Only issuers choose
+ * names.
+ */
 export function claimAt(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let value: unknown = claims;

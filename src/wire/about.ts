@@ -1,2 +1,2 @@
-/** How the gateway names itself to peers that ask. tests/about.test.ts holds it to package.json. */
+/** The gateway's name and version, as peers get them. tests/about.test.ts compares them with package.json. */
 export const about = { name: 'bascule', version: '0.1.0' } as const;

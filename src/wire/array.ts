@@ -1,10 +1,10 @@
-/** The elements of an array that lies deeper in a message than the reader looks. */
+/** The elements of an array that is deeper in a message than the outline goes. */
 import { Failure } from '../errors/failure.ts';
 import type { Span } from './message.ts';
 import { skipWhite } from './outline.ts';
 import { passOver } from './skim.ts';
 
-/** Undefined where there is something else than an array. */
+/** Undefined if the value is not an array. */
 export function elementsAt(bytes: Uint8Array, span: Span): readonly Span[] | undefined {
   if (bytes[span.start] !== 0x5b /* [ */) return undefined;
   const elements: Span[] = [];

@@ -1,4 +1,6 @@
-/** Arrays of messages, which revision 2025-03-26 alone has. Each member becomes a message with bytes of its own. */
+/**
+ * Batches: arrays of messages, which only revision 2025-03-26 has. Each member becomes a message with its own bytes.
+ */
 import { Failure, type Reason } from '../errors/failure.ts';
 import type { Batch, Message } from './message.ts';
 import { skipWhite } from './outline.ts';
@@ -13,7 +15,7 @@ export interface BatchLimits extends ReadLimits {
   readonly members: number;
 }
 
-/** Strict. One unreadable member spoils the whole: a batch is served or refused as one. */
+/** Strict. One unreadable member makes the whole batch invalid: a batch is served or refused as one. */
 export function readBatch(batch: Batch, limits: BatchLimits): Message[] {
   const parts = splitBatch(batch.bytes, 'parse_error', limits.members);
   if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
@@ -39,9 +41,8 @@ export function skimBatch(batch: Batch): Message[] {
 }
 
 /**
- * Cuts at the commas between the members. Only brackets and strings are looked at; whatever that misjudges, the reader
- * of the member meets again. Nothing is looked at behind the last member that may be there: one of two bytes costs a
- * hundred to hold.
+ * Splits at the commas between the members. Only brackets and strings are checked here; the reader of each member
+ * checks the rest. Stops at the limit of members: a member of two bytes costs a hundred bytes of memory.
  */
 export function splitBatch(bytes: Uint8Array, reason: Reason, most = Number.POSITIVE_INFINITY): Uint8Array[] {
   const end = bytes.byteLength;

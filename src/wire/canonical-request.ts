@@ -1,14 +1,14 @@
 /**
- * One text for a request that was sent twice: members sorted, strings normalised. Numbers keep their spelling, since a
- * backend may tell numbers apart that are one to us (`1e400` is no `null`, 9007199254740993 no ...992). Binds a state to the
- * request that it was given for.
+ * A canonical text of a request, equal when the request is sent again: members sorted, strings normalised. Numbers keep
+ * their spelling, since a backend may distinguish numbers that are equal to us (`1e400` is not `null`, 9007199254740993
+ * not ...992). Binds a `requestState` to the request that it was issued for.
  */
 import { elementsAt } from './array.ts';
 import type { ObjectSpan, Span } from './message.ts';
 import { membersAt } from './skim.ts';
 import { stringAt, textAt } from './values.ts';
 
-/** Of a value within bytes that were read strictly, so that its depth is bounded. */
+/** For a value that was read strictly, so that its depth is bounded. */
 function canonical(bytes: Uint8Array, span: Span): string {
   const elements = elementsAt(bytes, span);
   if (elements !== undefined) return `[${elements.map((element) => canonical(bytes, element)).join(',')}]`;
@@ -18,7 +18,7 @@ function canonical(bytes: Uint8Array, span: Span): string {
   return text === undefined ? textAt(bytes, span) : JSON.stringify(text);
 }
 
-/** Of an object, without the members that may differ. */
+/** For an object, without the members that may differ. */
 export function canonicalMembers(bytes: Uint8Array, object: ObjectSpan, without?: ReadonlySet<string>): string {
   const members = object.members
     .filter(({ key }) => without?.has(key) !== true)

@@ -1,4 +1,4 @@
-/** One text for equal values: members sorted, spelling normalised. */
+/** A canonical text, the same for equal values: members sorted, spelling normalised. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -1,15 +1,15 @@
-/** What a client says it can do, and what a backend may therefore ask of it. */
+/** A client's capabilities, and which server requests they allow. */
 import { isObject } from './values.ts';
 
 export interface ClientCapabilities {
   readonly elicitation: { readonly form: boolean; readonly url: boolean } | undefined;
   readonly sampling: { readonly tools: boolean; readonly context: boolean } | undefined;
   readonly roots: boolean;
-  /** As declared, unknown ones included. */
+  /** As declared, including unknown capabilities. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** A server-to-client request, as far as capabilities are concerned. */
+/** A server request, reduced to what its required capabilities depend on. */
 export interface CapabilityDemand {
   readonly method: string;
   readonly params: unknown;
@@ -17,7 +17,7 @@ export interface CapabilityDemand {
 
 const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-/** A capability is declared by an object; anything else in its place declares nothing. */
+/** A capability is declared by an object. Any other value declares nothing. */
 function declared(object: Record<string, unknown>, key: string): Record<string, unknown> | undefined {
   const value = Object.hasOwn(object, key) ? object[key] : undefined;
   return isObject(value) ? value : undefined;
@@ -38,15 +38,15 @@ export function readCapabilities(raw: unknown): ClientCapabilities {
   };
 }
 
-/** Naming no mode means form alone: `elicitation: {}` is older than the modes. */
+/** Without a mode, only forms are supported: `elicitation: {}` is older than the modes. */
 function elicitationModes(elicitation: Record<string, unknown>): { form: boolean; url: boolean } {
   const url = declared(elicitation, 'url') !== undefined;
   return { form: declared(elicitation, 'form') !== undefined || !url, url };
 }
 
 /**
- * What we declare to a backend on a client's behalf. Tasks are not carried end to end yet, in neither of their forms;
- * root changes are absorbed, so nobody may rely on hearing of them.
+ * The capabilities that we declare to a backend on a client's behalf. Tasks are left out: neither of their forms is
+ * carried end to end yet. `roots.listChanged` is left out, because the gateway does not pass root changes on.
  */
 export function forUpstream(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { tasks: _tasks, ...rest } = raw;
@@ -64,12 +64,12 @@ export function forUpstream(raw: Readonly<Record<string, unknown>>): Record<stri
   return kept;
 }
 
-/** Whether there is anything that a backend may ask. */
+/** Whether the client accepts any server request. */
 export function mayBeAsked({ elicitation, sampling, roots }: ClientCapabilities): boolean {
   return elicitation !== undefined || sampling !== undefined || roots;
 }
 
-/** The `requiredCapabilities` that an ask needs and the client lacks, or undefined where it may be asked. */
+/** The `requiredCapabilities` that a server request needs and the client lacks; undefined if it may be sent. */
 export function missingFor(
   ask: CapabilityDemand,
   capabilities: ClientCapabilities,
@@ -77,7 +77,7 @@ export function missingFor(
   const params = isObject(ask.params) ? ask.params : {};
   switch (ask.method) {
     case 'elicitation/create': {
-      // An absent mode means form: `mode` is younger than elicitation.
+      // Without `mode`, the elicitation is a form: `mode` is younger than elicitation.
       const mode = params.mode === 'url' ? 'url' : 'form';
       return capabilities.elicitation?.[mode] === true ? undefined : { elicitation: { [mode]: {} } };
     }

@@ -1,15 +1,15 @@
 /**
- * Bytes that arrive in pieces and are wanted as one. A single piece is handed on without a copy; small pieces are packed
- * together, so that a peer which sends byte by byte cannot make every byte cost an object.
+ * Collects chunks and returns them as one. A single chunk is returned without a copy. Small chunks are packed together,
+ * so that a peer that sends byte by byte cannot make every byte cost an object.
  */
 
-/** Pieces below this are packed; also the least size of a pack. */
+/** Chunks below this size are packed. Also half of the size of a pack. */
 const SMALL = 4096;
 
 export class ChunkBuffer {
   size = 0;
   private readonly parts: Uint8Array[] = [];
-  /** The last part, where it is a pack with room left: its memory, and how much of it is in use. */
+  /** The current pack, if there is one with space left, and how many of its bytes are used. */
   private pack: Buffer | undefined = undefined;
   private used = 0;
 
@@ -28,7 +28,7 @@ export class ChunkBuffer {
     this.used += part.byteLength;
   }
 
-  /** All of it; nothing is left. */
+  /** Returns everything and empties the buffer. */
   take(): Uint8Array {
     this.closePack();
     const { parts } = this;

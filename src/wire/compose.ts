@@ -1,4 +1,4 @@
-/** Building messages as bytes. Values that were received are copied as they were sent, never parsed and written again. */
+/** Builds messages as bytes. Received values are copied byte for byte, never parsed and serialised again. */
 import { Failure } from '../errors/failure.ts';
 import type { Message, ObjectSpan, Request, Response, Span } from './message.ts';
 import { methods } from './methods.ts';
@@ -15,9 +15,9 @@ export interface Edit {
 
 /** UTF-8 needs at most this many bytes for one UTF-16 unit. */
 const UTF8_MAX = 3;
-/** Up to here writing character by character beats the call into native code. */
+/** Up to this length, writing character by character is faster than a native call. */
 const SHORT_TEXT = 24;
-/** Up to here a string's worst-case size is reserved rather than measured. */
+/** Up to this length, a string's worst-case size is reserved instead of measured. */
 const SMALL_TEXT = 512;
 
 export function concat(parts: readonly Raw[]): Buffer {
@@ -65,7 +65,7 @@ export function resultBytes(idRaw: string, result: Raw): Buffer {
   return concat([`{"jsonrpc":"2.0","id":${idRaw},"result":`, result, '}']);
 }
 
-/** Where no id was readable the member is absent, never null: a widespread client's parser breaks on `id: null`. */
+/** If no id could be read, the member is absent, never null: a widespread client's parser fails on `id: null`. */
 export function errorBytes(
   idRaw: string | undefined,
   error: { readonly code: number; readonly message: string; readonly data?: Raw },
@@ -75,7 +75,7 @@ export function errorBytes(
   return error.data === undefined ? concat([`${head}}}`]) : concat([`${head},"data":`, error.data, '}}']);
 }
 
-/** The JSON-RPC error that tells a peer of a failure. The text of an unexpected exception never leaves the house. */
+/** The JSON-RPC error for a failure. The text of an unexpected exception is never sent. */
 export function failureBytes(failure: Failure, era: Era, idRaw?: string): Buffer {
   const { row, reason } = failure;
   return errorBytes(idRaw ?? failure.id, {
@@ -86,36 +86,37 @@ export function failureBytes(failure: Failure, era: Era, idRaw?: string): Buffer
 }
 
 /**
- * A message on its way to the other side. Its top level is written anew and has exactly the members of JSON-RPC 2.0: a
- * reader there may take a member that we do not know for one that we do. The bytes of `params`, `result` and `error`
- * stay as they were sent.
+ * A message to pass on. Its top level is rebuilt with exactly the members of JSON-RPC 2.0: the receiver might take a
+ * member that we do not know for one that we do. The bytes of `params`, `result` and `error` stay as received.
  */
 export function forwarded(message: Message): Buffer {
   return framed(message, ownId(message), bodyOf(message) ?? []);
 }
 
-/** The same message under another id. */
+/** The same message with a different id. */
 export function withId(message: Request | Response, idRaw: string): Buffer {
   return framed(message, idRaw, bodyOf(message) ?? []);
 }
 
-/** The same message under another id and with another body: the pieces of `params`, `result` or `error`. */
+/** The same message with a different id and body: the pieces of `params`, `result` or `error`. */
 export function withBody(message: Request | Response, idRaw: string, body: readonly Raw[]): Buffer {
   const before = message.kind === 'request' ? beforeParams.get(message.method) : undefined;
-  // Every call comes through here, and bytes are copied faster than text is written.
+  // Every call runs this, and copying bytes is faster than writing text.
   return before === undefined ? framed(message, idRaw, body) : concat([opening, idRaw, before, ...body, '}']);
 }
 
 const opening = Buffer.from('{"jsonrpc":"2.0","id":');
 const beforeParams = new Map(methods.map(({ method }) => [method, Buffer.from(`,"method":"${method}","params":`)]));
 
-/** From here on a message is cheaper to send in pieces than to copy: a fresh megabyte costs more than all the rest of a call. */
+/**
+ * From this size on, sending pieces is cheaper than copying: allocating a megabyte costs more than the rest of a call.
+ */
 const LARGE = 64 * 1024;
 
 /** Bytes in one piece, or in several that follow each other. */
 export type Pieces = Uint8Array | readonly Uint8Array[];
 
-/** As `withId`, without copying what is large. */
+/** Like `withId`, without copying a large body. */
 export function piecesWithId(message: Response, idRaw: string): Pieces {
   const { start, end } = message.kind === 'result' ? message.result : message.error;
   const body = message.bytes.subarray(start, end);
@@ -129,7 +130,7 @@ const beforeError = Buffer.from(',"error":');
 
 const closing = Buffer.from('}');
 
-/** No pieces: the message has no body. */
+/** An empty `body` means that the message has none. */
 function framed(message: Message, idRaw: string | undefined, body: readonly Raw[]): Buffer {
   const id = idRaw === undefined ? '' : `,"id":${idRaw}`;
   const asked = message.kind === 'request' || message.kind === 'notification';
@@ -138,7 +139,7 @@ function framed(message: Message, idRaw: string | undefined, body: readonly Raw[
   return concat([`${head},"${asked ? 'params' : message.kind}":`, ...body, '}']);
 }
 
-/** The bytes of `params`, `result` or `error`, as one piece; undefined where there are no `params`. */
+/** The bytes of `params`, `result` or `error` as one piece; undefined if there are no `params`. */
 function bodyOf(message: Message): readonly Uint8Array[] | undefined {
   const span = bodySpan(message);
   return span && [message.bytes.subarray(span.start, span.end)];
@@ -170,8 +171,8 @@ export function inOnePiece(pieces: Pieces): Uint8Array {
 }
 
 /**
- * One object anew: kept members byte for byte and in order, `set` in place where the key exists, else at the end.
- * A key that is both set and dropped is set.
+ * Rewrites one object: kept members byte for byte and in order, `set` in place where the key exists, else at the end. A
+ * key that is both set and dropped is set.
  */
 export function rewrite(
   bytes: Uint8Array,
@@ -211,7 +212,7 @@ export function rewrite(
   return concat(parts);
 }
 
-/** The message with spans of its `params`, `result` or `error` replaced; the top level is written anew. */
+/** Replaces spans inside the message's `params`, `result` or `error`. The top level is rebuilt. */
 export function spliceMessage(message: Message, edits: readonly Edit[]): Buffer {
   const body = bodySpan(message);
   if (body === undefined) return forwarded(message);

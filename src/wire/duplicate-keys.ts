@@ -1,21 +1,22 @@
 /**
- * Finds two members of one object with the same name. The names of all open objects lie on one stack, each as its hash
- * and the offset where it begins; when an object closes, its names are on top, and are compared. Names with equal
- * hashes are compared as text, so a collision costs time and decides nothing.
+ * Finds two members of one object with the same name. The names of all open objects are on one stack, each as its hash
+ * and the offset where it begins. When an object closes, its names are on top of the stack and are compared. Names with
+ * equal hashes are compared as text, so a hash collision costs time but is never taken for a duplicate.
  */
 import { nameFrom } from './names.ts';
 
-/** Of a name on the stack. */
+/** Entries on the stack per name. */
 const NAME = 2;
-/** In place of where an object's names begin. */
+/** Marks an open array in `bases`. */
 const ARRAY = -1;
-/** Up to here comparing one by one is the cheaper way. */
+/** Up to this many names, comparing each pair is cheaper. */
 const FEW = 8;
 /**
- * A bit for each name finds those that may have a twin. Fewer would make more names meet, more would not fit a cache.
+ * Filter bits per name. The filter finds names that may have a duplicate: with fewer bits more names would share one,
+ * more bits would not fit a cache.
  */
 const BITS_PER_NAME = 8;
-/** The stack and the filters grow with a body, and are kept for the next one up to here. */
+/** The stack and the filters grow with a body. They are kept for the next body up to `KEPT_NAMES`. */
 const FIRST_NAMES = 1024;
 const KEPT_NAMES = 16_384;
 
@@ -23,15 +24,15 @@ const nothing = new Uint8Array(0);
 
 export class DuplicateKeys {
   readonly depth: number;
-  /** By depth: where the names of the open object begin on the stack. */
+  /** By depth: where the open object's names begin on the stack. */
   private readonly bases: Int32Array;
   private names = new Int32Array(NAME * FIRST_NAMES);
   private top = 0;
-  /** The bits that one name has, and those that several have. */
+  /** Filter bits set by one name, and those set by several. */
   private seen = new Int32Array(0);
   private met = new Int32Array(0);
   private bytes: Uint8Array = nothing;
-  /** One is enough: nothing is compared behind the first twin of a body. */
+  /** Set at the first duplicate of a body; nothing is compared after that. */
   private isFound = false;
 
   constructor(depth: number) {
@@ -56,7 +57,7 @@ export class DuplicateKeys {
     return this.bases[depth] === ARRAY;
   }
 
-  /** Notes a name of the innermost open object; `start` is the offset behind its opening quote. */
+  /** Records a name of the innermost open object; `start` is the offset after its opening quote. */
   add(hash: number, start: number): void {
     const { top } = this;
     if (top === this.names.length) this.grow();
@@ -65,7 +66,7 @@ export class DuplicateKeys {
     this.top = top + NAME;
   }
 
-  /** The object at that depth is done; gives the offset of a name that it has twice, the first in the body, or -1. */
+  /** Closes the object at that depth. Returns the offset of the body's first duplicate name, or -1. */
   closeObject(depth: number): number {
     const { top } = this;
     const base = this.bases[depth] as number;
@@ -76,7 +77,7 @@ export class DuplicateKeys {
     return twin;
   }
 
-  /** Forgets the body. */
+  /** Releases the body, and memory above `KEPT_NAMES`. */
   end(): void {
     this.top = 0;
     this.bytes = nothing;
@@ -101,7 +102,7 @@ export class DuplicateKeys {
     return -1;
   }
 
-  /** Leaves only those names on the stack that share a bit with another. */
+  /** Keeps only names on the stack that share a filter bit with another name. */
   private amongMany(base: number, top: number): number {
     const { names } = this;
     const bits = powerAbove(((top - base) / NAME) * BITS_PER_NAME);
@@ -129,11 +130,11 @@ export class DuplicateKeys {
     return end - base <= NAME * FEW ? this.amongFew(base, end) : this.inTable(base, end);
   }
 
-  /** Open addressing, for names that have been found suspect. */
+  /** A hash table with open addressing, for the names that the filter left. */
   private inTable(base: number, top: number): number {
     const { names } = this;
     const last = powerAbove(top - base) - 1;
-    /** By place: where a name is on the stack, above the base and from 1. */
+    /** By slot: the position of a name on the stack, relative to the base and counted from 1. */
     const places = new Int32Array(last + 1);
     for (let at = base; at < top; at += NAME) {
       const hash = names[at] as number;
@@ -170,7 +171,7 @@ export class DuplicateKeys {
   }
 }
 
-/** The least power of two above. */
+/** The smallest power of two above `count`. */
 function powerAbove(count: number): number {
   return 1 << (32 - Math.clz32(count));
 }

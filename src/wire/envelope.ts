@@ -1,4 +1,4 @@
-/** From an outline to a message: what makes a JSON object a JSON-RPC 2.0 message in MCP. */
+/** Turns an outline into a message: checks what makes a JSON object a JSON-RPC 2.0 message in MCP. */
 import { Failure, type Reason } from '../errors/failure.ts';
 import type { Member, Message, ObjectSpan } from './message.ts';
 import { nameAt } from './names.ts';
@@ -7,13 +7,13 @@ import { idAt, isInteger, member, stringAt } from './values.ts';
 
 export interface EnvelopeRules {
   readonly reason: Reason;
-  /** Whether an error must have an integer code and a message. Backends are forgiven: what they say is passed on. */
+  /** Whether an error must have an integer code and a message. Not required of backends: their errors are passed on. */
   readonly errorMembers: boolean;
 }
 
 /**
- * The id to echo in an error about this message: a request's own, where there is exactly one. A response's id is ours,
- * and an error that carried it would look like an answer.
+ * The id to echo in an error about this message: a request's own, if there is exactly one. The id of a response is one
+ * of ours, and an error with that id would look like a response to our request.
  */
 export function echoedId({ bytes, id, method, result, error, twin }: OutlineReader): string | undefined {
   const isResponse = method === undefined && (result !== undefined || error !== undefined);
@@ -70,12 +70,12 @@ function checkError(outline: OutlineReader, rules: EnvelopeRules, error: ObjectS
   }
 }
 
-/** Empty where there is no string. Methods are few, so their names are kept like those of members. */
+/** Empty if the value is not a string. Methods are few, so `nameAt` finds their names in its table. */
 function methodName(bytes: Uint8Array, { start, end }: Member): string {
   return bytes[start] === 0x22 /* " */ ? nameAt(bytes, start + 1, end - 1) : '';
 }
 
-/** It is spelled in the same five bytes nearly always; an escaped spelling means the same. */
+/** Nearly always spelled in the same five bytes. An escaped spelling is valid too. */
 function isVersion2(bytes: Uint8Array, jsonrpc: Member | undefined): boolean {
   if (jsonrpc === undefined) return false;
   const { start, end } = jsonrpc;
@@ -85,7 +85,7 @@ function isVersion2(bytes: Uint8Array, jsonrpc: Member | undefined): boolean {
   return stringAt(bytes, jsonrpc) === '2.0';
 }
 
-/** 2025-11-25 and before let an error carry `id: null` where the request's could not be read. */
+/** Up to 2025-11-25, an error may carry `id: null` if the request's id could not be read. */
 function isNullOrAbsent(bytes: Uint8Array, id: Member | undefined): boolean {
   return id === undefined || (bytes[id.start] === 0x6e /* n */ && id.end - id.start === 4);
 }

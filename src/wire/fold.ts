@@ -1,18 +1,18 @@
 /**
- * Names that are the same to some readers of JSON. Go's `encoding/json`, System.Text.Json and others match the names of
- * members without regard to case, some of them in all of Unicode, and the last one wins: to them `Method` is `method`.
+ * Names that some JSON readers treat as equal. Go's `encoding/json`, System.Text.Json and others match member names
+ * case-insensitively, some of them for all of Unicode, and the last one wins: to them `Method` is `method`.
  */
 
 /**
- * Equal for two names that are equal after simple case folding, or after `toUpperCase().toLowerCase()`. Lower case comes
- * first because capital letters exist that are upper case already and fold to another letter: the Kelvin sign to `k`,
- * the capital sharp s to `ß`. Upper case then unites small letters that share a capital: the long s and `s`.
+ * Equal for two names that are equal after simple case folding, or after `toUpperCase().toLowerCase()`. Lower-casing
+ * comes first, because some capital letters fold to a different letter: the Kelvin sign to `k`, the capital sharp s to
+ * `ß`. Upper-casing then unites small letters that share a capital: the long s and `s`.
  */
 export function folded(name: string): string {
   return name.toLowerCase().toUpperCase();
 }
 
-/** Words of ASCII by what they fold to. */
+/** ASCII words, by their folded form. */
 export interface Folds {
   readonly words: ReadonlyMap<string, string>;
   readonly exact: ReadonlySet<string>;
@@ -31,8 +31,8 @@ export function foldsOf(words: readonly string[]): Folds {
 const foldsToAscii = /^[\p{ASCII}\u00df\u0131\u017f\u1e9e\u212a\ufb00-\ufb06]*$/u;
 
 /**
- * The word that a reader may take the name for; undefined where there is none, and where the name is the word itself.
- * Folding is dear, makes no name shorter, and is left out where it cannot give a word.
+ * The word that a case-insensitive reader may take the name for. Undefined if there is none, or if the name is that
+ * word. Folding is expensive and never makes a name shorter, so it is skipped where it cannot produce a word.
  */
 export function takenFor({ words, longest }: Folds, name: string): string | undefined {
   if (name.length > longest || !foldsToAscii.test(name)) return undefined;
@@ -40,12 +40,12 @@ export function takenFor({ words, longest }: Folds, name: string): string | unde
   return word === name ? undefined : word;
 }
 
-/** The names of an object by what they fold to; undefined where there are several. */
+/** An object's names by their folded form; undefined where several names fold to the same. */
 export type FoldedNames = ReadonlyMap<string, string | undefined>;
 
 const foldedNames = new WeakMap<object, FoldedNames>();
 
-/** Kept as long as the object is: many rules look at the same arguments. */
+/** Cached as long as the object lives: many rules look at the same arguments. */
 export function foldedNamesOf(object: object): FoldedNames {
   const kept = foldedNames.get(object);
   if (kept !== undefined) return kept;
@@ -58,7 +58,7 @@ export function foldedNamesOf(object: object): FoldedNames {
   return names;
 }
 
-/** Whether the object has another member that a reader may take for the one of that name, beside it or in its place. */
+/** Whether the object has a different member that a case-insensitive reader may take for the one with this name. */
 export function hasOther(object: object, name: string): boolean {
   const names = foldedNamesOf(object);
   const fold = folded(name);

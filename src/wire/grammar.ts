@@ -1,5 +1,6 @@
 /**
- * What strings, numbers and words have to look like (RFC 8259; UTF-8 by RFC 3629). Each method gives the offset behind.
+ * The grammar of strings, numbers and literals (RFC 8259; UTF-8 by RFC 3629). Each method returns the offset after the
+ * value.
  */
 import { OutlineReader } from './outline.ts';
 import { standsFor } from './unescape.ts';
@@ -7,7 +8,7 @@ import { skipDigits, skipPlain } from './words.ts';
 
 export abstract class Grammar extends OutlineReader {
   protected readonly view: DataView;
-  /** Set by an escape; whoever wants to know resets it before a string. */
+  /** Set by an escape. A caller that needs it resets it before reading a string. */
   protected isEscaped = false;
 
   constructor(bytes: Uint8Array, isMcp: boolean, most: number) {
@@ -15,17 +16,17 @@ export abstract class Grammar extends OutlineReader {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** What is there is JSON, and readers do not agree on it. */
+  /** Records valid JSON that readers interpret differently. */
   abstract note(at: number): void;
 
-  /** Passes over a string whose opening quote is before `start`. */
+  /** Skips a string; `start` is the offset after its opening quote. */
   protected string(start: number): number {
     const { bytes, view, end } = this;
     const stop = skipPlain(bytes, view, start, end);
     return stop < end && bytes[stop] === 0x22 /* " */ ? stop + 1 : this.text(stop);
   }
 
-  /** Passes over the rest of a string; `at` is its first byte that is not plain ASCII text. */
+  /** Skips the rest of a string; `at` is its first byte that is not plain ASCII text. */
   private text(at: number): number {
     const { bytes, view, end } = this;
     let i = at;
@@ -49,7 +50,7 @@ export abstract class Grammar extends OutlineReader {
     throw this.broken(at);
   }
 
-  /** RFC 8259, section 8.2: half a surrogate pair is grammatical, and every reader makes something else of it. */
+  /** RFC 8259, section 8.2: half a surrogate pair is grammatical, but every reader interprets it differently. */
   private unicode(at: number): number {
     const { bytes, end } = this;
     const unit = this.hex(at + 2);
@@ -75,7 +76,7 @@ export abstract class Grammar extends OutlineReader {
     return unit;
   }
 
-  /** RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF. Passes over a whole run. */
+  /** RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF. Skips a whole run. */
   protected multibyte(at: number): number {
     const { bytes, end } = this;
     let i = at;
@@ -88,7 +89,7 @@ export abstract class Grammar extends OutlineReader {
       const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
       if (lead < 0xc2 || lead > 0xf4 || i + length > end) throw this.broken(i);
       const second = bytes[i + 1] as number;
-      // The least and the most that may follow some leads, so that there is one way to write a character.
+      // The lowest and highest second byte after some leads, so that each character has one encoding.
       const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
       const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
       if (second < least || second > most) throw this.broken(i);
@@ -105,7 +106,7 @@ export abstract class Grammar extends OutlineReader {
     return this.fraction(i < end && bytes[i] === 0x30 /* 0 */ ? i + 1 : this.digits(i));
   }
 
-  /** What may follow an integer. */
+  /** The optional fraction and exponent after an integer. */
   protected fraction(at: number): number {
     const { bytes, end } = this;
     let i = at;

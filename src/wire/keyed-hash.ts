@@ -1,19 +1,19 @@
 /**
- * Hashes with a key, for names that a stranger chooses: without the key nobody can make names collide, and so nobody
- * can make looking for twins slow. The key is handed in once, at the start.
+ * Keyed hashes for names that a client chooses. Without the key no client can construct names that collide, so none can
+ * make the search for duplicates slow. The key is set once, at start-up.
  */
 import { utf8Into } from './unescape.ts';
 
-/** Names of up to so many bytes are short. */
+/** Names of up to this many bytes are short. */
 const SHORT_NAME = 16;
-/** One place for each byte of a short name, with 256 words. */
+/** 256 random words for each byte position of a short name. */
 export const SHORT_PLACES = SHORT_NAME * 256;
-/** After the last word, with nothing to mix in. */
+/** Rounds after the last word, without input. */
 const FINAL_ROUNDS = 3;
 
 let key0 = 0;
 let key1 = 0;
-/** A random word for every byte at every place of a short name. */
+/** A random word for every byte value at every position of a short name. */
 export const randomWords = new Int32Array(SHORT_PLACES);
 
 export function keyHashes(first: number, second: number): void {
@@ -30,8 +30,8 @@ export function keyHashes(first: number, second: number): void {
 keyHashes(0, 0);
 
 /**
- * A short name is the sum (xor) of its random words: simple tabulation (M. Pătraşcu, M. Thorup, "The Power of Simple
- * Tabulation Hashing"), under which names collide by chance alone, however they were chosen.
+ * The hash of a short name is the xor of its random words: simple tabulation (M. Pătraşcu, M. Thorup, "The Power of
+ * Simple Tabulation Hashing"). With it names collide only by chance, however they were chosen.
  */
 export function keyedHash(bytes: Uint8Array, view: DataView, start: number, end: number): number {
   if (end - start > SHORT_NAME) return longHash(bytes, view, start, end);
@@ -42,11 +42,11 @@ export function keyedHash(bytes: Uint8Array, view: DataView, start: number, end:
   return hash;
 }
 
-/** Where names with escapes are decoded; a longer one gets memory of its own. */
+/** Buffer for decoding names with escapes. A longer name gets its own buffer. */
 const scratch = Buffer.allocUnsafeSlow(1024);
 const scratchView = new DataView(scratch.buffer);
 
-/** The same for what a name with escapes stands for. */
+/** The hash of the decoded form of a name with escapes. */
 export function decodedHash(bytes: Uint8Array, start: number, end: number): number {
   const room = end - start > scratch.byteLength ? Buffer.allocUnsafeSlow(end - start) : scratch;
   const view = room === scratch ? scratchView : new DataView(room.buffer);
@@ -56,7 +56,7 @@ export function decodedHash(bytes: Uint8Array, start: number, end: number): numb
 /** HalfSipHash-1-3 (J.-P. Aumasson, D. J. Bernstein), https://github.com/veorq/SipHash */
 function longHash(bytes: Uint8Array, view: DataView, start: number, end: number): number {
   const whole = end - ((end - start) & 3);
-  // What is left behind the last whole word, with the length above it.
+  // The bytes after the last whole word, with the length in the top byte.
   let rest = (end - start) << 24;
   for (let i = whole; i < end; i++) rest |= (bytes[i] as number) << ((i - whole) << 3);
   let v0 = key0;

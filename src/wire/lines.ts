@@ -1,4 +1,4 @@
-/** One message a line, as on stdio. */
+/** One message per line, as on stdio. */
 import { Failure, type Reason } from '../errors/failure.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
 import { concat, type Raw } from './compose.ts';
@@ -9,28 +9,28 @@ const CR = 0x0d;
 const SPACE = 0x20;
 
 export interface LineLimits {
-  /** How many bytes a line may have, its end excluded, so that an endless one cannot fill the memory. */
+  /** The most bytes in a line, without its line break, so that an endless line cannot fill the memory. */
   readonly lineBytes: number;
 }
 
-/** A line without its end; or the failure that stands for one which was too long and is skipped. */
+/** A line without its line break, or the failure for a line that is too long and is skipped. */
 export type ReadLine = Uint8Array | Failure;
 
 export class LineReader {
   private readonly limit: number;
   private readonly tooLong: Reason;
-  /** What has come of a line whose end has not. */
+  /** The part of an incomplete line that has arrived. */
   private readonly line = new ChunkBuffer();
   private skipping = false;
   private emptyLines = 0;
 
-  /** `tooLong` says whose fault an over-long line is. */
+  /** `tooLong` is the failure for a line over the limit: it says whose fault it is. */
   constructor(limits: LineLimits, tooLong: Reason = 'body_too_large') {
     this.limit = limits.lineBytes;
     this.tooLong = tooLong;
   }
 
-  /** The lines that this chunk completes; empty ones are left out, and one that is too long is told of at once. */
+  /** The lines that this chunk completes, without empty ones. A line over the limit is reported at once. */
   push(chunk: Uint8Array): ReadLine[] {
     const buffer = asBuffer(chunk);
     const lines: ReadLine[] = [];
@@ -44,19 +44,19 @@ export class LineReader {
     return lines;
   }
 
-  /** Whether a line over the limit is being skipped, and its end has not come. */
+  /** Whether a line over the limit is being skipped and has not ended yet. */
   get isSkipping(): boolean {
     return this.skipping;
   }
 
-  /** How many lines since the last time were empty. */
+  /** Returns the number of empty lines since the last call. */
   takeEmptyLines(): number {
     const lines = this.emptyLines;
     this.emptyLines = 0;
     return lines;
   }
 
-  /** What the stream ended with, where its last line has no end. */
+  /** The last line, if the stream ended without a line break. */
   end(): ReadLine[] {
     const lines: ReadLine[] = [];
     this.finish(lines);
@@ -87,7 +87,7 @@ export class LineReader {
   }
 }
 
-/** A message as one line. Line breaks are legal in JSON only between tokens, where a space means the same. */
+/** A message as one line. JSON allows line breaks only between tokens, where a space means the same. */
 export function lineBytes(message: Raw): Buffer {
   const line = concat([message, '\n']);
   const end = line.byteLength - 1;

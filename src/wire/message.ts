@@ -1,7 +1,7 @@
 /**
- * A message is its bytes plus spans. Nothing here is a parsed document: `params`, `result` and `error` reach the other side
- * as they were sent, but for the members that we must change, so number spelling, key order and unknown members survive.
- * The top level is written anew (`compose.ts`).
+ * A message is its bytes plus spans. Nothing here is a parsed document: `params`, `result` and `error` are passed on
+ * byte for byte, except for members that we must change, so number spelling, key order and unknown members survive. The
+ * top level is rebuilt (`compose.ts`).
  */
 
 /** Half-open range of byte offsets. */
@@ -16,13 +16,13 @@ export interface Member extends Span {
   readonly keyStart: number;
 }
 
-/** An object whose members were noted while it was read. */
+/** An object whose members were recorded while it was read. */
 export interface ObjectSpan extends Span {
   readonly members: readonly Member[];
 }
 
 /**
- * A JSON-RPC id. `raw` is the token as it was sent, to be echoed byte for byte; `key` is equal for equal ids and differs
+ * A JSON-RPC id. `raw` is the token as received, to be echoed byte for byte. `key` is equal for equal ids and differs
  * between the number 0 and the string "0".
  */
 export interface Id {
@@ -38,9 +38,9 @@ export interface Request extends ReadBytes {
   readonly kind: 'request';
   readonly id: Id;
   readonly method: string;
-  /** Absent where the message has none. Always an object: MCP has no positional parameters. */
+  /** Undefined if the message has none. Always an object: MCP has no positional parameters. */
   readonly params: ObjectSpan | undefined;
-  /** `params._meta`, where it is an object. */
+  /** `params._meta`, if it is an object. */
   readonly meta: ObjectSpan | undefined;
 }
 
@@ -56,13 +56,13 @@ export interface ResultResponse extends ReadBytes {
   readonly id: Id;
   /** MCP results are objects. */
   readonly result: ObjectSpan;
-  /** `result._meta`, where it is an object. */
+  /** `result._meta`, if it is an object. */
   readonly meta: ObjectSpan | undefined;
 }
 
 export interface ErrorResponse extends ReadBytes {
   readonly kind: 'error';
-  /** Absent where the peer could not read ours. `null` counts as absent. */
+  /** Undefined if the peer could not read the id of our request. `null` counts as undefined. */
   readonly id: Id | undefined;
   readonly error: ObjectSpan;
 }
@@ -70,7 +70,10 @@ export interface ErrorResponse extends ReadBytes {
 export type Response = ResultResponse | ErrorResponse;
 export type Message = Request | Notification | Response;
 
-/** A top-level array. Seen at its first byte; no member is read until somebody who may have batches asks for it. */
+/**
+ * A top-level array. It is recognised by its first byte; members are read only when `readBatch` or `skimBatch` is
+ * called.
+ */
 export interface Batch {
   readonly kind: 'batch';
   readonly bytes: Uint8Array;

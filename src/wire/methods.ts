@@ -1,6 +1,6 @@
 /**
- * One row a method. Route, merge, authorise, check headers and bridge all read the same row, so that a method is known
- * everywhere or nowhere.
+ * One row per method. Routing, merging, authorization, header checks and bridging all read the same row, so a method is
+ * known everywhere or nowhere.
  */
 import type { Era, Revision } from './revisions.ts';
 import { revisions } from './revisions.ts';
@@ -9,27 +9,27 @@ export interface MethodRow {
   readonly method: string;
   readonly kind: 'request' | 'notification';
   readonly from: 'client' | 'server' | 'either';
-  /** First and last revision that has it; no `until` means that it lives on. */
+  /** First and last revision with the method. Without `until`, the newest revision still has it. */
   readonly since: Revision;
   readonly until?: Revision;
-  /** The parameter that names the thing, mirrored in `Mcp-Name` where `mirrored` is set. */
+  /** The parameter that names the method's target, mirrored in `Mcp-Name` if `mirrored` is set. */
   readonly name?: 'name' | 'uri' | 'ref' | 'taskId';
   readonly mirrored?: true;
-  /** The member of the result that holds the entries, for lists. */
+  /** For lists: the member of the result that holds the entries. */
   readonly list?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
-  /** Server capability without which the method does not exist. */
+  /** The server capability that the method requires. */
   readonly capability?: 'tools' | 'prompts' | 'resources' | 'resources.subscribe' | 'logging' | 'completions' | 'tasks';
-  /** First revision that has the capability, where the method is older: before it the method is declared nowhere. */
+  /** First revision with the capability, if the method is older: before that, nothing declares the method. */
   readonly capabilitySince?: Revision;
-  /** What policy calls it. */
+  /** The action's name in policy. */
   readonly action: string;
-  /** May be settled with `input_required`; a legacy backend may ask in the middle of it. */
+  /** May be settled with `input_required`. A legacy backend may send server requests during it. */
   readonly mayAsk?: true;
-  /** May be sent again when it is unknown whether the backend saw it. */
+  /** May be sent again when it is unknown whether the backend received it. */
   readonly replayable?: true;
   /** Has no total time limit. */
   readonly longLived?: true;
-  /** Goes to every backend behind the endpoint. */
+  /** Sent to every backend of the endpoint. */
   readonly fansOut?: true;
   /** Carries `ttlMs` and `cacheScope` in the modern era. */
   readonly cacheable?: true;
@@ -225,7 +225,7 @@ const rows: readonly MethodRow[] = [
   }),
   notification('notifications/message', { from: 'server', since: first, capability: 'logging', action: 'notify' }),
 
-  // Asks
+  // Server requests
   request('elicitation/create', { from: 'server', since: '2025-06-18', action: 'ask' }),
   request('sampling/createMessage', { from: 'server', since: first, action: 'ask' }),
   request('roots/list', { from: 'server', since: first, action: 'ask' }),
@@ -243,7 +243,7 @@ const rows: readonly MethodRow[] = [
     action: 'notify',
   }),
 
-  // Tasks: known, so that they can be refused by name.
+  // Tasks: listed so that they can be refused by name.
   request('tasks/get', { from: 'either', since: lastLegacy, capability: 'tasks', name: 'taskId', action: 'task' }),
   request('tasks/result', {
     from: 'either',
@@ -273,7 +273,7 @@ export function methodRow(method: string): MethodRow | undefined {
   return byMethod.get(method);
 }
 
-/** Whether a revision has the method at all. */
+/** Whether a revision has the method. */
 export function has(revision: Revision, row: MethodRow): boolean {
   return revision >= row.since && (row.until === undefined || revision <= row.until);
 }

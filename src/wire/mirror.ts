@@ -1,6 +1,6 @@
 /**
- * Headers that repeat what the body says, so that things on the way can route without parsing it. Whoever reads the
- * body must refuse a request whose headers say something else.
+ * Headers that repeat parts of the body, so that intermediaries can route without parsing it. A server that reads the
+ * body must refuse a request whose headers disagree with it.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
  */
 import { Failure } from '../errors/failure.ts';
@@ -13,22 +13,22 @@ import { isObject, member } from './values.ts';
 
 const PREFIX = '=?base64?';
 const SUFFIX = '?=';
-/** RFC 4648, section 4: the padding is part of it. */
+/** RFC 4648, section 4: padding is required. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** RFC 9110, section 5.5: visible ASCII, with spaces and tabs inside only. */
+/** RFC 9110, section 5.5: visible ASCII, with spaces and tabs only inside. */
 const PLAIN_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 const OPTIONAL_WHITE = /^[\t ]+|[\t ]+$/g;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** #value-encoding. A plain value that looks encoded is encoded too, so that nobody takes it for something else. */
+/** #value-encoding. A plain value that looks encoded is encoded too, so that it is not decoded by mistake. */
 export function encodeHeaderValue(value: string): string {
   const looksEncoded = value.startsWith(PREFIX) && value.endsWith(SUFFIX);
   if (PLAIN_VALUE.test(value) && !looksEncoded) return value;
   return `${PREFIX}${Buffer.from(value).toString('base64')}${SUFFIX}`;
 }
 
-/** Undefined: characters that no header may have, or a sentinel around something that is not the Base64 of UTF-8. */
+/** Undefined for characters that are not allowed in a header, or an encoding that is not the Base64 of UTF-8. */
 export function decodeHeaderValue(value: string): string | undefined {
   const text = value.replace(OPTIONAL_WHITE, '');
   if (text === '') return '';
@@ -37,7 +37,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   const encoded = text.slice(PREFIX.length, -SUFFIX.length);
   if (text.length < PREFIX.length + SUFFIX.length || !BASE64.test(encoded)) return undefined;
   const bytes = Buffer.from(encoded, 'base64');
-  // Bits that do not belong to any byte must be zero: else two spellings would mean the same.
+  // Unused bits must be zero, or two spellings would mean the same.
   if (bytes.toString('base64') !== encoded) return undefined;
   try {
     return utf8.decode(bytes);
@@ -56,8 +56,8 @@ export interface MirroredHeaders {
 }
 
 /**
- * Whether the headers of a modern request agree with its body. Only that: whether the revision is supported comes
- * after. What the body lacks is for others to refuse (`_meta` without a version is -32602), so it is not compared.
+ * Checks that the headers of a modern request agree with its body. Whether the revision is supported is checked later.
+ * A value that the body lacks is not compared: other checks refuse that (`_meta` without a version is -32602).
  */
 export function checkMirrored(
   request: Request,
@@ -76,7 +76,7 @@ function checkName(request: Request, row: MethodRow | undefined, header: string 
   if (header === undefined) return mismatch('Mcp-Name', 'is missing', request.id.raw);
   const decoded = decodeHeaderValue(header);
   if (decoded === undefined) return mismatch('Mcp-Name', 'is not a valid header value', request.id.raw);
-  // A name in the header and none in the body: something on the way may have routed by it.
+  // A name only in the header is a mismatch: an intermediary may have routed by it.
   return compare(request, 'Mcp-Name', decoded, bodyText(request, 'params', row.name) ?? null);
 }
 
@@ -86,7 +86,7 @@ function bodyText(request: Request, where: 'params' | 'meta', key: string): stri
   return nameAt(request.bytes, found.start + 1, found.end - 1);
 }
 
-/** `undefined` in the body is not compared; `null` equals nothing. */
+/** `undefined` in the body is not compared; `null` never matches. */
 function compare(
   request: Request,
   name: string,
@@ -98,14 +98,14 @@ function compare(
   return mismatch(name, 'says something else than the body', request.id.raw);
 }
 
-/** Neither value is repeated in the text: names can be private, and answers end up in logs. */
+/** The message repeats neither value: names can be private, and responses end up in logs. */
 function mismatch(header: string, what: string, id?: string): Failure {
   const detail = { message: `Header mismatch: ${header} ${what}`, data: { header } };
   return new Failure('header_mismatch', id === undefined ? detail : { ...detail, id });
 }
 
 export function mirroredHeaders(method: string, name: string | undefined, version: string): Record<string, string> {
-  // Only names and parameters may be encoded; a method that needs it cannot be sent at all.
+  // Only names and parameters may be encoded. A method that would need encoding cannot be sent.
   if (encodeHeaderValue(method) !== method)
     throw new Failure('invalid_request', { message: 'Method is not plain ASCII' });
   const headers: Record<string, string> = { 'mcp-protocol-version': version, 'mcp-method': method };
@@ -113,11 +113,11 @@ export function mirroredHeaders(method: string, name: string | undefined, versio
   return headers;
 }
 
-/** One `x-mcp-header` annotation of a tool's `inputSchema`. */
+/** An `x-mcp-header` annotation of a tool's `inputSchema`. */
 export interface ParamHeader {
   /** In lower case: `mcp-param-region`. */
   readonly header: string;
-  /** The `properties` keys that lead to the annotated parameter. */
+  /** The `properties` keys on the path to the annotated parameter. */
   readonly path: readonly string[];
   readonly type: 'string' | 'integer' | 'boolean';
 }
@@ -128,9 +128,9 @@ const ANNOTATION = 'x-mcp-header';
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * JSON Schema's keywords that hold schemas, by the form of what they hold. An annotation below any of them is not
- * reached by `properties` alone, which makes the tool invalid. What other keywords hold (`default`, `enum`, `examples`)
- * is data, and may well have a member of that name.
+ * JSON Schema keywords that contain schemas, by the form of their value. An annotation below one of them cannot be
+ * reached by `properties` alone, which makes the tool invalid. The values of other keywords (`default`, `enum`,
+ * `examples`) are data and may have a member of that name.
  */
 const HOLD_SCHEMA = [
   'additionalItems',
@@ -208,7 +208,7 @@ function annotate(schema: Record<string, unknown>, path: readonly string[], foun
   return undefined;
 }
 
-/** #server-behavior-for-custom-headers, for the headers that the tool's schema names; others are nobody's business. */
+/** #server-behavior-for-custom-headers, for headers that the tool's schema names. Other headers are not checked. */
 export function checkParamHeaders(
   spec: readonly ParamHeader[],
   args: unknown,
@@ -236,7 +236,7 @@ function checkParam(param: ParamHeader, value: unknown, header: string | undefin
   return isEqual ? undefined : 'says something else than the body';
 }
 
-/** The headers to send along with a call, by the backend's own schema. */
+/** The headers to send with a call, by the backend's own schema. */
 export function paramHeaderValues(spec: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { header, path } of spec) {
@@ -249,8 +249,8 @@ export function paramHeaderValues(spec: readonly ParamHeader[], args: unknown): 
 }
 
 /**
- * #value-encoding. Undefined where there is nothing to mirror: absent, null, or a value that has no such form (an
- * object, an integer beyond 2^53), which is for the tool to refuse.
+ * #value-encoding. Undefined if there is nothing to mirror: absent, null, or a value that cannot be mirrored (an
+ * object, an integer beyond 2^53), which the tool itself must refuse.
  */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
@@ -259,7 +259,7 @@ function textOf(value: unknown): string | undefined {
   return String(value);
 }
 
-/** A backend that ignores the case of names would read another value than the one in the header. */
+/** A backend that matches names case-insensitively would read a different value than the one in the header. */
 function confusable(args: unknown, path: readonly string[]): string | undefined {
   let value = args;
   for (const key of path) {

@@ -1,6 +1,6 @@
 /**
- * The text of names in messages. The names of the protocol and of its methods are found in a fixed table, which costs less
- * than a string made anew. Nothing that a peer sends is ever added to it.
+ * Decodes names in messages. The protocol's member names and methods are looked up in a fixed table, which is cheaper
+ * than creating a string. Nothing that a peer sends is ever added to the table.
  */
 import { methods } from './methods.ts';
 import { textAt } from './values.ts';
@@ -11,7 +11,7 @@ const SLOTS = 1024;
 
 const words = [...vocabulary, ...methods.map(({ method }) => method)];
 const longest = Math.max(...words.map((word) => word.length));
-/** By slot: the word, its length (0 where there is none), and where its bytes begin: numbers compare faster than text. */
+/** By slot: the word, its length (0 if empty), and where its bytes begin. Comparing numbers is faster than text. */
 const kept: string[] = new Array<string>(SLOTS).fill('');
 const lengths = new Uint8Array(SLOTS);
 const starts = new Uint16Array(SLOTS);
@@ -36,7 +36,9 @@ function slotOf(bytes: Uint8Array, start: number, end: number): number {
   return (first + middle * 5 + last * 13 + length * 71) & (SLOTS - 1);
 }
 
-/** The word of the protocol between two quotes, which `start` and `end` exclude; undefined where it is another name. */
+/**
+ * The protocol's word between two quotes, which `start` and `end` exclude; undefined if the name is not such a word.
+ */
 export function wordAt(bytes: Uint8Array, start: number, end: number): string | undefined {
   const length = end - start;
   if (length === 0 || length > longest) return undefined;
@@ -59,7 +61,10 @@ export function nameAt(bytes: Uint8Array, start: number, end: number): string {
   return wordAt(bytes, start, end) ?? decodedAt(bytes, start, end);
 }
 
-/** The same for a name that is no word of the protocol. A malformed escape can only come from a backend; the name is then what was written. */
+/**
+ * The same for a name that is not in the table. Only a backend can send a malformed escape; the name then stays
+ * undecoded.
+ */
 export function decodedAt(bytes: Uint8Array, start: number, end: number): string {
   const text = textAt(bytes, { start, end });
   if (!text.includes('\\')) return text;
@@ -70,7 +75,7 @@ export function decodedAt(bytes: Uint8Array, start: number, end: number): string
   }
 }
 
-/** The decoded name that begins at `start`, behind its opening quote. */
+/** The decoded name that begins at `start`, after its opening quote. */
 export function nameFrom(bytes: Uint8Array, start: number): string {
   let end = start;
   while (end < bytes.byteLength && bytes[end] !== 0x22 /* " */) end += bytes[end] === 0x5c /* \ */ ? 2 : 1;

@@ -1,7 +1,7 @@
 /**
  * The outline of a message: its members, and those of the few objects inside it that the gateway reads or changes
- * (`params`, `result`, `error`, and the `_meta` of the first two). Everything else is passed over as a value.
- * How values are passed over is what differs between the strict reader and the lenient one.
+ * (`params`, `result`, `error`, and the `_meta` of the first two). All other values are skipped. The strict and the
+ * lenient reader differ in how they skip values.
  */
 import type { Failure } from '../errors/failure.ts';
 import { type Folds, takenFor } from './fold.ts';
@@ -20,55 +20,55 @@ export function skipWhite(bytes: Uint8Array, at: number, end: number): number {
   return i;
 }
 
-/** `params`, `result` or `error`; where its value is an object, with the members of that, and of its `_meta`. */
+/** `params`, `result` or `error`. If the value is an object, with its members and those of its `_meta`. */
 export interface Body {
   readonly span: Span;
   readonly object: ObjectSpan | undefined;
   readonly meta: ObjectSpan | undefined;
 }
 
-/** Depth of the objects whose members are noted. */
+/** Depth of the objects whose members are recorded. */
 const MESSAGE = 1;
 const BODY = 2;
 const META = 3;
 
 /**
- * Members of one such object that are noted. Methods have a handful, and vendors a few in `_meta`; noting one costs far more
- * than passing over it.
+ * The most members recorded per object. Methods have a handful, and vendors add a few in `_meta`. Recording a member
+ * costs far more than skipping it.
  */
 export const NOTED_MEMBERS = 1024;
-/** Of their names together: each is decoded and kept. */
+/** The most bytes of their names together: each name is decoded and kept. */
 export const NOTED_NAME_BYTES = 64 * 1024;
 
-/** A member whose name some readers take for a word of the protocol. */
+/** A member whose name a case-insensitive reader takes for a word of the protocol. */
 export interface Alike {
   readonly name: string;
   readonly word: string;
-  /** Of the opening quote of its name. */
+  /** Offset of the opening quote of its name. */
   readonly at: number;
 }
 
 export abstract class OutlineReader {
   readonly bytes: Uint8Array;
   readonly end: number;
-  /** Whether `params`, `result` and `error` have the members that MCP gives them, and are looked into. */
+  /** Whether `params`, `result` and `error` are MCP's, so that their members are recorded. */
   readonly isMcp: boolean;
-  /** How many members are noted of one object. */
+  /** The most members recorded per object. */
   private readonly most: number;
 
-  /** The members that make it a message, where they are there. Set while reading: a failure half-way can still name the id. */
+  /** The members of a JSON-RPC message. Set while reading, so that a failure half-way can still echo the id. */
   jsonrpc: Member | undefined = undefined;
   id: Member | undefined = undefined;
   method: Member | undefined = undefined;
   params: Body | undefined = undefined;
   result: Body | undefined = undefined;
   error: Body | undefined = undefined;
-  /** One of them that is there twice. */
+  /** The name of one of them that occurs twice. */
   twin: string | undefined = undefined;
-  /** The first that was met, of the message itself and of what is in it. */
+  /** The first such member, at the top level and inside. */
   alike: Alike | undefined = undefined;
   alikeInside: Alike | undefined = undefined;
-  /** The `_meta` of the body that is being read. */
+  /** The `_meta` of the body being read. */
   private meta: ObjectSpan | undefined = undefined;
 
   constructor(bytes: Uint8Array, isMcp: boolean, most: number) {
@@ -78,31 +78,31 @@ export abstract class OutlineReader {
     this.most = most;
   }
 
-  /** An object whose names matter opens at `at`. */
+  /** An object whose names are compared opens at `at`. */
   abstract open(at: number, depth: number): void;
-  /** It is done, and had at least one member. */
+  /** That object closes, with at least one member. */
   abstract close(depth: number): void;
-  /** Passes over the name whose opening quote is at `at`; gives the offset after the closing one. */
+  /** Skips the name whose opening quote is at `at`; returns the offset after the closing quote. */
   abstract name(at: number): number;
-  /** Passes over the value that begins at `at`, inside of `depth` open objects. */
+  /** Skips the value that begins at `at`, inside `depth` open objects. */
   abstract value(at: number, depth: number): number;
-  /** What to throw where the bytes are no JSON. */
+  /** The failure for bytes that are not JSON. */
   abstract broken(at: number): Failure;
-  /** What to throw where an object has more members than are noted. */
+  /** The failure for an object with too many members. */
   abstract crowded(at: number): Failure;
 
-  /** Reads the object that opens at `at` as the message; gives the offset after it. */
+  /** Reads the object that opens at `at` as the message; returns the offset after it. */
   message(at: number): number {
     return this.object(at, MESSAGE, undefined, folds.message);
   }
 
-  /** Reads the object that opens at `at` for its members alone. */
+  /** Reads only the members of the object that opens at `at`. */
   members(at: number): ObjectSpan {
     const members: Member[] = [];
     return { start: at, end: this.object(at, META, members, undefined), members };
   }
 
-  /** Of the message itself no members are kept but those that make it one. */
+  /** Of the top level, only the members of JSON-RPC are kept. */
   private object(at: number, depth: number, members: Member[] | undefined, known: Folds | undefined): number {
     const { bytes, end } = this;
     this.open(at, depth);
@@ -147,7 +147,7 @@ export abstract class OutlineReader {
     }
   }
 
-  /** Which object that is, where its members are noted. */
+  /** Which of the recorded objects this is, if any. */
   private placeOf(key: string, depth: number): VocabularyPlace | undefined {
     if (!this.isMcp) return undefined;
     if (depth === BODY) return key === '_meta' ? 'meta' : undefined;
@@ -190,7 +190,7 @@ export abstract class OutlineReader {
     }
   }
 
-  /** Two ids matter most: then none can be echoed. */
+  /** A duplicate id takes precedence: then no id can be echoed. */
   private noteTwin(key: string): void {
     if (this.twin !== 'id') this.twin = key;
   }

@@ -1,7 +1,7 @@
 /**
- * What a backend asks of a client, where two readers may understand two things. The gateway judges a question by its method,
- * `mode`, `tools` and `requestedSchema`, and passes its bytes on: to a client whose reader ignores case, `Mode` is `mode`, and
- * of two members of one name some readers take the first and some the last. Results of tools are data, and not looked into.
+ * Ambiguous server requests. The gateway judges a server request by its method, `mode`, `tools` and `requestedSchema`,
+ * and passes its bytes on. But to a client that matches names case-insensitively, `Mode` is `mode`, and of two members
+ * with one name some readers take the first and some the last. Tool results are data and are not checked.
  */
 import { type Folds, foldsOf, takenFor } from './fold.ts';
 import type { Member, ObjectSpan, Request, ResultResponse } from './message.ts';
@@ -9,7 +9,7 @@ import { membersAt } from './skim.ts';
 import { member, textMember } from './values.ts';
 import { folds } from './vocabulary.ts';
 
-/** Parameters by method, in all revisions. */
+/** Parameters by method, of all revisions. */
 const words: Readonly<Record<string, Folds>> = {
   'elicitation/create': foldsOf(['_meta', 'elicitationId', 'message', 'mode', 'requestedSchema', 'task', 'url']),
   'sampling/createMessage': foldsOf([
@@ -21,10 +21,10 @@ const words: Readonly<Record<string, Folds>> = {
 
 const schema = foldsOf(['$schema', 'type', 'properties', 'required']);
 
-/** What makes a result a question. */
+/** The members that make a result `input_required`. */
 const required = foldsOf(['resultType', 'inputRequests', 'requestState']);
 
-/** Why the question is ambiguous; undefined where it is not. */
+/** Why the server request is ambiguous; undefined if it is not. */
 export function ambiguousQuestion({ bytes, method, params }: Pick<Request, 'bytes' | 'method' | 'params'>) {
   const known = Object.hasOwn(words, method) ? words[method] : undefined;
   if (known === undefined) return undefined;
@@ -32,7 +32,7 @@ export function ambiguousQuestion({ bytes, method, params }: Pick<Request, 'byte
   return ambiguityIn(params, known) ?? (form && ambiguityIn(membersAt(bytes, form), schema));
 }
 
-/** The same of a modern result, and of the questions in it where it has some. */
+/** The same for a modern result and the server requests in it. */
 export function ambiguousResult({ bytes, result }: ResultResponse): string | undefined {
   const ambiguity = ambiguityIn(result, required);
   const requests = member(result, 'inputRequests');
@@ -48,7 +48,7 @@ export function ambiguousResult({ bytes, result }: ResultResponse): string | und
   return undefined;
 }
 
-/** Whether a reader that ignores case may take the member of a result for one that makes it a question. */
+/** Whether a case-insensitive reader may take the member for one that makes a result `input_required`. */
 export function isLikeQuestion(key: string): boolean {
   return takenFor(required, key) !== undefined;
 }

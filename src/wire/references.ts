@@ -1,6 +1,6 @@
 /**
- * What `params` hold deeper than the outline of a message goes, and what is decided by: the `ref` of a `completion/complete`
- * and the filter of a `subscriptions/listen`. A member there that two readers understand in two ways is refused.
+ * Checks members deeper in `params` than the outline that decisions depend on: the `ref` of a `completion/complete` and
+ * the filter of a `subscriptions/listen`. A member there that readers could interpret differently is refused.
  */
 import { Failure } from '../errors/failure.ts';
 import { takenFor } from './fold.ts';
@@ -10,14 +10,14 @@ import { membersAt } from './skim.ts';
 import { member, stringAt } from './values.ts';
 import { folds } from './vocabulary.ts';
 
-/** Throws a Failure. */
+/** Throws a `Failure`. */
 export function checkReferences(message: Message): void {
   if (message.kind !== 'request') return;
   if (message.method === 'completion/complete') checkRef(message);
   else if (message.method === 'subscriptions/listen') checkedMembers(message, 'notifications');
 }
 
-/** The member that is named, and the one that the other kind of reference has in its place. */
+/** By type of reference, the member that only the other type has. */
 const stray: Readonly<Record<string, string>> = { 'ref/prompt': 'uri', 'ref/resource': 'name' };
 
 function checkRef(request: Request): void {
@@ -40,7 +40,7 @@ function checkedMembers({ bytes, params, id }: Request, key: 'ref' | 'notificati
   return object;
 }
 
-/** The grammar was checked: that there are too many is all that can be wrong. */
+/** The grammar was checked before, so the only possible failure is too many members. */
 function noted(bytes: Uint8Array, span: Span, { raw }: Id): ObjectSpan | undefined {
   try {
     return membersAt(bytes, span, NOTED_MEMBERS);

@@ -1,6 +1,6 @@
 /** The protocol revisions that exist, and the two eras they fall into. */
 
-/** Oldest first. The order is the order of the dates, and code may compare positions in it. */
+/** Oldest first, by date. Code may compare positions in this list. */
 export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const;
 
 export type Revision = (typeof revisions)[number];
@@ -26,15 +26,15 @@ export function atLeast(revision: Revision, other: Revision): boolean {
   return revision >= other;
 }
 
-/** The last revision without a version header: what a client that sends none is taken for. */
+/** The last revision without a version header: assumed for a client that sends none. */
 export const withoutHeader: Revision = '2025-03-26';
 
-/** 2025-03-26 alone has batches, and must receive them. */
+/** Only 2025-03-26 has batches, and receivers must support them. */
 export function hasBatches(revision: Revision): boolean {
   return revision === '2025-03-26';
 }
 
-/** Streams begin with an event to resume from, and a server may close one and be polled. */
+/** Streams begin with a priming event for resumption, and a server may close a stream so that the client polls. */
 export function hasPolling(revision: Revision): boolean {
   return revision === '2025-11-25';
 }
@@ -46,11 +46,20 @@ export function newest(among: readonly Revision[], of?: Era): Revision | undefin
     .at(-1);
 }
 
-/** Which revisions and wire forms an endpoint accepts. What a profile does not admit is denied before anything else looks at it. */
+/**
+ * Which revisions and wire forms an endpoint accepts. Whatever the profile does not allow is denied before any other
+ * check.
+ */
 export interface Profile {
   readonly revisions: readonly Revision[];
-  /** 2025-03-26 alone has batches, and must receive them; every other revision refuses them whatever stands here. */
+  /**
+   * Only 2025-03-26 has batches, and receivers must support them. Every other revision refuses them, whatever this
+   * says.
+   */
   readonly batches: 'deny' | 'allow';
-  /** `strict` wants both media types in `Accept`, as the specification tells clients; `lenient` serves what is accepted. */
+  /**
+   * `strict` requires both media types in `Accept`, as the specification does of clients. `lenient` serves what is
+   * accepted.
+   */
   readonly accept: 'lenient' | 'strict';
 }

@@ -1,11 +1,11 @@
-/** What a JSON-RPC service answered: bounded and passed on, not read, but for whether it is an answer at all. */
+/** A response of a JSON-RPC service. It is bounded and passed on unread; only whether it is a response is checked. */
 import { elementsAt } from './array.ts';
 import type { Span } from './message.ts';
 import { skipWhite } from './outline.ts';
 import { membersAt, passOver } from './skim.ts';
 import { member, stringAt, textAt } from './values.ts';
 
-/** To a batch, an object answers it as a whole, an array its requests one by one. */
+/** An object answers a batch as a whole; an array answers its requests one by one. */
 export function isRpcAnswer(bytes: Uint8Array, toBatch: boolean): boolean {
   const end = bytes.byteLength;
   const start = skipWhite(bytes, 0, end);
@@ -29,7 +29,10 @@ function isAnswerAt(bytes: Uint8Array, span: Span): boolean {
 
 export type RpcOutcome = 'result' | 'error';
 
-/** How it went, by the id of the request as it was sent. Of what is an answer; nobody is accused whose answer cannot be found. */
+/**
+ * The outcome by the request's raw id, for bytes that `isRpcAnswer` accepts. A request without a matching error counts
+ * as successful.
+ */
 export function rpcOutcomes(bytes: Uint8Array): (id: string | undefined) => RpcOutcome {
   const span = { start: skipWhite(bytes, 0, bytes.byteLength), end: bytes.byteLength };
   const elements = elementsAt(bytes, span);

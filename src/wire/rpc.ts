@@ -1,6 +1,6 @@
 /**
- * JSON-RPC 2.0 as it is where it is not MCP: parameters by position, results of any kind, ids that are fractions or null.
- * Read as strictly as everything that clients send. https://www.jsonrpc.org/specification
+ * JSON-RPC 2.0 outside MCP: parameters by position, results of any type, ids that are fractions or null. Read as
+ * strictly as all input of clients. https://www.jsonrpc.org/specification
  */
 import { Failure } from '../errors/failure.ts';
 import { type BatchLimits, splitBatch } from './batch.ts';
@@ -9,18 +9,18 @@ import type { OutlineReader } from './outline.ts';
 import { type ReadLimits, readStrictly } from './scan.ts';
 import { stringAt, textAt } from './values.ts';
 
-/** A method is called, with or without anybody who waits for the answer. */
+/** A method call: a request or a notification. */
 export interface RpcCall {
   readonly kind: 'request' | 'notification';
   readonly bytes: Uint8Array;
-  /** As it was sent. Of a request alone. */
+  /** The raw id. Only of a request. */
   readonly id: string | undefined;
   readonly method: string;
-  /** An object or an array, where there is one. */
+  /** An object or an array, if present. */
   readonly params: Span | undefined;
 }
 
-/** What a client answers to a service. It has no method. */
+/** A client's response to a service. It has no method. */
 export interface RpcAnswer {
   readonly kind: 'answer';
   readonly bytes: Uint8Array;
@@ -28,12 +28,12 @@ export interface RpcAnswer {
 
 export type RpcMessage = RpcCall | RpcAnswer;
 
-/** Of a batch no member is read before somebody asks for it. */
+/** The members of a batch are not read here. */
 export function readRpc(bytes: Uint8Array, limits: ReadLimits): RpcMessage | Batch {
   return readStrictly(bytes, limits, false, toRpc);
 }
 
-/** One unreadable member spoils the whole: what the service would make of the others, nobody has decided. */
+/** One unreadable member makes the whole batch invalid: the effect of forwarding only the others is undefined. */
 export function readRpcBatch({ bytes }: Batch, { depth, members }: BatchLimits): readonly RpcMessage[] {
   const parts = splitBatch(bytes, 'parse_error', members);
   if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
@@ -70,7 +70,10 @@ function toRpc(outline: OutlineReader): RpcMessage {
   return { kind: 'answer', bytes };
 }
 
-/** The grammar was checked, so that the first byte tells. A number that no double holds is infinity, null or an error, by reader. */
+/**
+ * The grammar was checked, so the first byte is enough. A number beyond doubles is infinity, null or an error,
+ * depending on the reader.
+ */
 function isId(bytes: Uint8Array, id: Member): boolean {
   const byte = bytes[id.start] as number;
   if (byte === 0x22 /* " */ || byte === 0x6e /* n */) return true;

@@ -1,10 +1,10 @@
 /**
- * The strict reader, for what clients send. One pass over the whole document: the grammar of RFC 8259, UTF-8, twins,
- * surrogates, depth, and the outline. It never stops early: what stands behind the last wanted member could contradict
- * it, and policy would have read something else than the backend does.
+ * The strict reader, for client input. One pass over the whole document checks the grammar of RFC 8259, UTF-8,
+ * duplicate names, surrogates and depth, and records the outline. It never stops early: a later member could contradict
+ * an earlier one, and policy would then judge something other than what the backend reads.
  *
- * Bytes are written as numbers with their character beside them: bundlers turn named constants into variables, and the
- * loops here are the ones where that can be measured at all.
+ * Bytes are written as numbers with their character beside them: bundlers turn named constants into variables, and in
+ * these loops the cost of that is measurable.
  */
 import { Failure, type Reason } from '../errors/failure.ts';
 import { DuplicateKeys } from './duplicate-keys.ts';
@@ -19,9 +19,11 @@ import { standsFor } from './unescape.ts';
 import { skipDigits, special } from './words.ts';
 
 export interface ReadLimits {
-  /** How deep arrays and objects may nest, the message itself included. */
+  /** How deep arrays and objects may nest, counting the message itself. */
   readonly depth: number;
-  /** For a refusal, which needs little more than the id: nested values are passed over, and few members are noted. */
+  /**
+   * For a refused request, which needs little more than the id: nested values are skipped, few members are recorded.
+   */
   readonly isGlance?: boolean;
 }
 
@@ -36,14 +38,14 @@ function inMcp(outline: OutlineReader): Message {
   return message;
 }
 
-/** Reading is synchronous, so one workspace serves all; it is made anew where somebody may read deeper. */
+/** Reading is synchronous, so one workspace serves all messages. It is replaced when a limit allows more depth. */
 let workspace = new DuplicateKeys(128);
 
 export function readMessage(bytes: Uint8Array, limits: ReadLimits): Message | Batch {
   return readStrictly(bytes, limits, true, inMcp);
 }
 
-/** `make` says what makes the outline a message: MCP has more rules than JSON-RPC. */
+/** `make` turns the outline into a message: MCP has more rules than JSON-RPC. */
 export function readStrictly<T>(
   bytes: Uint8Array,
   limits: ReadLimits,
@@ -66,7 +68,7 @@ class StrictReader extends Grammar {
   private readonly twins: DuplicateKeys;
   private readonly limit: number;
   private readonly isGlance: boolean;
-  /** What is wrong with a document that is JSON all the same. Told when all is read, so that the id can be echoed. */
+  /** The problem of a document that is valid JSON. Thrown after everything was read, so that the id can be echoed. */
   private flaw: Reason | undefined = undefined;
   private flawAt = 0;
 
@@ -142,7 +144,7 @@ class StrictReader extends Grammar {
       } else if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
         if (++depth > limit) throw this.refusal('too_deep', i);
         i = skipWhite(bytes, i + 1, end);
-        // Either closing bracket is its opening one plus two.
+        // Each closing bracket's code is its opening one's plus two.
         if (i >= end || bytes[i] !== byte + 2) {
           if (byte === 0x7b) {
             twins.openObject(depth);
@@ -158,7 +160,7 @@ class StrictReader extends Grammar {
         if (next === 0x2e /* . */ || (next | 0x20) === 0x65 /* e */) i = this.fraction(i);
       } else i = byte === 0x2d /* - */ ? this.negative(i) : this.word(i);
 
-      // A value has ended: close what closes here, up to the next comma.
+      // A value has ended: close the containers that end here, up to the next comma.
       for (;;) {
         if (depth === outer) return i;
         i = skipWhite(bytes, i, end);
@@ -178,7 +180,7 @@ class StrictReader extends Grammar {
     }
   }
 
-  /** Passes over a name and its colon; gives the offset where its value begins. */
+  /** Skips a name and its colon; returns the offset of the value. */
   private member(at: number): number {
     const { bytes, end } = this;
     if (at >= end || bytes[at] !== 0x22 /* " */) throw this.broken(at);
@@ -187,12 +189,12 @@ class StrictReader extends Grammar {
     return skipWhite(bytes, i + 1, end);
   }
 
-  /** A short name is hashed while it is read, as `keyedHash` does it. */
+  /** A short name is hashed while it is read, in the same way as by `keyedHash`. */
   override name(at: number): number {
     const { bytes, end } = this;
     const start = at + 1;
     let hash = 0;
-    /** Up to here UTF-8 was checked. */
+    /** UTF-8 is checked up to this offset. */
     let checked = start;
     for (let i = start, place = 0; i < end && place < SHORT_PLACES; i++, place += 256) {
       let byte = bytes[i] as number;
@@ -211,13 +213,13 @@ class StrictReader extends Grammar {
     return this.longName(start);
   }
 
-  /** A name that is long, or has `\u`, or is none. */
+  /** For a name that is long, contains `\u`, or is malformed. */
   private longName(start: number): number {
     const { bytes, view } = this;
     this.isEscaped = false;
     const after = this.string(start);
     const end = after - 1;
-    // UTF-8 has one spelling for a character: without an escape, bytes can be compared as they are.
+    // UTF-8 has one encoding per character: without an escape, bytes can be compared directly.
     this.twins.add(this.isEscaped ? decodedHash(bytes, start, end) : keyedHash(bytes, view, start, end), start);
     return after;
   }

@@ -1,6 +1,6 @@
 /**
- * The lenient reader, for what backends send. Results are passed on, not read: only the envelope is checked, and of the
- * rest that strings end and brackets match. It finds the same spans as the strict reader in every valid document.
+ * The lenient reader, for backend output. Results are passed on unread: only the envelope is checked, and that strings
+ * end and brackets match. In every valid document it finds the same spans as the strict reader.
  */
 import { Failure, type Reason } from '../errors/failure.ts';
 import { toMessage } from './envelope.ts';
@@ -9,18 +9,18 @@ import { NOTED_MEMBERS, OutlineReader, skipWhite } from './outline.ts';
 import { asBuffer, idAt } from './values.ts';
 import { skipToQuote, skipToStructure } from './words.ts';
 
-/** Deeper nesting than any real result has, and less than what breaks the recursive parsers of clients. */
+/** Deeper than any real result, and less than what breaks the recursive parsers of clients. */
 const DEPTH = 2048;
-/** What does not end within so many bytes is searched natively: the call costs about as much as these. */
+/** A string longer than this is searched natively: the call costs about as much as scanning this many bytes. */
 const SHORT_TEXT = 64;
 
-/** What numbers and words consist of. */
+/** The bytes of numbers and literals. */
 const scalarByte = new Uint8Array(256);
 for (const character of '+-.0123456789abcdefghijklmnopqrstuvwxyzE') scalarByte[character.charCodeAt(0)] = 1;
 
 const rules = { reason: 'backend_invalid', errorMembers: false } as const;
 
-/** Skimming is synchronous, so one stack serves all: the opening brackets by depth. */
+/** Skimming is synchronous, so one stack serves all messages: the opening brackets by depth. */
 const brackets = new Uint8Array(DEPTH + 1);
 
 export function skimMessage(bytes: Uint8Array): Message | Batch {
@@ -35,8 +35,8 @@ export function skimMessage(bytes: Uint8Array): Message | Batch {
 }
 
 /**
- * The id of a response that cannot be read otherwise: its values are nested too deeply, or are no result. Undefined where no id
- * is found, or the bytes may be something else than a response.
+ * The id of a response that cannot be read otherwise: it is nested too deeply, or its result is invalid. Undefined if
+ * no id is found, or the bytes may not be a response.
  */
 export function answerIdIn(bytes: Uint8Array): Id | undefined {
   const reader = new LenientReader(bytes, rules.reason, NOTED_MEMBERS, true);
@@ -44,19 +44,19 @@ export function answerIdIn(bytes: Uint8Array): Id | undefined {
   try {
     if (bytes[start] === 0x7b /* { */) reader.message(start);
   } catch {
-    // What was read before the flaw counts.
+    // The members read before the error are used.
   }
   const { id, method, twin } = reader;
   return id === undefined || method !== undefined || twin !== undefined ? undefined : idAt(bytes, id);
 }
 
-/** The members of the object that a span points to, deeper in a message than the outline goes; or undefined. */
+/** The members of an object deeper in a message than the outline; undefined if the value is not an object. */
 export function membersAt(bytes: Uint8Array, span: Span, most = Number.POSITIVE_INFINITY): ObjectSpan | undefined {
   if (bytes[span.start] !== 0x7b /* { */) return undefined;
   return new LenientReader(bytes, rules.reason, most).members(span.start);
 }
 
-/** Offset after the value that begins at `at`; `reason` is what to throw where there is none. */
+/** Offset after the value that begins at `at`; `reason` is for the failure if there is none. */
 export function passOver(bytes: Uint8Array, at: number, reason: Reason): number {
   return new LenientReader(bytes, reason, NOTED_MEMBERS).value(at);
 }
@@ -65,7 +65,7 @@ class LenientReader extends OutlineReader {
   private readonly buffer: Buffer;
   private readonly view: DataView;
   private readonly reason: Reason;
-  /** Beyond the depth that is allowed brackets are counted, and not matched. */
+  /** Beyond the allowed depth, brackets are counted but not matched. */
   private readonly isAnyDepth: boolean;
 
   constructor(bytes: Uint8Array, reason: Reason, most: number, isAnyDepth = false) {
@@ -77,11 +77,11 @@ class LenientReader extends OutlineReader {
   }
 
   override open(): void {
-    // Nothing is remembered about names.
+    // This reader does not look for duplicate names.
   }
 
   override close(): void {
-    // Nothing was remembered.
+    // This reader does not look for duplicate names.
   }
 
   override broken(at: number): Failure {
@@ -125,10 +125,10 @@ class LenientReader extends OutlineReader {
       }
       if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
         if (depth >= DEPTH && !this.isAnyDepth) throw this.broken(i);
-        // Writing behind its end does nothing.
+        // A write beyond the end of a typed array is ignored.
         brackets[depth++] = byte;
       } else {
-        // Either closing bracket is its opening one plus two.
+        // Each closing bracket's code is its opening one's plus two.
         if (brackets[--depth] !== byte - 2 && depth <= DEPTH) throw this.broken(i);
         if (depth === 0) return i;
       }
@@ -136,7 +136,7 @@ class LenientReader extends OutlineReader {
     throw this.broken(i);
   }
 
-  /** Passes over the string whose opening quote is at `at`. */
+  /** Skips the string whose opening quote is at `at`. */
   private text(at: number): number {
     const near = Math.min(at + SHORT_TEXT, this.end);
     const stop = skipToQuote(this.bytes, this.view, at + 1, near);
@@ -144,8 +144,8 @@ class LenientReader extends OutlineReader {
   }
 
   /**
-   * Passes over the rest of it; `from` is not inside an escape. What does not end nearby is searched natively, for a
-   * quote with an even number of backslashes before it.
+   * Skips the rest of a string; `from` is not inside an escape. A string that does not end nearby is searched natively,
+   * for a quote with an even number of backslashes before it.
    */
   private longText(at: number, from: number): number {
     const { bytes, view, buffer, end } = this;

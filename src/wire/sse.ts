@@ -1,7 +1,7 @@
 /**
- * Server-Sent Events, both ways (WHATWG HTML, 9.2.6 "Interpreting an event stream"). Differences to a browser: an event
- * is reported too when it has an id or a retry time and no data, since 2025-11-25 opens its streams with such a one;
- * and `id` is the one of this event, not the last one seen.
+ * Server-Sent Events, reading and writing (WHATWG HTML, 9.2.6 "Interpreting an event stream"). Differences from a
+ * browser: an event with an id or a retry time and no data is reported too, since streams of 2025-11-25 begin with one;
+ * and `id` is the id of this event, not the last one seen.
  */
 import { Failure } from '../errors/failure.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
@@ -11,13 +11,13 @@ import { asBuffer } from './values.ts';
 export interface SseEvent {
   readonly event: string | undefined;
   readonly id: string | undefined;
-  /** Undefined where the event has no data line. Several lines are joined with newlines. */
+  /** Undefined if the event has no data line. Several lines are joined with newlines. */
   readonly data: Uint8Array | undefined;
   readonly retry: number | undefined;
 }
 
 export interface SseLimits {
-  /** How many bytes one event may have, so that an endless one cannot fill the memory. */
+  /** The most bytes in one event, so that an endless event cannot fill the memory. */
   readonly eventBytes: number;
 }
 
@@ -26,29 +26,29 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const COLON = 0x3a;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-/** One for each field: an event of more lines repeats some. */
+/** One line per field: an event with more lines repeats some. */
 const EVENT_LINES = 4;
 const NEWLINE = Buffer.from('\n');
 
 export class SseReader {
   private readonly limit: number;
-  /** What has come of a line whose end has not. */
+  /** The part of an incomplete line that has arrived. */
   private readonly line = new ChunkBuffer();
   private readonly data = new ChunkBuffer();
   private dataLines = 0;
   private event: string | undefined = undefined;
   private id: string | undefined = undefined;
   private retry: number | undefined = undefined;
-  /** Bytes of the event so far, unfinished line excluded. */
+  /** Bytes of the event so far, without the incomplete line. */
   private size = 0;
   private isFirstLine = true;
-  /** The last chunk ended in CR: a LF at the start of the next one belongs to it. */
+  /** The last chunk ended in CR: an LF at the start of the next one belongs to it. */
   private afterCr = false;
   private broken: Failure | undefined = undefined;
   private emptyLines = 0;
-  /** A comment was counted, so that the empty line behind it is not. */
+  /** A comment was counted, so the empty line after it is not. */
   private isCommented = false;
-  /** Of the event so far, comments excluded. */
+  /** Lines of the event so far, without comments. */
   private fieldLines = 0;
   private furtherLines = 0;
 
@@ -56,19 +56,22 @@ export class SseReader {
     this.limit = limits.eventBytes;
   }
 
-  /** Why nothing more can be read, if so. */
+  /** Why the stream cannot be read any further; undefined while it can. */
   get failure(): Failure | undefined {
     return this.broken;
   }
 
-  /** How many lines since the last time said nothing: comments, and ends of events that are none and have no comment. */
+  /**
+   * Returns the number of lines without content since the last call: comments, and empty lines that end no event and
+   * follow no comment.
+   */
   takeEmptyLines(): number {
     const lines = this.emptyLines;
     this.emptyLines = 0;
     return lines;
   }
 
-  /** How many lines since the last time came beyond those that an event needs. */
+  /** Returns the number of lines since the last call beyond those that an event needs. */
   takeFurtherLines(): number {
     const lines = this.furtherLines;
     this.furtherLines = 0;
@@ -76,8 +79,8 @@ export class SseReader {
   }
 
   /**
-   * The events that this chunk completes. Throws once the stream cannot be read any further; events that were complete
-   * before the flaw are handed out first, and the next push throws.
+   * The events that this chunk completes. Throws once the stream cannot be read any further. Events that were complete
+   * before the error are returned first, and the next push throws.
    */
   push(chunk: Uint8Array): SseEvent[] {
     if (this.broken !== undefined) throw this.broken;
@@ -182,7 +185,7 @@ export class SseReader {
   }
 }
 
-/** `data`, alone or before a colon. */
+/** The field name `data`, with or without a colon after it. */
 function isData(line: Buffer): boolean {
   if (line[0] !== 0x64 || line[1] !== 0x61 || line[2] !== 0x74 || line[3] !== 0x61) return false;
   return line.byteLength === 4 || line[4] === COLON;
@@ -200,7 +203,7 @@ export interface OutgoingEvent {
   readonly data?: Raw;
 }
 
-/** JSON may be pretty-printed: each newline between its tokens begins a further `data` line. */
+/** JSON may be pretty-printed: each newline between its tokens starts another `data` line. */
 export function encodeEvent(event: OutgoingEvent): Buffer {
   let head = '';
   if (event.event !== undefined) head += `event: ${oneLine(event.event)}\n`;
@@ -231,13 +234,13 @@ function pushLines(data: Buffer, parts: Raw[]): void {
   parts.push(data.subarray(at));
 }
 
-/** A line break in a field would begin a field of somebody else's choosing. */
+/** A line break in a field would let a peer inject fields of its own. */
 function oneLine(text: string): string {
   if (/[\r\n]/.test(text)) throw new Failure('internal_error', { cause: new Error('a line break in an event field') });
   return text;
 }
 
-/** What keeps a stream alive without saying anything. */
+/** A comment, which keeps a stream alive. */
 export function comment(text = ''): Buffer {
   return Buffer.from(`:${text.replace(/\r\n|\r|\n/g, '\n:')}\n\n`);
 }

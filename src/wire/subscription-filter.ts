@@ -1,4 +1,4 @@
-/** What a client wants to hear of. The words are those of `subscriptions/listen`. */
+/** The filter of a subscription: which notifications a client wants. Names follow `subscriptions/listen`. */
 import type { Notification, Request } from './message.ts';
 import { member, textMember, valueAt } from './values.ts';
 
@@ -16,7 +16,10 @@ export const nothingWanted: SubscriptionFilter = {
   resourceSubscriptions: [],
 };
 
-/** One row a kind of list: the notification that says it changed, the flag that asks for it, the capability that offers it, and the lists. */
+/**
+ * One row per kind of list: the notification of a change, the flag that requests it, the capability that offers it, and
+ * the list methods.
+ */
 const lists = [
   {
     method: 'notifications/tools/list_changed',
@@ -41,15 +44,15 @@ const lists = [
 export const listKinds: readonly ListKind[] = lists;
 export type ListKind = (typeof lists)[number];
 
-/** The methods of all of them. */
+/** The methods of all lists. */
 export const everyList: readonly string[] = lists.flatMap((kind) => [...kind.lists]);
 
-/** The kind of list that a notification says has changed, if any. */
+/** The kind of list that the notification is about, if any. */
 export function changedList(method: string): ListKind | undefined {
   return lists.find((kind) => kind.method === method);
 }
 
-/** What a backend with these capabilities can tell of at all; resources are asked for one by one. */
+/** The list changes that a backend with these capabilities can announce. Resources are subscribed to one by one. */
 export function offeredLists(capabilities: Readonly<Record<string, unknown>>): SubscriptionFilter {
   const flags = lists.map(({ flag, capability }) => ({ [flag]: says(capabilities, capability, 'listChanged') }));
   return Object.assign({}, nothingWanted, ...flags) as SubscriptionFilter;
@@ -59,7 +62,7 @@ export function offersSubscriptions(capabilities: Readonly<Record<string, unknow
   return says(capabilities, 'resources', 'subscribe');
 }
 
-/** The part of a wish that can be fulfilled. */
+/** The part of the wanted filter that is offered. */
 export function honoured(wanted: SubscriptionFilter, offered: SubscriptionFilter): SubscriptionFilter {
   const flags = lists.map(({ flag }) => ({ [flag]: wanted[flag] && offered[flag] }));
   const resourceSubscriptions = wanted.resourceSubscriptions.filter((uri) =>
@@ -68,7 +71,7 @@ export function honoured(wanted: SubscriptionFilter, offered: SubscriptionFilter
   return Object.assign({}, nothingWanted, { resourceSubscriptions }, ...flags) as SubscriptionFilter;
 }
 
-/** As it stands in a request or an acknowledgement: what is not wanted is left out. */
+/** The filter as JSON, for a request or an acknowledgement. Whatever is not wanted is left out. */
 export function filterOf(wanted: SubscriptionFilter): Record<string, unknown> {
   const flags = lists.filter(({ flag }) => wanted[flag]).map(({ flag }) => ({ [flag]: true }));
   const { resourceSubscriptions } = wanted;
@@ -78,7 +81,7 @@ export function filterOf(wanted: SubscriptionFilter): Record<string, unknown> {
   >;
 }
 
-/** The filter of a request or of an acknowledgement. Undefined where it is none. */
+/** The filter of a request or an acknowledgement. Undefined if it is invalid. */
 export function readFilter(message: Request | Notification): SubscriptionFilter | undefined {
   const span = member(message.params, 'notifications');
   const filter = span && valueAt(message.bytes, span);
@@ -95,7 +98,7 @@ export function readFilter(message: Request | Notification): SubscriptionFilter 
   ) as SubscriptionFilter;
 }
 
-/** Whether somebody who wants this is to hear of that. */
+/** Whether the filter includes the notification. */
 export function admits(wanted: SubscriptionFilter, notification: Notification): boolean {
   if (!admitsKind(wanted, notification.method)) return false;
   if (notification.method !== 'notifications/resources/updated') return true;
@@ -104,8 +107,8 @@ export function admits(wanted: SubscriptionFilter, notification: Notification): 
 }
 
 /**
- * Whether a stream with this filter holds such notifications at all. Which resources belong together only the backend knows:
- * it may tell of a part of the one that was asked for.
+ * Whether a stream with this filter can carry such notifications at all. Only the backend knows which resources belong
+ * together: it may report an update of a part of the subscribed resource.
  */
 export function admitsKind(wanted: SubscriptionFilter, method: string): boolean {
   const list = lists.find((row) => row.method === method);

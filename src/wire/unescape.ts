@@ -1,8 +1,8 @@
-/** What a name with escapes stands for, in UTF-8. */
+/** Decodes names with escapes to UTF-8. */
 
 const BACKSLASH = 0x5c;
 
-/** What an escape of two characters stands for, by its letter; 0 where there is none. */
+/** The character that a two-character escape stands for, by its letter; 0 if there is none. */
 export const standsFor = new Uint8Array(256);
 for (const byte of [0x22 /* " */, BACKSLASH, 0x2f /* / */]) standsFor[byte] = byte;
 standsFor[0x62] = 0x08; // b
@@ -12,8 +12,8 @@ standsFor[0x72] = 0x0d; // r
 standsFor[0x74] = 0x09; // t
 
 /**
- * Writes the text between `start` and `end` to `at`, and gives the offset behind it. The escapes are well-formed; half a
- * surrogate pair, which is refused later anyway, becomes the three bytes that it would have.
+ * Writes the text between `start` and `end` to `at`, and returns the offset after it. The escapes are well-formed. Half
+ * a surrogate pair, which is refused later, becomes the three bytes that it would have.
  */
 export function utf8Into(out: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {
   let to = at;

@@ -1,4 +1,4 @@
-/** Reading small values where a span points. Everything else of a message stays bytes. */
+/** Reads small values at a span. The rest of a message stays bytes. */
 import { Failure } from '../errors/failure.ts';
 import type { Id, Member, Notification, ObjectSpan, Span } from './message.ts';
 
@@ -8,9 +8,9 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
-/** Up to here a loop beats the call into native code. */
+/** Up to this length, a loop is faster than a native call. */
 const SHORT_TEXT = 64;
-/** So many digits always fit an integer that the engine holds unboxed. */
+/** Integers with this many digits always fit what the engine stores unboxed. */
 const SMALL_DIGITS = 9;
 
 /** The same memory as a Buffer, for its native searching and decoding. */
@@ -26,7 +26,7 @@ export function slice(bytes: Uint8Array, span: Span): Uint8Array {
   return bytes.subarray(span.start, span.end);
 }
 
-/** The decoded text where the span is a JSON string, else undefined. */
+/** The decoded text if the span is a JSON string, else undefined. */
 export function stringAt(bytes: Uint8Array, span: Span): string | undefined {
   if (span.end - span.start < 2 || bytes[span.start] !== QUOTE) return undefined;
   const start = span.start + 1;
@@ -40,7 +40,7 @@ function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
   return false;
 }
 
-/** Only a backend's bytes can hold a malformed escape: what clients send was read strictly. */
+/** Only backend output can contain a malformed escape: client input was read strictly. */
 function unescapeString(quoted: string): string | undefined {
   try {
     const value: unknown = JSON.parse(quoted);
@@ -51,7 +51,7 @@ function unescapeString(quoted: string): string | undefined {
 }
 
 /**
- * The parsed value. Bytes from a backend were only skimmed, so they may turn out not to be JSON here. Members named
+ * The parsed value. Backend output was only skimmed, so it may turn out to be invalid JSON here. Members named
  * `__proto__` become own properties: copy such an object with spread, never with `Object.assign`.
  */
 export function valueAt(bytes: Uint8Array, span: Span): unknown {
@@ -73,13 +73,13 @@ export function member(object: ObjectSpan | undefined, key: string): Member | un
   return undefined;
 }
 
-/** The text of a member, where it is one. */
+/** The text of a member, if it is a string. */
 export function textMember(bytes: Uint8Array, object: ObjectSpan | undefined, key: string): string | undefined {
   const found = member(object, key);
   return found && stringAt(bytes, found);
 }
 
-/** A string or an integer spelled `-?digits`: what an id, a progress token or a subscription id may be. */
+/** A string or an integer spelled `-?digits`: an id, a progress token or a subscription id. */
 export function idAt(bytes: Uint8Array, span: Span): Id | undefined {
   if (bytes[span.start] === QUOTE) {
     const text = stringAt(bytes, span);
@@ -97,7 +97,7 @@ function integerText(bytes: Uint8Array, span: Span): string {
   return String(value);
 }
 
-/** Whether the number there is spelled without fraction and exponent; any length. */
+/** Whether the number is spelled without fraction and exponent; of any length. */
 export function isInteger(bytes: Uint8Array, span: Span): boolean {
   const start = bytes[span.start] === MINUS ? span.start + 1 : span.start;
   if (start >= span.end) return false;
@@ -109,13 +109,13 @@ export function isInteger(bytes: Uint8Array, span: Span): boolean {
   return true;
 }
 
-/** The id that the `params` of a message name: `requestId`, `progressToken`. */
+/** The id in the `params` of a message: `requestId`, `progressToken`. */
 export function idIn({ bytes, params }: Pick<Notification, 'bytes' | 'params'>, name: string): Id | undefined {
   const span = member(params, name);
   return span && idAt(bytes, span);
 }
 
-/** Whether a value has more members and items in it than so many, at any depth. Stops there: what comes after is not read. */
+/** Whether a value contains more members and items than `most`, at any depth. Stops reading at that number. */
 export function hasMoreThan(most: number, bytes: Uint8Array, { start, end }: Span): boolean {
   let commas = 0;
   for (let i = start; i < end; i++) {
@@ -126,7 +126,7 @@ export function hasMoreThan(most: number, bytes: Uint8Array, { start, end }: Spa
   return false;
 }
 
-/** `at` is behind the opening quote. */
+/** `at` is the offset after the opening quote. */
 function closingQuote(bytes: Uint8Array, at: number, end: number): number {
   for (let quote = bytes.indexOf(QUOTE, at); quote !== -1 && quote < end; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let before = quote;

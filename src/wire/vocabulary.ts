@@ -1,7 +1,7 @@
 /**
- * The names that the protocol gives to members, by place, in all revisions: JSON-RPC 2.0, and the schemas of
- * https://github.com/modelcontextprotocol/modelcontextprotocol. A member whose name only folds to one of them is ambiguous
- * there: the gateway reads one, and a backend that ignores case reads the other.
+ * The protocol's member names, by place, in all revisions: JSON-RPC 2.0, and the schemas of
+ * https://github.com/modelcontextprotocol/modelcontextprotocol. A member whose name only folds to one of them is
+ * ambiguous: the gateway reads one member, and a case-insensitive backend reads the other.
  */
 import { type Folds, foldsOf } from './fold.ts';
 import { metaKeys } from './meta.ts';
@@ -25,13 +25,13 @@ const result = [
 
 const meta = ['progressToken', ...Object.values(metaKeys)];
 
-/** Of a `completion/complete`: what is to be completed. */
+/** The `ref` of a `completion/complete`. */
 const ref = ['type', 'name', 'uri'];
 
-/** Of a `subscriptions/listen`: what is listened to. */
+/** The filter of a `subscriptions/listen`. */
 const notifications = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged', 'resourceSubscriptions'];
 
-/** `error` is for people to read: nothing is decided by its members. */
+/** `error` is for people to read: no decision depends on its members. */
 const error: readonly string[] = [];
 
 export type VocabularyPlace = 'message' | 'params' | 'result' | 'error' | 'meta' | 'ref' | 'notifications';
@@ -46,10 +46,9 @@ export const folds: Readonly<Record<VocabularyPlace, Folds>> = {
   notifications: foldsOf(notifications),
 };
 
-/** Names that occur in `_meta` of many messages and mean nothing to the gateway. */
+/** Names that are common in `_meta` and that the gateway does not use. */
 const traced = ['traceparent', 'tracestate', 'baggage'];
 
-/** Every name above. */
 export const vocabulary: readonly string[] = [
   ...new Set([...message, ...params, ...result, ...meta, ...ref, ...notifications, ...traced]),
 ];

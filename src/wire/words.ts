@@ -1,17 +1,17 @@
 /**
- * Passing over runs of bytes, four at a time: a test on a 32-bit word finds whether one of its bytes ends the run, and
- * which. Several times faster than byte by byte, mostly since there are fewer branches to guess.
+ * Skips runs of bytes, four at a time: a test on a 32-bit word finds whether one of its bytes ends the run, and which.
+ * Several times faster than byte by byte, mostly because there are fewer branches to predict.
  */
 
-/** Bytes of a string that stand for themselves are 0, all others 1. */
+/** 0 for bytes that stand for themselves in a string, 1 for all others. */
 export const special = new Uint8Array(256).fill(1, 0, 0x20).fill(1, 0x80);
 special[0x22] = 1; // quote
 special[0x5c] = 1; // backslash
 
 /**
  * Offset of the next byte of a string that is not plain ASCII text (a quote, a backslash, a control character, a byte
- * above 0x7f), or the end. In each word the test leaves the top bit of every such byte, and above the lowest of them
- * perhaps false ones; flipping 0x02 puts the quote next to the control characters, so that one subtraction finds both.
+ * above 0x7f), or the end. In each word the test sets the top bit of every such byte, and possibly false ones above the
+ * lowest. Flipping 0x02 puts the quote next to the control characters, so that one subtraction finds both.
  */
 export function skipPlain(bytes: Uint8Array, view: DataView, at: number, end: number): number {
   let i = at;
@@ -44,8 +44,8 @@ export function skipToQuote(bytes: Uint8Array, view: DataView, at: number, end: 
 }
 
 /**
- * Offset of the next quote or bracket, or the end. The four brackets have bits in common that nothing else has which
- * stands outside of strings; where malformed text has them too, it is found as well.
+ * Offset of the next quote or bracket, or the end. The four brackets share bits that no other byte outside of strings
+ * has. In malformed text other bytes may have them too, and are found as well.
  */
 export function skipToStructure(bytes: Uint8Array, view: DataView, at: number, end: number): number {
   let i = at;
@@ -61,7 +61,7 @@ export function skipToStructure(bytes: Uint8Array, view: DataView, at: number, e
   return i;
 }
 
-/** Offset of the next byte that is no digit, or the end. */
+/** Offset of the next byte that is not a digit, or the end. */
 export function skipDigits(bytes: Uint8Array, view: DataView, at: number, end: number): number {
   let i = at;
   while (i + 4 <= end) {
@@ -74,7 +74,7 @@ export function skipDigits(bytes: Uint8Array, view: DataView, at: number, end: n
   return i;
 }
 
-/** Which byte the lowest bit is in. */
+/** The index of the byte that holds the lowest set bit. */
 function lowest(bits: number): number {
   return (31 - Math.clz32(bits & -bits)) >> 3;
 }
