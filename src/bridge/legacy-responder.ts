@@ -17,14 +17,14 @@ import { member, slice, stringAt } from '../wire/values.ts';
 import { degrade, type ObjectPlace, placeOf, withObjectSchemas } from './degrade.ts';
 import { errorCode, errorFor, legacyResult, resultType } from './era-translation.ts';
 import { type InputRequest, readInputRequired } from './input-required.ts';
-import { attempt, type DriveLimits, type Fault, type StartCall, screened } from './responder.ts';
+import { attempt, type Fault, type ResponderLimits, type StartCall, screened } from './responder.ts';
 import { isOlder, olderError } from './revision-compat.ts';
 
 const HEADER_MISMATCH = -32020;
 
 export interface LegacyContext {
   readonly session: Session;
-  readonly limits: DriveLimits;
+  readonly limits: ResponderLimits;
   readonly fault: Fault;
   readonly warn: Warn;
   /**

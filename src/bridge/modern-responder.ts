@@ -23,7 +23,7 @@ import { member, textAt, valueAt } from '../wire/values.ts';
 import { completed, errorCode, errorFor, modernResult, resultType } from './era-translation.ts';
 import { type InputQuestion, inputRequired, inputResponses, questionOf } from './input-required.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
-import { attempt, type DriveLimits, type Fault, type StartCall, screened } from './responder.ts';
+import { attempt, type Fault, type ResponderLimits, type StartCall, screened } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
 
 /** The client and the backend of an exchange. */
@@ -38,7 +38,7 @@ export interface Parties {
 
 export interface ModernContext {
   readonly pendingCalls: PendingCalls;
-  readonly limits: DriveLimits & { readonly eventsPerStream: number; readonly eventBytesPerStream: number };
+  readonly limits: ResponderLimits & { readonly eventsPerStream: number; readonly eventBytesPerStream: number };
   readonly clock: Clock;
   readonly fault: Fault;
   readonly warn: Warn;

@@ -12,14 +12,14 @@ import { membersAt } from '../wire/skim.ts';
 import { member } from '../wire/values.ts';
 import type { ModernResponder } from './modern-responder.ts';
 
-export interface ParkingLimits {
+export interface PendingCallLimits {
   /** How long a client may take to retry. */
   readonly parkedMs: number;
   readonly parkedPerPrincipal: number;
   readonly parkedTotal: number;
 }
 
-export interface ParkingPorts {
+export interface PendingCallPorts {
   readonly clock: Clock;
   readonly seal: Seal;
   readonly lease: Lease;
@@ -52,7 +52,7 @@ interface Sealed {
   readonly rounds?: number;
 }
 
-interface Parked {
+interface PendingCall {
   readonly responder: ModernResponder;
   readonly principal: string;
   readonly backend: string;
@@ -65,17 +65,17 @@ interface Parked {
 const variable: ReadonlySet<string> = new Set(['_meta', 'inputResponses', 'requestState']);
 
 export class PendingCalls {
-  readonly #limits: ParkingLimits;
+  readonly #limits: PendingCallLimits;
   readonly #clock: Clock;
   readonly #seal: Seal;
   readonly #lease: Lease;
   readonly #newId: () => string;
-  readonly #parked = new Map<string, Parked>();
+  readonly #parked = new Map<string, PendingCall>();
   readonly #perPrincipal = new Tally();
   readonly #perBackend = new Tally();
   readonly #roomAt: (backend: string) => number;
 
-  constructor(limits: ParkingLimits, ports: ParkingPorts) {
+  constructor(limits: PendingCallLimits, ports: PendingCallPorts) {
     this.#limits = limits;
     this.#clock = ports.clock;
     this.#seal = ports.seal;

@@ -10,7 +10,7 @@ import type { MethodRow } from '../wire/methods.ts';
 /** Starts one call on the upstream session chosen for the exchange, under its permit. */
 export type StartCall = (request: CallRequest, sink: CallSink) => Call;
 
-export interface DriveLimits {
+export interface ResponderLimits {
   /** Limit of `input_required` rounds in one call. */
   readonly rounds: number;
   /** Limit of all server requests of a round together, and of all answers to them. */

@@ -41,7 +41,7 @@ export interface HttpOptions {
   readonly listen: ListenRules;
   readonly endpoints: readonly Endpoint[];
   readonly gateway: Gateway;
-  readonly authenticator: Lobby;
+  readonly authenticator: AuthMetadata;
   readonly limits: HttpLimits;
   readonly ready: () => Readiness;
   readonly notes: IngressNotes;
@@ -57,7 +57,7 @@ export interface ListenRules extends OriginRules {
 }
 
 /** The parts of authentication that do not depend on what a request asks for. */
-export interface Lobby {
+export interface AuthMetadata {
   /** A public document, by its path. */
   document(path: string, host: string | undefined): object | undefined;
   keyHeader(endpointPath: string): string | undefined;

@@ -1,7 +1,7 @@
 /** Failures of authentication and authorization. */
 import { type FailureRow, INTERNAL, INVALID_REQUEST, row, UNAUTHORIZED } from './row.ts';
 
-export const leave = {
+export const access = {
   // Authentication: why the credentials are refused. `WWW-Authenticate` says the same to clients that read it.
   credentials_missing: row(
     'client',

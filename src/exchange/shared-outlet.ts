@@ -5,7 +5,7 @@ import type { Batch, Message } from '../wire/message.ts';
 import type { Era } from '../wire/revisions.ts';
 import type { Connection, Outlet, OutletOptions, Reply, Settlement, Urgency } from './outlet.ts';
 
-export class LineReply implements Reply {
+export class ConnectionReply implements Reply {
   readonly #connection: Connection;
   readonly #isAnswered: boolean;
 

@@ -17,7 +17,7 @@ export interface IdentityOutside {
   readonly warn: Warn;
 }
 
-export interface IdentityRoom {
+export interface IdentityParts {
   readonly identity: Identity;
   /** The principal that started us over stdio. */
   readonly local: Principal;
@@ -30,7 +30,7 @@ export interface IdentityRoom {
   close(): void;
 }
 
-export function createIdentity(settings: IdentitySettings, outside: IdentityOutside): IdentityRoom {
+export function createIdentity(settings: IdentitySettings, outside: IdentityOutside): IdentityParts {
   const { keyFile, implies, localScopes } = settings;
   const issuers = [...settings.issuers];
   const { time, warn, keyFileAt } = outside;

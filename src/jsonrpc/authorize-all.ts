@@ -17,7 +17,7 @@ export interface RpcAsking {
   readonly backend: string;
 }
 
-export interface RpcCleared {
+export interface RpcAuthorized {
   /** Of one for all. */
   readonly permit: Permit;
   readonly calls: readonly ClearedCall[];
@@ -32,7 +32,7 @@ export interface ClearedCall {
  * Every call is decided, and recorded, before any of them is sent. Throws the first denial, and nothing of what was allowed is
  * done then. What clients answer has no method, and passes.
  */
-export function decideAll(authorizer: Authorizer, asking: RpcAsking, messages: readonly RpcMessage[]): RpcCleared {
+export function decideAll(authorizer: Authorizer, asking: RpcAsking, messages: readonly RpcMessage[]): RpcAuthorized {
   const calls: ClearedCall[] = [];
   let denial: Denied | undefined;
   try {

@@ -16,22 +16,22 @@ import { decideAll } from './authorize-all.ts';
 import type { RpcArrival, RpcGate, RpcOutgoing } from './ports.ts';
 import { RpcRelay, refuseAll } from './relay.ts';
 
-export type RpcRooms = Pick<
+export type RpcFrontServices = Pick<
   SharedServices,
   'limits' | 'services' | 'authenticator' | 'currentGeneration' | 'work' | 'fault'
 >;
 
 /** What came, with the generation that decides everything about it. */
-interface RpcTurn extends RpcArrival {
+interface RpcContext extends RpcArrival {
   readonly authorizer: Authorizer;
 }
 
 export class RpcFront implements RpcGate {
-  readonly #shared: RpcRooms;
+  readonly #shared: RpcFrontServices;
   readonly #relays = new Set<RpcRelay>();
   #draining = false;
 
-  constructor(shared: RpcRooms) {
+  constructor(shared: RpcFrontServices) {
     this.#shared = shared;
   }
 
@@ -75,7 +75,7 @@ export class RpcFront implements RpcGate {
     for (const relay of [...this.#relays]) relay.abort(failure);
   }
 
-  #enter(turn: RpcTurn): void {
+  #enter(turn: RpcContext): void {
     const { endpoint, authorizer, message, reply, sender } = turn;
     let messages = unreadOf(message);
     try {
@@ -101,7 +101,7 @@ export class RpcFront implements RpcGate {
     }
   }
 
-  #pass({ endpoint, authorizer, sender, message, reply }: RpcTurn, given: readonly RpcMessage[]): void {
+  #pass({ endpoint, authorizer, sender, message, reply }: RpcContext, given: readonly RpcMessage[]): void {
     const { authenticator, services, work, fault } = this.#shared;
     const { principal, credentials } = sender;
     // An answer helps to finish what is in hand.

@@ -4,12 +4,12 @@ import type { Fault } from '../bridge/responder.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { Ending } from '../exchange/exchange.ts';
 import { rpcOutcomes } from '../wire/rpc-answer.ts';
-import type { RpcCleared } from './authorize-all.ts';
+import type { RpcAuthorized } from './authorize-all.ts';
 import type { RpcOutgoing, RpcReply, RpcSending, RpcService, RpcSink, TakenStatus } from './ports.ts';
 
 export interface RpcRelayParts {
   readonly service: RpcService;
-  readonly cleared: RpcCleared;
+  readonly cleared: RpcAuthorized;
   readonly outgoing: RpcOutgoing;
   readonly reply: RpcReply;
   readonly fault: Fault;

@@ -8,7 +8,7 @@ import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
 import { denyBatch } from '../policy/profile.ts';
-import { LineDownstream, nowhere, StreamsDownstream } from '../session/downstream.ts';
+import { ConnectionDownstream, nowhere, StreamsDownstream } from '../session/downstream.ts';
 import { Session } from '../session/session.ts';
 import { readBatch } from '../wire/batch.ts';
 import { notificationBytes, resultBytes } from '../wire/compose.ts';
@@ -106,8 +106,8 @@ export class LegacyFront {
   }
 
   /** There are clients that never send the id back; an endpoint may serve them all the same. */
-  #isOneOff({ endpoint, header, connection: line }: RequestContext): boolean {
-    return endpoint.sessions === 'optional' && line === undefined && header?.('mcp-session-id') === undefined;
+  #isOneOff({ endpoint, header, connection }: RequestContext): boolean {
+    return endpoint.sessions === 'optional' && connection === undefined && header?.('mcp-session-id') === undefined;
   }
 
   /** A session that lasts for one message. It declares nothing, so nobody asks it anything. */
@@ -118,14 +118,14 @@ export class LegacyFront {
   }
 
   async #initialize(context: RequestContext, request: Request): Promise<void> {
-    const { endpoint, principal, reply, connection: line } = context;
+    const { endpoint, principal, reply, connection } = context;
     // A second one is refused and harmless; a session id that nobody knows is answered as such.
     if (
-      line !== undefined
-        ? (line.opening ?? line.session) !== undefined
+      connection !== undefined
+        ? (connection.opening ?? connection.session) !== undefined
         : context.header?.('mcp-session-id') !== undefined
     ) {
-      if (line === undefined) this.session(context);
+      if (connection === undefined) this.session(context);
       throw new Failure('session_exists');
     }
     const via = readVia(context.header?.(VIA));
@@ -134,7 +134,8 @@ export class LegacyFront {
 
     const { currentGeneration, sessions, limits, clock } = this.#shared;
     const id = this.#shared.newId();
-    const downstream = line === undefined ? this.#streams(id, client.revision) : new LineDownstream(line.connection);
+    const downstream =
+      connection === undefined ? this.#streams(id, client.revision) : new ConnectionDownstream(connection.connection);
     const place = currentGeneration.place(endpoint);
     const session = new Session({ id, principal, endpoint: place, client }, downstream, limits, clock);
     filterSession(this.#shared.currentGeneration, session);
@@ -146,27 +147,27 @@ export class LegacyFront {
       throw error;
     }
     this.#shared.work.begin();
-    const opened = line === undefined ? undefined : open(line);
+    const opened = connection === undefined ? undefined : open(connection);
     let added = false;
     try {
       const discovery = await this.#upstreams.open(session, permit);
       outcome = 'result';
       // It went away before its session was there to be ended.
-      if (line?.closed === true) {
+      if (connection?.closed === true) {
         session.end(new Failure('session_ended'));
         return;
       }
       // The endpoint may be another than before by now, or gone.
       if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
       this.#upstreams.reshape(session);
-      if (line !== undefined) line.session = session;
+      if (connection !== undefined) connection.session = session;
       // The one client of stdio may stay for as long as it likes; all others count.
-      if (line?.via !== 'stdio') {
+      if (connection?.via !== 'stdio') {
         sessions.add(session);
         added = true;
       }
       const result = resultBytes(request.id.raw, initializeResult(client.revision, discovery));
-      reply.respond(result, line === undefined ? { 'Mcp-Session-Id': id } : {});
+      reply.respond(result, connection === undefined ? { 'Mcp-Session-Id': id } : {});
     } finally {
       if (!added) sessions.giveUp(principal);
       this.#shared.work.end();
@@ -308,14 +309,14 @@ function kept(message: Notification): Notification {
 const INITIALIZED_BYTES = 4 * 1024;
 
 /** Returns what to call when `initialize` was answered, one way or the other. */
-function open(line: ConnectionState): () => void {
+function open(connection: ConnectionState): () => void {
   let done: () => void = () => undefined;
   const answered = new Promise<void>((resolve) => {
     done = resolve;
   });
-  line.opening = { answered, waiting: 0 };
+  connection.opening = { answered, waiting: 0 };
   return () => {
-    line.opening = undefined;
+    connection.opening = undefined;
     done();
   };
 }

@@ -5,7 +5,7 @@ import { operationOf } from '../exchange/asked.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import { Inflight } from '../exchange/exchange.ts';
 import type { Connection } from '../exchange/outlet.ts';
-import { LineReply } from '../exchange/shared-outlet.ts';
+import { ConnectionReply } from '../exchange/shared-outlet.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Session } from '../session/session.ts';
 import type { Batch, Message, Notification } from '../wire/message.ts';
@@ -39,7 +39,7 @@ export class PersistentConnections {
 
   open(opened: Opened): PersistentConnection {
     const { via, connection, principal } = opened;
-    const line: ConnectionState = {
+    const state: ConnectionState = {
       via,
       connection,
       inflight: new Inflight(),
@@ -48,16 +48,16 @@ export class PersistentConnections {
       session: undefined,
       closed: false,
     };
-    this.#open.set(line, opened);
+    this.#open.set(state, opened);
     const overByItself = this.#shared.credentialExpiry.hold(principal, () => connection.end());
-    const stopWaiting = via === 'sse' ? this.#awaitSession(line) : undefined;
+    const stopWaiting = via === 'sse' ? this.#awaitSession(state) : undefined;
     return {
       refusal: (sender, message) => this.#refusal(opened, sender, message),
-      receive: (message, sender = opened) => this.#receive(opened, line, message, sender),
+      receive: (message, sender = opened) => this.#receive(opened, state, message, sender),
       close: () => {
         overByItself();
         stopWaiting?.();
-        this.#close(line);
+        this.#close(state);
       },
     };
   }
@@ -79,13 +79,13 @@ export class PersistentConnections {
     }
   }
 
-  #receive(opened: Opened, line: ConnectionState, message: Message | Batch, sender: Sender): void {
+  #receive(opened: Opened, state: ConnectionState, message: Message | Batch, sender: Sender): void {
     const { connection } = opened;
     const { credentials } = sender;
     const { currentGeneration, authenticator } = this.#shared;
     const { authorizer, endpoints } = currentGeneration.now;
-    const reply = new LineReply(connection, message);
-    const era = eraOn(line, message);
+    const reply = new ConnectionReply(connection, message);
+    const era = eraOn(state, message);
     const endpoint = endpoints.get(opened.endpoint.path);
     if (endpoint === undefined) {
       reply.refuse(new Failure('path_not_found'), era, message.kind === 'request' ? message.id.raw : undefined);
@@ -94,10 +94,10 @@ export class PersistentConnections {
     // What whoever started us may do can change.
     const principal = credentials === 'local' ? authenticator.local : sender.principal;
     const head = { header: undefined, paramHeaders: undefined };
-    const arrived = { endpoint, authorizer, principal, credentials, message, reply, ...head, connection: line };
+    const arrived = { endpoint, authorizer, principal, credentials, message, reply, ...head, connection: state };
     const context = new RequestContext(arrived);
     if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(context))
-      cancelOn(line, message);
+      cancelOn(state, message);
     this.#take(era, context);
   }
 
@@ -106,23 +106,23 @@ export class PersistentConnections {
   }
 
   /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */
-  #awaitSession(line: ConnectionState): () => void {
+  #awaitSession(state: ConnectionState): () => void {
     const { clock, limits, count } = this.#shared;
     let stop: () => void;
     const look = () => {
-      if (line.session !== undefined) return;
-      if (line.opening !== undefined) {
+      if (state.session !== undefined) return;
+      if (state.opening !== undefined) {
         stop = clock.after(limits.initializeMs, look);
         return;
       }
       count('line.never_initialized');
-      line.connection.end();
+      state.connection.end();
     };
     stop = clock.after(limits.initializeMs, look);
     return () => stop();
   }
 
-  /** Whoever learns the id of somebody else's line is told that there is none. */
+  /** Whoever learns the id of somebody else's connection is told that there is none. */
   #refusal({ endpoint, principal }: Opened, sender: Sender, message: Message | Batch): Failure | undefined {
     if (sender.principal.key !== principal.key) return new Failure('session_not_found');
     return this.#shared.authenticator.check(
@@ -133,13 +133,13 @@ export class PersistentConnections {
     );
   }
 
-  #close(line: ConnectionState): void {
-    line.closed = true;
-    this.#open.delete(line);
-    for (const exchange of line.inflight.all()) exchange.cancel('The client is gone');
-    if (line.session === undefined) return;
-    this.#shared.sessions.end(line.session);
-    line.session.end(new Failure('session_ended'));
+  #close(state: ConnectionState): void {
+    state.closed = true;
+    this.#open.delete(state);
+    for (const exchange of state.inflight.all()) exchange.cancel('The client is gone');
+    if (state.session === undefined) return;
+    this.#shared.sessions.end(state.session);
+    state.session.end(new Failure('session_ended'));
   }
 }
 
@@ -148,16 +148,16 @@ export class PersistentConnections {
  * client began; `initialize` begins the legacy one also after a look at `server/discover`.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
  */
-function eraOn(line: ConnectionState, message: Message | Batch): Era {
-  if (line.via === 'sse') return 'legacy';
+function eraOn(state: ConnectionState, message: Message | Batch): Era {
+  if (state.via === 'sse') return 'legacy';
   const said = eraOf(message, undefined);
-  if (said === 'modern') line.era ??= said;
-  else if (message.kind === 'request' && message.method === 'initialize') line.era = said;
-  return said === 'modern' ? said : (line.era ?? said);
+  if (said === 'modern') state.era ??= said;
+  else if (message.kind === 'request' && message.method === 'initialize') state.era = said;
+  return said === 'modern' ? said : (state.era ?? said);
 }
 
-/** On a line both eras cancel by name; a legacy session looks for the id itself. */
-function cancelOn(line: ConnectionState, message: Notification): void {
+/** On a persistent connection both eras cancel by name; a legacy session looks for the id itself. */
+function cancelOn(state: ConnectionState, message: Notification): void {
   const cancelled = readCancelled(message);
-  if (cancelled !== undefined) line.inflight.only(cancelled.id)?.cancel(cancelled.reason);
+  if (cancelled !== undefined) state.inflight.only(cancelled.id)?.cancel(cancelled.reason);
 }

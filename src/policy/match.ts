@@ -82,27 +82,28 @@ export function thingsIn(on: On): ReadonlyMap<ThingKind, NameSet> | undefined {
   return things.size === 0 ? undefined : things;
 }
 
-export function ruleApplies(rule: ReadyRule, inquiry: Evaluation): boolean {
-  const outcomes = outcomesOf(rule, inquiry);
+export function ruleApplies(rule: ReadyRule, evaluation: Evaluation): boolean {
+  const outcomes = outcomesOf(rule, evaluation);
   return outcomes !== undefined && applies(rule.effect, outcomes);
 }
 
 /** For rate limits: a limit counts if it might apply, or a different spelling would evade it. */
-export function couldApply(rule: ReadyRule, inquiry: Evaluation): boolean {
-  return outcomesOf(rule, inquiry) !== undefined;
+export function couldApply(rule: ReadyRule, evaluation: Evaluation): boolean {
+  return outcomesOf(rule, evaluation) !== undefined;
 }
 
 /** Undefined if the rule certainly does not apply. Cheap checks come first. */
-function outcomesOf(rule: ReadyRule, inquiry: Evaluation): OutcomeSet | undefined {
-  if (rule.what !== undefined && !rule.what.has(inquiry.action)) return undefined;
-  if (rule.endpoints !== undefined && !rule.endpoints.has(inquiry.endpoint)) return undefined;
+function outcomesOf(rule: ReadyRule, evaluation: Evaluation): OutcomeSet | undefined {
+  if (rule.what !== undefined && !rule.what.has(evaluation.action)) return undefined;
+  if (rule.endpoints !== undefined && !rule.endpoints.has(evaluation.endpoint)) return undefined;
   const outcomes = new OutcomeSet();
   const { backends, things, hints, tests, condition } = rule;
-  if (backends !== undefined && !outcomes.add(ofBackend(backends, inquiry.backend))) return undefined;
-  if (things !== undefined && !outcomes.add(ofThing(rule.effect, things, inquiry))) return undefined;
-  if (hints !== undefined && inquiry.kind === 'tool' && !outcomes.add(ofHints(hints, inquiry))) return undefined;
-  if (tests !== undefined && !outcomes.add(inquiry.complete ? tests(inquiry.arguments) : 'maybe')) return undefined;
-  if (condition !== undefined && !outcomes.add(ofCondition(rule.effect, condition, inquiry))) return undefined;
+  if (backends !== undefined && !outcomes.add(ofBackend(backends, evaluation.backend))) return undefined;
+  if (things !== undefined && !outcomes.add(ofThing(rule.effect, things, evaluation))) return undefined;
+  if (hints !== undefined && evaluation.kind === 'tool' && !outcomes.add(ofHints(hints, evaluation))) return undefined;
+  if (tests !== undefined && !outcomes.add(evaluation.complete ? tests(evaluation.arguments) : 'maybe'))
+    return undefined;
+  if (condition !== undefined && !outcomes.add(ofCondition(rule.effect, condition, evaluation))) return undefined;
   return outcomes;
 }
 
@@ -111,12 +112,12 @@ function ofBackend(backends: ReadonlySet<string>, backend: string): RuleOutcome 
   return backends.has(backend) ? 'yes' : 'no';
 }
 
-function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquiry: Evaluation): RuleOutcome {
-  const { kind, name } = inquiry;
+function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, evaluation: Evaluation): RuleOutcome {
+  const { kind, name } = evaluation;
   const names = kind && things.get(kind);
   if (names === undefined) return 'no';
   if (name === undefined) return 'maybe';
-  const spelled = inquiry.spelled(effect);
+  const spelled = evaluation.spelled(effect);
   const isDenied = effect === 'deny';
   if (kind !== 'template') {
     return isDenied
@@ -126,31 +127,35 @@ function ofThing(effect: Effect, things: ReadonlyMap<ThingKind, NameSet>, inquir
   const outcomes = spelled.names.map((template) => names.hasTemplate(template, isDenied));
   const outcome = isDenied ? strongest(outcomes) : agreed(outcomes);
   // Completions reveal everything that the template expands to, including what the rule does not cover.
-  return outcome === 'maybe' && inquiry.whole ? 'failed' : outcome;
+  return outcome === 'maybe' && evaluation.whole ? 'failed' : outcome;
 }
 
-function ofHints(hints: Hints, inquiry: Evaluation): RuleOutcome {
-  if (inquiry.name === undefined) return 'maybe';
-  return hasHints(hints, inquiry.hints) ? 'yes' : 'no';
+function ofHints(hints: Hints, evaluation: Evaluation): RuleOutcome {
+  if (evaluation.name === undefined) return 'maybe';
+  return hasHints(hints, evaluation.hints) ? 'yes' : 'no';
 }
 
-function ofCondition(effect: Effect, condition: Condition, inquiry: Evaluation): RuleOutcome {
+function ofCondition(effect: Effect, condition: Condition, evaluation: Evaluation): RuleOutcome {
   const { reads } = condition;
   // The condition cannot be true, whatever is still unknown.
-  for (const need of condition.needs) if (cannotBe(effect, need, inquiry)) return 'no';
-  if (!inquiry.complete && reads.has('arguments')) return 'maybe';
-  if (reads.has('arguments') && areConfusable(condition.arguments, inquiry.arguments)) return 'failed';
-  if (inquiry.kind !== undefined && inquiry.name === undefined && (reads.has('name') || reads.has('annotations'))) {
+  for (const need of condition.needs) if (cannotBe(effect, need, evaluation)) return 'no';
+  if (!evaluation.complete && reads.has('arguments')) return 'maybe';
+  if (reads.has('arguments') && areConfusable(condition.arguments, evaluation.arguments)) return 'failed';
+  if (
+    evaluation.kind !== undefined &&
+    evaluation.name === undefined &&
+    (reads.has('name') || reads.has('annotations'))
+  ) {
     return 'maybe';
   }
-  if (inquiry.backend === '' && reads.has('backend')) return 'maybe';
-  if (!reads.has('name')) return asOutcome(condition.evaluate(inquiry.fact));
-  const names = inquiry.namesFor(effect);
+  if (evaluation.backend === '' && reads.has('backend')) return 'maybe';
+  if (!reads.has('name')) return asOutcome(condition.evaluate(evaluation.fact));
+  const names = evaluation.namesFor(effect);
   if (names === undefined) return 'failed';
   let found: RuleOutcome = 'no';
   for (const name of names) {
     if (found === 'yes') return found;
-    const outcome = asOutcome(condition.evaluate(inquiry.called(name)));
+    const outcome = asOutcome(condition.evaluate(evaluation.called(name)));
     if (outcome !== 'no') found = outcome;
   }
   return found;
@@ -161,9 +166,9 @@ function asOutcome(holds: boolean | undefined): RuleOutcome {
   return holds ? 'yes' : 'no';
 }
 
-function cannotBe(effect: Effect, need: Need, inquiry: Evaluation): boolean {
+function cannotBe(effect: Effect, need: Need, evaluation: Evaluation): boolean {
   const { fact, member } = need;
-  if (fact === 'name') return inquiry.namesFor(effect)?.includes(need.value) === false;
-  const known = inquiry.known({ fact, member });
+  if (fact === 'name') return evaluation.namesFor(effect)?.includes(need.value) === false;
+  const known = evaluation.known({ fact, member });
   return known !== undefined && known !== need.value;
 }

@@ -21,9 +21,9 @@ export class NeedTable {
   }
 
   /** Returns a new list, which the caller may change. */
-  candidates(inquiry: Evaluation): ReadyRule[] {
+  candidates(evaluation: Evaluation): ReadyRule[] {
     const found = this.#always.slice();
-    for (const group of this.#groups.values()) group.find(inquiry, this.#effect, found);
+    for (const group of this.#groups.values()) group.find(evaluation, this.#effect, found);
     return found;
   }
 
@@ -51,15 +51,15 @@ class Group {
     else same.push(rule);
   }
 
-  find(inquiry: Evaluation, effect: Effect, into: ReadyRule[]): void {
+  find(evaluation: Evaluation, effect: Effect, into: ReadyRule[]): void {
     const { fact, member } = this.#of;
     if (fact === 'name') {
-      const names = inquiry.namesFor(effect);
+      const names = evaluation.namesFor(effect);
       if (names === undefined) append(into, this.#all);
       else for (const name of names) append(into, this.#byValue.get(name));
       return;
     }
-    const value = inquiry.known({ fact, member });
+    const value = evaluation.known({ fact, member });
     append(into, value === undefined ? this.#all : this.#byValue.get(value));
   }
 }

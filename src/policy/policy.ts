@@ -53,9 +53,9 @@ export class Policy {
   decide(question: PolicyQuestion): Permit | Denial {
     const { action } = question.row;
     const view = this.#views.of(question.principal);
-    const inquiry = new Evaluation(action, question, 'all', this.#looking);
-    const judged = this.#judge(view, inquiry, false);
-    const trial = this.mode === 'audit' || view.audited ? this.#judge(view, inquiry, true) : judged;
+    const evaluation = new Evaluation(action, question, 'all', this.#looking);
+    const judged = this.#judge(view, evaluation, false);
+    const trial = this.mode === 'audit' || view.audited ? this.#judge(view, evaluation, true) : judged;
     const allowed = this.mode === 'audit' || judged.allowed;
     const ruling = this.#ruling(allowed, judged, trial);
     return allowed ? mint(question.principal.key, action, this.generation, ruling) : new Denial(ruling);
@@ -96,15 +96,15 @@ export class Policy {
 
   #may(action: string, shown: Circumstances): boolean {
     if (this.mode === 'audit') return true;
-    const inquiry = new Evaluation(action, shown, 'entry', this.#looking);
-    return this.#judge(this.#views.of(shown.principal), inquiry, false).allowed;
+    const evaluation = new Evaluation(action, shown, 'entry', this.#looking);
+    return this.#judge(this.#views.of(shown.principal), evaluation, false).allowed;
   }
 
-  #judge(view: RuleView, inquiry: Evaluation, withAudited: boolean): Judgement {
-    const judged = this.#apply(view, inquiry, withAudited);
-    if (!judged.allowed || !dependents.has(inquiry.action)) return judged;
+  #judge(view: RuleView, evaluation: Evaluation, withAudited: boolean): Judgement {
+    const judged = this.#apply(view, evaluation, withAudited);
+    if (!judged.allowed || !dependents.has(evaluation.action)) return judged;
     // A principal that may not use a target gets neither its completions nor its changes.
-    const { kind, name, also, own, endpoint, backend, principal } = inquiry;
+    const { kind, name, also, own, endpoint, backend, principal } = evaluation;
     if (kind === undefined || name === undefined) return judged;
     const thing = { kind, name, also, own };
     const use = new Evaluation(useOf[kind], { principal, endpoint, backend, thing }, 'thing', this.#looking);
@@ -112,15 +112,15 @@ export class Policy {
     return usable.allowed ? judged : usable;
   }
 
-  #apply(view: RuleView, inquiry: Evaluation, withAudited: boolean): Judgement {
-    let denying = applied(view.deny.candidates(inquiry), inquiry);
-    if (withAudited) denying = denying.concat(applied(view.auditedDeny.candidates(inquiry), inquiry));
+  #apply(view: RuleView, evaluation: Evaluation, withAudited: boolean): Judgement {
+    let denying = applied(view.deny.candidates(evaluation), evaluation);
+    if (withAudited) denying = denying.concat(applied(view.auditedDeny.candidates(evaluation), evaluation));
     if (denying.length > 0) return { allowed: false, rules: idsOf(denying) };
     const allowing =
-      firstApplied(view.allow.candidates(inquiry), inquiry) ??
-      (withAudited ? firstApplied(view.auditedAllow.candidates(inquiry), inquiry) : undefined);
+      firstApplied(view.allow.candidates(evaluation), evaluation) ??
+      (withAudited ? firstApplied(view.auditedAllow.candidates(evaluation), evaluation) : undefined);
     if (allowing !== undefined) return { allowed: true, rules: [allowing.id] };
-    return this.#open.has(inquiry.action) ? openly : unspoken;
+    return this.#open.has(evaluation.action) ? openly : unspoken;
   }
 
   #ruling(allowed: boolean, judged: Judgement, trial: Judgement): Ruling {
@@ -152,15 +152,15 @@ const dependents: ReadonlySet<string> = new Set(['complete', 'subscribe']);
 const openly: Judgement = { allowed: true, rules: [] };
 const unspoken: Judgement = { allowed: false, rules: [] };
 
-function applied(candidates: readonly ReadyRule[], inquiry: Evaluation): readonly ReadyRule[] {
-  return candidates.filter((rule) => ruleApplies(rule, inquiry));
+function applied(candidates: readonly ReadyRule[], evaluation: Evaluation): readonly ReadyRule[] {
+  return candidates.filter((rule) => ruleApplies(rule, evaluation));
 }
 
 /** The first in the file, so that the same question always reports the same rule. */
-function firstApplied(candidates: readonly ReadyRule[], inquiry: Evaluation): ReadyRule | undefined {
+function firstApplied(candidates: readonly ReadyRule[], evaluation: Evaluation): ReadyRule | undefined {
   let first: ReadyRule | undefined;
   for (const rule of candidates) {
-    if ((first === undefined || rule.order < first.order) && ruleApplies(rule, inquiry)) first = rule;
+    if ((first === undefined || rule.order < first.order) && ruleApplies(rule, evaluation)) first = rule;
   }
   return first;
 }

@@ -132,10 +132,10 @@ export class Rates {
   }
 
   #met(question: PolicyQuestion): readonly Met[] {
-    const inquiry = new Evaluation(question.row.action, question, 'all', this.#looking);
+    const evaluation = new Evaluation(question.row.action, question, 'all', this.#looking);
     return this.#rates.flatMap((rate) => {
-      if (!rate.isMeant(question.principal) || !couldApply(rate.rule, inquiry)) return [];
-      const key = this.#key(rate, inquiry);
+      if (!rate.isMeant(question.principal) || !couldApply(rate.rule, evaluation)) return [];
+      const key = this.#key(rate, evaluation);
       return [{ rate, key, measure: this.#measure(rate, key) }];
     });
   }
@@ -144,8 +144,8 @@ export class Rates {
    * Clients choose the names in a key, and keys are kept for long, so long ones are replaced by a digest. An id has no
    * space.
    */
-  #key({ settings: { id, per } }: ReadyRate, inquiry: Evaluation): string {
-    const shared = JSON.stringify(per.map((share) => shareOf(share, inquiry)));
+  #key({ settings: { id, per } }: ReadyRate, evaluation: Evaluation): string {
+    const shared = JSON.stringify(per.map((share) => shareOf(share, evaluation)));
     return `${id} ${shared.length > KEY_LENGTH ? this.#digest(shared) : shared}`;
   }
 

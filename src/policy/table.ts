@@ -26,8 +26,8 @@ export class RuleTable {
   }
 
   /** In no particular order; a rule may occur twice. */
-  candidates(inquiry: Evaluation): readonly ReadyRule[] {
-    return this.#byAction.get(inquiry.action)?.candidates(inquiry) ?? none;
+  candidates(evaluation: Evaluation): readonly ReadyRule[] {
+    return this.#byAction.get(evaluation.action)?.candidates(evaluation) ?? none;
   }
 
   /** All rules about the action. */
@@ -58,16 +58,16 @@ class ActionTable {
     );
   }
 
-  candidates(inquiry: Evaluation): readonly ReadyRule[] {
-    const { kind, name } = inquiry;
+  candidates(evaluation: Evaluation): readonly ReadyRule[] {
+    const { kind, name } = evaluation;
     const named = kind && this.#named.get(kind);
-    if (named === undefined) return this.#unnamed.candidates(inquiry);
+    if (named === undefined) return this.#unnamed.candidates(evaluation);
     // A template may expand to any name that begins like it.
     if (name === undefined || kind === 'template') return this.all;
-    const { names, isAmbiguous } = inquiry.spelled(this.#effect);
+    const { names, isAmbiguous } = evaluation.spelled(this.#effect);
     // Every pattern fails for a path that may lead anywhere, and deny rules rely on that.
     if (kind === 'resource' && (isAmbiguous || !names.every(isPlainPath))) return this.all;
-    const found = this.#unnamed.candidates(inquiry);
+    const found = this.#unnamed.candidates(evaluation);
     for (const spelling of names) named.find(spelling, found);
     return found;
   }

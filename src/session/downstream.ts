@@ -20,7 +20,7 @@ export interface Downstream {
   close(): void;
 }
 
-export class LineDownstream implements Downstream {
+export class ConnectionDownstream implements Downstream {
   readonly #connection: Connection;
   #open = true;
 

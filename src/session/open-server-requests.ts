@@ -12,7 +12,7 @@ import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/comp
 import type { ObjectSpan, Response } from '../wire/message.ts';
 import { isObject, slice, valueAt } from '../wire/values.ts';
 
-export interface AskLimits {
+export interface ServerRequestLimits {
   /** How long a person may take to answer. */
   readonly askMs: number;
   /** Open server requests at one client. A backend that needs more is out of control. */
@@ -39,14 +39,14 @@ export type AskRoute = (message: Uint8Array) => void;
 /** Receives the id that a URL elicitation was given here. */
 export type Named = (elicitationId: string) => void;
 
-export class Asks {
+export class SessionServerRequests {
   readonly #client: ClientFacts;
-  readonly #limits: AskLimits;
+  readonly #limits: ServerRequestLimits;
   readonly #clock: Clock;
   readonly #waiting = new Map<string, OpenRequest>();
   #last = 0;
 
-  constructor(client: ClientFacts, limits: AskLimits, clock: Clock) {
+  constructor(client: ClientFacts, limits: ServerRequestLimits, clock: Clock) {
     this.#client = client;
     this.#limits = limits;
     this.#clock = clock;

@@ -20,7 +20,7 @@ import { isWanted } from '../wire/log-level.ts';
 import type { Id, Notification, Response } from '../wire/message.ts';
 import { changedList, type ListKind } from '../wire/subscription-filter.ts';
 import { type Downstream, questionKey } from './downstream.ts';
-import { type AskLimits, Asks } from './open-server-requests.ts';
+import { type ServerRequestLimits, SessionServerRequests } from './open-server-requests.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
 
 export interface SessionFacts {
@@ -30,7 +30,7 @@ export interface SessionFacts {
   readonly client: ClientFacts;
 }
 
-export interface SessionQueueLimits extends AskLimits, SubscriptionLimits {
+export interface SessionQueueLimits extends ServerRequestLimits, SubscriptionLimits {
   /** List changes within this time are reported once. */
   readonly changesMs: number;
 }
@@ -41,7 +41,7 @@ export class Session {
   readonly endpoint: Endpoint;
   readonly client: ClientFacts;
   readonly downstream: Downstream;
-  readonly asks: Asks;
+  readonly asks: SessionServerRequests;
   readonly inflight = new Inflight();
   /** One upstream session per backend, opened at the latest for the first request that needs it. */
   readonly upstreams = new Map<string, Promise<UpstreamSession>>();
@@ -75,7 +75,7 @@ export class Session {
     this.endpoint = facts.endpoint;
     this.client = facts.client;
     this.downstream = downstream;
-    this.asks = new Asks(facts.client, limits, clock);
+    this.asks = new SessionServerRequests(facts.client, limits, clock);
     this.subscriptions = new SessionSubscriptions(limits);
     this.#changes = new Changes(clock, limits.changesMs, (method, message) =>
       this.downstream.deliver(message, 'keep', method),

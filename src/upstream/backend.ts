@@ -38,7 +38,7 @@ import {
   withLegacy,
 } from './probe.ts';
 import type { ProbeSlots } from './probe-slots.ts';
-import { openLine, type ProbedChannel } from './probed-channel.ts';
+import { openProbedChannel, type ProbedChannel } from './probed-channel.ts';
 import { SharedChannel } from './shared.ts';
 import { SharedLegacy } from './shared-legacy.ts';
 import type { Slots } from './slots.ts';
@@ -296,7 +296,7 @@ export class LiveBackend implements Backend {
     const { way } = this.#known ?? { way: this.#options.connector };
     const began = this.#options.clock.now();
     try {
-      return await openLine((sink) => way.connect('legacy', sink, undefined, owner));
+      return await openProbedChannel((sink) => way.connect('legacy', sink, undefined, owner));
     } catch (cause) {
       const failure = asFailure(cause);
       this.#monitor.unreached(failure, began);
@@ -414,7 +414,7 @@ export class LiveBackend implements Backend {
   async #goModern({ discovery, line }: Probed): Promise<void> {
     const { connector, notes, callSlots, since } = this.#options;
     const connect = (sink: Parameters<Connector['connect']>[1]) => connector.connect('modern', sink);
-    const channel = new SharedChannel(line ?? (await openLine(connect)), connect, this.#monitor);
+    const channel = new SharedChannel(line ?? (await openProbedChannel(connect)), connect, this.#monitor);
     const upstream = new ModernUpstreamSession({
       channel,
       ids: channel.ids,

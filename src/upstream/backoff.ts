@@ -2,7 +2,7 @@
  * Backoff for a failed backend: the pause doubles each time, within bounds and with jitter. Each backend has one
  * instance. Process starts and probes share it, so both keep to the same pauses.
  */
-export interface PaceLimits {
+export interface BackoffLimits {
   readonly restartMinMs: number;
   readonly restartMaxMs: number;
 }
@@ -13,13 +13,13 @@ export const STEADY_MS = 10_000;
 const DOUBLINGS = 30;
 
 export class Backoff {
-  readonly #limits: PaceLimits;
+  readonly #limits: BackoffLimits;
   readonly #random: () => number;
   #failures = 0;
   #until = 0;
 
   /** `random`: from 0 up to 1. */
-  constructor(limits: PaceLimits, random: () => number) {
+  constructor(limits: BackoffLimits, random: () => number) {
     this.#limits = limits;
     this.#random = random;
   }

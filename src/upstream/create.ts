@@ -52,7 +52,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   const options = { ...given, limits: { ...given.limits, ...config.limits } };
   const calls = new Slots(options.limits, options.clock);
   if (config.kind === 'stdio') {
-    const backoff = paceOf(options);
+    const backoff = backoffOf(options);
     return live(config, options, { probes: options.slots, calls }, backoff, stdioConnector(config, options, backoff));
   }
   const url = new URL(config.url);
@@ -73,7 +73,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
     const { own = '', outer = [] } = options.via ?? {};
     const behind = new Behind({ own, outer, clock: options.clock, everyMs });
     const connector = httpConnector(config, options, used, { flood, behind }, close);
-    return live(config, options, { probes, calls }, paceOf(options), connector, behind);
+    return live(config, options, { probes, calls }, backoffOf(options), connector, behind);
   };
   if (presented?.kind !== 'personal') {
     const used = presented === undefined ? pools : presentedPools(pools, presented.credentialProvider);
@@ -89,7 +89,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   });
 }
 
-function paceOf({ limits, random = Math.random }: CreateOptions): Backoff {
+function backoffOf({ limits, random = Math.random }: CreateOptions): Backoff {
   return new Backoff(limits, random);
 }
 

@@ -65,7 +65,7 @@ export function askInitialize(
 }
 
 /** Reports whether the backend could be reached. An HTTP refusal reports nothing: the cause may be on our side. */
-export function bearWitness(answer: ProbeAnswer, began: number, health: HealthReporter): void {
+export function reportHealth(answer: ProbeAnswer, began: number, health: HealthReporter): void {
   if (answer.kind === 'answered') health.reached();
   else if (answer.kind === 'silent') health.unreached(unanswered(), began);
   else if (answer.http === undefined) health.unreached(answer.failure, began);

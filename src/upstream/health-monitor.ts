@@ -7,7 +7,7 @@ import type { Backoff } from './backoff.ts';
 import type { TimerClock } from './deadlines.ts';
 import { Health, type HealthLimits, type HealthPhase, type HealthReporter } from './health.ts';
 
-export interface KeeperOptions {
+export interface HealthMonitorOptions {
   readonly limits: HealthLimits;
   readonly backoff: Backoff;
   readonly clock: TimerClock;
@@ -18,14 +18,14 @@ export interface KeeperOptions {
 }
 
 export class HealthMonitor implements HealthReporter {
-  readonly #options: KeeperOptions;
+  readonly #options: HealthMonitorOptions;
   readonly #health: Health;
   #told: Failure | undefined;
   #armedFor: number | undefined;
   #stopTimer: (() => void) | undefined;
   #closed = false;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: HealthMonitorOptions) {
     this.#options = options;
     this.#health = new Health(options.limits, options.backoff);
   }

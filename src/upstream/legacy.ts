@@ -25,9 +25,9 @@ import { capabilitiesText, legacyRequest } from './envelope.ts';
 import {
   type Agreement,
   askInitialize,
-  bearWitness,
   type HandshakeHeaders,
   readAgreement,
+  reportHealth,
   revisionFor,
 } from './handshake.ts';
 import { type HealthReporter, replaced } from './health.ts';
@@ -452,7 +452,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     const began = clock.now();
     const answer = await question.within(limits.firstByteMs, clock);
     question.drop();
-    bearWitness(answer, began, this.health);
+    reportHealth(answer, began, this.health);
     const agreement = readAgreement(answer, revisions);
     if (this.#over !== undefined) throw this.#over;
     this.#agreement = agreement;

@@ -16,14 +16,14 @@ import { revisionFor } from './handshake.ts';
 import type { BackendNotes } from './notes.ts';
 
 /** An upstream session whose process serves lists. */
-export interface ListLane extends UpstreamSession {
+export interface ListUpstreamSession extends UpstreamSession {
   readonly isIdle: boolean;
   keepWhile(wanted: () => boolean): void;
 }
 
 export interface ListProcessesOptions {
   /** Initializes a process as the gateway, with the client's capabilities. Rejects with a Failure. */
-  open(client: ClientFacts, sink: UpstreamSessionSink): Promise<ListLane>;
+  open(client: ClientFacts, sink: UpstreamSessionSink): Promise<ListUpstreamSession>;
   /** The newest legacy revision that the backend is known to support; undefined: not known yet. */
   newest(): Revision | undefined;
   /** Revisions that may be used. Absent: all. */
@@ -44,11 +44,11 @@ const KINDS = 4;
 const STOOD_MS = 10_000;
 
 interface Running {
-  readonly opening: Promise<ListLane>;
+  readonly opening: Promise<ListUpstreamSession>;
   readonly since: number;
   /** Whether it served any request. */
   used: boolean;
-  upstream?: ListLane;
+  upstream?: ListUpstreamSession;
 }
 
 type ChangeListener = (key: string, lists: readonly ListKind[]) => void;
@@ -104,7 +104,7 @@ export class LiveListProcesses implements ListProcesses {
   }
 
   /** Takes over the process of a probe, which declared no capabilities, unless an equal one is running. */
-  adopt(revision: Revision, start: (sink: UpstreamSessionSink) => ListLane): void {
+  adopt(revision: Revision, start: (sink: UpstreamSessionSink) => ListUpstreamSession): void {
     const key = this.keyOf({ revision, info: undefined, capabilities: readCapabilities({}) });
     const before = this.#running.get(key);
     let running: Running | undefined;
@@ -144,7 +144,7 @@ export class LiveListProcesses implements ListProcesses {
     this.#running.clear();
   }
 
-  #stands(key: string, running: Running, upstream: ListLane): void {
+  #stands(key: string, running: Running, upstream: ListUpstreamSession): void {
     running.upstream = upstream;
     upstream.keepWhile(() => this.#hearers.has(key));
   }

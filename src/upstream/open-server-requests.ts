@@ -24,7 +24,7 @@ export interface AskTarget {
   put(ask: ServerRequest): void;
 }
 
-export interface AskBookOptions {
+export interface OpenServerRequestsOptions {
   /** Limit of open server requests on one session. */
   readonly asksPerSession: number;
   readonly notes: BackendNotes;
@@ -49,10 +49,10 @@ const refusals: Readonly<Record<string, number>> = {
 };
 
 export class OpenServerRequests {
-  readonly #options: AskBookOptions;
+  readonly #options: OpenServerRequestsOptions;
   readonly #open = new Map<string, OpenAsk>();
 
-  constructor(options: AskBookOptions) {
+  constructor(options: OpenServerRequestsOptions) {
     this.#options = options;
   }
 

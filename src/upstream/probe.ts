@@ -18,7 +18,7 @@ import { ownMeta } from './envelope.ts';
 import { type Agreement, askInitialize, type HandshakeHeaders, newestLegacy, readAgreement } from './handshake.ts';
 import { keyOf } from './ids.ts';
 import { type Half, halfAfter } from './legacy-half.ts';
-import { openLine, type ProbedChannel } from './probed-channel.ts';
+import { openProbedChannel, type ProbedChannel } from './probed-channel.ts';
 import { type ProbeAnswer, ProbeRequest } from './question.ts';
 import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
 
@@ -171,7 +171,7 @@ const asModernServersWant = { 'mcp-method': 'initialize' };
 
 /** Opens a new channel: a new process, or the same address. */
 function openWay(way: TransportWay, patienceMs?: number): Promise<ProbedChannel> {
-  return openLine((sink) => way.connect('modern', sink, patienceMs));
+  return openProbedChannel((sink) => way.connect('modern', sink, patienceMs));
 }
 
 /** `refusal`: why HTTP+SSE is tried. If there is no such stream either, the error reports both. */

@@ -34,7 +34,7 @@ class SinkRelay implements ChannelSink {
   }
 }
 
-export async function openLine(connect: Connect): Promise<ProbedChannel> {
+export async function openProbedChannel(connect: Connect): Promise<ProbedChannel> {
   const relay = new SinkRelay();
   const channel = await connect(relay);
   return { channel, ids: new Ids(), attach: (sink) => relay.attach(sink) };

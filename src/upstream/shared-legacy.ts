@@ -102,7 +102,7 @@ class SharedAudience implements UpstreamSessionSink {
 /** The response to an unsubscribe while other clients are still subscribed. */
 const taken = skimMessage(resultBytes('1', '{}')) as ResultResponse;
 
-class SharedLane implements UpstreamSession {
+class SharedUpstreamSession implements UpstreamSession {
   readonly era = 'legacy';
   readonly attributesAsks: boolean;
   readonly discovery: Discovery;
@@ -233,7 +233,7 @@ export class SharedLegacy {
     try {
       const upstream = await session.upstream;
       session.audience.add(sink);
-      return new SharedLane(upstream, session.audience, sink);
+      return new SharedUpstreamSession(upstream, session.audience, sink);
     } catch (cause) {
       if (this.#session === session) this.#session = undefined;
       throw cause;

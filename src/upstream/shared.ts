@@ -8,7 +8,7 @@ import { asFailure } from './as-failure.ts';
 import type { Channel, ChannelSink, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
 import { type HealthReporter, outOfService } from './health.ts';
 import type { Ids } from './ids.ts';
-import { type Connect, openLine, type ProbedChannel } from './probed-channel.ts';
+import { type Connect, openProbedChannel, type ProbedChannel } from './probed-channel.ts';
 
 /** Requests that wait while a process starts. A start takes milliseconds, so more than this is a stampede. */
 const WAITING = 256;
@@ -120,7 +120,7 @@ export class SharedChannel implements Channel, ChannelSink {
 
   async #reconnect(): Promise<void> {
     try {
-      const line = await openLine(this.#connect);
+      const line = await openProbedChannel(this.#connect);
       if (this.#closed !== undefined) {
         await line.channel.close();
         throw this.#closed;

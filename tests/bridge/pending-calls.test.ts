@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModernResponder } from '../../src/bridge/modern-responder.ts';
-import { type Claim, type ParkingLimits, PendingCalls } from '../../src/bridge/pending-calls.ts';
+import { type Claim, type PendingCallLimits, PendingCalls } from '../../src/bridge/pending-calls.ts';
 import { Failure } from '../../src/errors/failure.ts';
 import { localPrincipal, type Principal } from '../../src/identity/principal.ts';
 import { MemoryLease } from '../../src/store/memory.ts';
@@ -25,7 +25,7 @@ class House {
   readonly abandoned: Record<string, string> = {};
   #ids = 0;
 
-  constructor(limits: Partial<ParkingLimits> = {}, secret = 'secret', roomAt = (_backend: string) => 100) {
+  constructor(limits: Partial<PendingCallLimits> = {}, secret = 'secret', roomAt = (_backend: string) => 100) {
     const all = { parkedMs: MINUTE, parkedPerPrincipal: 100, parkedTotal: 100, ...limits };
     const seal = createSeal(secret);
     const newId = () => `id-${++this.#ids}`;

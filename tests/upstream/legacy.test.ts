@@ -4,7 +4,7 @@ import type { ClientFacts } from '../../src/exchange/call.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { ListRelay } from '../../src/upstream/list-relay.ts';
-import { openLine } from '../../src/upstream/probed-channel.ts';
+import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
 import {
   CallRecorder,
   callOf,
@@ -49,7 +49,10 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
       asked.result({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's' }, x: 1 }, http);
     }
   };
-  const line = { ...(await openLine(async (channelSink) => channel.attach(channelSink))), ids: new CountedIds() };
+  const line = {
+    ...(await openProbedChannel(async (channelSink) => channel.attach(channelSink))),
+    ids: new CountedIds(),
+  };
   const opening = LegacyUpstreamSession.open(line, facts, sink, {
     deadlines: new Deadlines(limits, clock),
     clock,

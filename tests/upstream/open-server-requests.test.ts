@@ -4,7 +4,7 @@ import type { ServerRequestReply } from '../../src/exchange/call.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { ListRelay } from '../../src/upstream/list-relay.ts';
-import { openLine } from '../../src/upstream/probed-channel.ts';
+import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
 import {
   CallRecorder,
   callOf,
@@ -29,7 +29,7 @@ async function opened({ streams }: { streams: boolean }) {
   channel.onRequest = (asked) => {
     if (asked.json.method === 'initialize') asked.result({ protocolVersion: '2025-11-25', capabilities: {} });
   };
-  const line = await openLine(async (channelSink) => channel.attach(channelSink));
+  const line = await openProbedChannel(async (channelSink) => channel.attach(channelSink));
   const lane = await LegacyUpstreamSession.open(line, client('2025-11-25'), sink, {
     deadlines: new Deadlines(limits, clock),
     clock,

@@ -7,7 +7,7 @@ import { Ids } from '../../src/upstream/ids.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { ListRelay } from '../../src/upstream/list-relay.ts';
 import { ModernUpstreamSession } from '../../src/upstream/modern.ts';
-import { openLine } from '../../src/upstream/probed-channel.ts';
+import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
 import {
   CallRecorder,
   callOf,
@@ -106,7 +106,7 @@ async function legacy(streams: boolean): Promise<World> {
   channel.onRequest = (asked) => {
     if (asked.json.method === 'initialize') asked.result({ protocolVersion: '2025-11-25' });
   };
-  const line = await openLine(async (channelSink) => channel.attach(channelSink));
+  const line = await openProbedChannel(async (channelSink) => channel.attach(channelSink));
   const deadlines = new Deadlines(limits, clock);
   const relay = new ListRelay(clock, limits.changesMs);
   const options = { deadlines, clock, limits, notes, self: '{}', health: untroubled, relay, ended: () => undefined };

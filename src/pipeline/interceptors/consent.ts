@@ -28,7 +28,7 @@ const CONSENTS = 3;
 /** The same call where nobody is ever asked for consent. */
 export function withConsent(start: StartCall, { consenting, limits: { askMs } }: ConsentOptions): StartCall {
   if (consenting === undefined) return start;
-  return (request, sink) => new ConsentingCall(request, sink, { start, consenting, askMs }).begin();
+  return (request, sink) => new ConsentCall(request, sink, { start, consenting, askMs }).begin();
 }
 
 interface ConsentOptions {
@@ -50,7 +50,7 @@ interface ConsentPage {
   readonly message: string;
 }
 
-class ConsentingCall implements Call, CallSink {
+class ConsentCall implements Call, CallSink {
   readonly #request: CallRequest;
   readonly #sink: CallSink;
   readonly #means: ConsentParts;

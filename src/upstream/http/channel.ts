@@ -17,7 +17,7 @@ import type {
 import type { FloodBudget } from '../flood-meter.ts';
 import { type HearVia, type HttpChannelLimits, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
-import { Handovers } from './one-way-post.ts';
+import { OneWayPosts } from './one-way-post.ts';
 import type { CallPool, CallPools } from './pool.ts';
 import { HttpRequest, type RequestContext } from './request.ts';
 import { StandaloneStream } from './standalone-stream.ts';
@@ -53,14 +53,14 @@ export class HttpChannel implements Channel {
   readonly #sink: ChannelSink;
   readonly #context: RequestContext;
   readonly #requests = new Set<HttpRequest>();
-  readonly #handovers: Handovers;
+  readonly #handovers: OneWayPosts;
   #standing: StandaloneStream | undefined;
   #closed = false;
 
   constructor(options: HttpChannelOptions) {
     const { url, pools, resumable, limits, flood, clock, notes, sink } = options;
     this.#pools = pools;
-    this.#handovers = new Handovers(pools.handovers, limits, clock);
+    this.#handovers = new OneWayPosts(pools.handovers, limits, clock);
     this.#sink = sink;
     this.#context = {
       path: `${url.pathname}${url.search}`,

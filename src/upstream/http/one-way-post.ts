@@ -91,7 +91,7 @@ export interface HandoverOptions {
 }
 
 /** The one-way posts of one channel. None outlives the channel. */
-export class Handovers {
+export class OneWayPosts {
   readonly #pool: CallPool;
   readonly #handoverMs: number;
   readonly #clock: Pick<Clock, 'after'>;

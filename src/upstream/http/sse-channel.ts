@@ -10,7 +10,7 @@ import { Correlation } from '../correlation.ts';
 import type { FloodBudget } from '../flood-meter.ts';
 import { type HearVia, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
-import { type HandoverOptions, Handovers } from './one-way-post.ts';
+import { type HandoverOptions, OneWayPosts } from './one-way-post.ts';
 import type { CallPools } from './pool.ts';
 import { PostedRequest } from './sse-request.ts';
 import { SessionStream } from './sse-stream.ts';
@@ -56,7 +56,7 @@ export class SseChannel implements Channel {
   readonly #headers: RequestHeaders;
   readonly #stream: SessionStream;
   readonly #waiting: Correlation;
-  readonly #handovers: Handovers;
+  readonly #handovers: OneWayPosts;
   #opening: SseOpening | undefined;
   /** The path for messages. */
   #path = '';
@@ -75,7 +75,7 @@ export class SseChannel implements Channel {
     this.#options = options;
     this.#headers = new RequestHeaders(() => options.headers());
     this.#waiting = new Correlation(notes);
-    this.#handovers = new Handovers(pools.handovers, limits, clock);
+    this.#handovers = new OneWayPosts(pools.handovers, limits, clock);
     const context = { path: pathOf(url), headers: this.#headers, limits, flood, clock, notes, told: options.told };
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),

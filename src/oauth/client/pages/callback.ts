@@ -23,11 +23,11 @@ type CallbackParameters = ReadonlyMap<string, string>;
 
 export class CallbackPages {
   readonly #ports: ConnectPorts;
-  readonly #travellers: FlowCookies;
+  readonly #flowCookies: FlowCookies;
 
-  constructor(ports: ConnectPorts, travellers: FlowCookies) {
+  constructor(ports: ConnectPorts, flowCookies: FlowCookies) {
     this.#ports = ports;
-    this.#travellers = travellers;
+    this.#flowCookies = flowCookies;
   }
 
   async consented({ query, headers }: PageRequest): Promise<PageResponse> {
@@ -36,9 +36,9 @@ export class CallbackPages {
     if (said === undefined || state === undefined) return malformed;
     const id = state.split('.', 1)[0] ?? '';
     const errand: Errand = { kind: 'consent', id };
-    const left = this.#travellers.back(errand, headers.cookie);
+    const left = this.#flowCookies.back(errand, headers.cookie);
     if (left === undefined || (left !== '' && left !== state)) return unbound;
-    const cookies = [this.#travellers.arrived(errand)];
+    const cookies = [this.#flowCookies.arrived(errand)];
     const consent = await this.#ports.consents.find(id);
     if (consent === undefined) return without(gone, cookies);
     try {
@@ -54,9 +54,9 @@ export class CallbackPages {
     const state = said?.get('state');
     if (said === undefined || state === undefined) return malformed;
     const errand: Errand = { kind: 'sign-in', state };
-    const left = this.#travellers.back(errand, headers.cookie);
+    const left = this.#flowCookies.back(errand, headers.cookie);
     if (left === undefined) return unbound;
-    const cookies = [this.#travellers.arrived(errand)];
+    const cookies = [this.#flowCookies.arrived(errand)];
     // Trusted: only we can seal it.
     const { id, kept } = JSON.parse(left) as { readonly id: string; readonly kept: string };
     const principal = (await this.#ports.consents.find(id))?.principal;
@@ -76,7 +76,7 @@ export class CallbackPages {
       const told = error.refused ? saidError(issuer, said) : undefined;
       return told === undefined ? failed({ reason: 'sign_in_failed', text }, cookies) : refused(told, cookies);
     }
-    return depart({ id, cookies }, this.#ports.consents, this.#travellers);
+    return depart({ id, cookies }, this.#ports.consents, this.#flowCookies);
   }
 }
 

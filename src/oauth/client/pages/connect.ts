@@ -26,13 +26,13 @@ const unknownKey = 'This is no access key of this gateway, or its time is over.'
 export class ConnectPages {
   readonly #ports: ConnectPorts;
   readonly #browsers: Browsers;
-  readonly #travellers: FlowCookies;
+  readonly #flowCookies: FlowCookies;
   readonly #tries: Attempts;
 
-  constructor(ports: ConnectPorts, browsers: Browsers, travellers: FlowCookies, tries: Attempts) {
+  constructor(ports: ConnectPorts, browsers: Browsers, flowCookies: FlowCookies, tries: Attempts) {
     this.#ports = ports;
     this.#browsers = browsers;
-    this.#travellers = travellers;
+    this.#flowCookies = flowCookies;
     this.#tries = tries;
   }
 
@@ -110,7 +110,7 @@ export class ConnectPages {
   async #leaveToSignIn({ id }: ConnectVisit, { signIn, issuer }: WayOf<'foreign'>): Promise<PageResponse> {
     try {
       const { url, state, kept } = await signIn.begin(issuer, new URL(signedInPath, this.#ports.publicUrl).href);
-      const cookie = this.#travellers.leave({ kind: 'sign-in', state }, JSON.stringify({ id, kept }));
+      const cookie = this.#flowCookies.leave({ kind: 'sign-in', state }, JSON.stringify({ id, kept }));
       return seeOther(url, { 'set-cookie': [cookie] });
     } catch (error) {
       if (!(error instanceof SignInError)) throw error;
@@ -120,7 +120,7 @@ export class ConnectPages {
   }
 
   #depart({ id }: ConnectVisit): Promise<PageResponse> {
-    return depart({ id }, this.#ports.consents, this.#travellers);
+    return depart({ id }, this.#ports.consents, this.#flowCookies);
   }
 
   #ask(

@@ -21,10 +21,10 @@ interface PageRoute {
 
 export function connectPages(ports: ConnectPorts): PageSet {
   const jar = new CookieJar(ports.publicUrl);
-  const travellers = new FlowCookies(jar, ports.seal, ports.now);
+  const flowCookies = new FlowCookies(jar, ports.seal, ports.now);
   const browsers = new Browsers(jar, ports.random);
-  const connect = new ConnectPages(ports, browsers, travellers, keyAttempts(ports.now));
-  const callback = new CallbackPages(ports, travellers);
+  const connect = new ConnectPages(ports, browsers, flowCookies, keyAttempts(ports.now));
+  const callback = new CallbackPages(ports, flowCookies);
 
   const show: PageHandler = (request) => connect.show(request);
   const link = place({ GET: show, HEAD: show, POST: (request) => connect.take(request) });

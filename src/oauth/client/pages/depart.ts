@@ -14,7 +14,7 @@ export interface Departure {
 export async function depart(
   { id, cookies = [] }: Departure,
   consents: PendingConsents,
-  travellers: FlowCookies,
+  flowCookies: FlowCookies,
 ): Promise<PageResponse> {
   let address: string;
   try {
@@ -25,7 +25,7 @@ export async function depart(
   const url = new URL(address);
   // A pushed request (RFC 9126) has no `state` in its URL. Then only `Consents` compares the part after the id.
   const state = url.searchParams.get('state') ?? '';
-  const cookie = travellers.leave({ kind: 'consent', id }, state);
+  const cookie = flowCookies.leave({ kind: 'consent', id }, state);
   return seeOther(url.href, { 'set-cookie': [...cookies, cookie] });
 }
 
