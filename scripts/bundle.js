@@ -26,6 +26,8 @@ function optionsFor(outdir, plugins) {
     format: 'esm',
     target: 'node20',
     sourcemap: true,
+    // Stack traces need places alone; the sources would be kept in memory.
+    sourcesContent: false,
     logLevel: 'warning',
     plugins: [...plugins],
     // A package is either bundled or a dependency, never both. Only native code has to be a dependency: `lmdb`, which is

@@ -13,7 +13,7 @@ import type { Clock } from '../exchange/clock.ts';
 import { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { Backend, BackendState } from '../exchange/upstream-session.ts';
 import { Authenticator } from '../identity/authenticator.ts';
-import { createIdentity, type IdentityParts } from '../identity/create.ts';
+import { createIdentity, type IdentityServices } from '../identity/create.ts';
 import type { Fetch } from '../identity/ports.ts';
 import type { RpcService } from '../jsonrpc/ports.ts';
 import { HttpRpcService } from '../jsonrpc/service.ts';
@@ -145,7 +145,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
         ),
     });
   const services = new Map(config.services.map((settings) => [settings.name, makeService(settings)]));
-  const makeRoom = (identity: Config['identity']): IdentityParts =>
+  const makeRoom = (identity: Config['identity']): IdentityServices =>
     createIdentity(identity, {
       time,
       fetch: options.fetch ?? fetch,

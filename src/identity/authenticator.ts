@@ -2,7 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import { basesOf, type EndpointAuth, type GuardedAuth } from './auth-metadata.ts';
 import { refusalOf } from './challenge.ts';
-import type { IdentityParts } from './create.ts';
+import type { IdentityServices } from './create.ts';
 import {
   type MetadataRoute,
   metadataDocument,
@@ -38,7 +38,7 @@ export interface RefusedEntry {
 }
 
 export class Authenticator {
-  #room: IdentityParts;
+  #room: IdentityServices;
   readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, EndpointAuth> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
@@ -46,7 +46,7 @@ export class Authenticator {
   #server: GuardedAuth | undefined;
   #isOpened = false;
 
-  constructor(room: IdentityParts, onRefused: (refused: RefusedEntry) => void = () => undefined) {
+  constructor(room: IdentityServices, onRefused: (refused: RefusedEntry) => void = () => undefined) {
     this.#room = room;
     this.#onRefused = onRefused;
   }
@@ -72,7 +72,7 @@ export class Authenticator {
   }
 
   /** Replaces keys and issuers. `open` must follow. */
-  refit(room: IdentityParts): void {
+  refit(room: IdentityServices): void {
     if (room === this.#room) return;
     this.#room.close();
     this.#room = room;

@@ -17,7 +17,7 @@ export interface IdentityOutside {
   readonly warn: Warn;
 }
 
-export interface IdentityParts {
+export interface IdentityServices {
   readonly identity: Identity;
   /** The principal that started us over stdio. */
   readonly local: Principal;
@@ -30,7 +30,7 @@ export interface IdentityParts {
   close(): void;
 }
 
-export function createIdentity(settings: IdentitySettings, outside: IdentityOutside): IdentityParts {
+export function createIdentity(settings: IdentitySettings, outside: IdentityOutside): IdentityServices {
   const { keyFile, implies, localScopes } = settings;
   const issuers = [...settings.issuers];
   const { time, warn, keyFileAt } = outside;

@@ -16,7 +16,7 @@ import { OneWayPost } from '../upstream/http/one-way-post.ts';
 import { HTTP_QUEUE, HttpPools } from '../upstream/http/pool.ts';
 import { Slots } from '../upstream/slots.ts';
 import type { RpcOutgoing, RpcSending, RpcService, RpcServiceState, RpcSink } from './ports.ts';
-import { type RpcContext, RpcRequest } from './upstream-request.ts';
+import { type RpcServiceParts, RpcRequest } from './upstream-request.ts';
 
 export interface ServiceOptions {
   readonly limits: Limits;
@@ -33,7 +33,7 @@ export class HttpRpcService implements RpcService {
   readonly #deadlines: Deadlines;
   readonly #slots: Slots;
   readonly #monitor: HealthMonitor;
-  readonly #context: RpcContext;
+  readonly #context: RpcServiceParts;
   readonly #requests = new Set<RpcRequest>();
   #down: Failure | undefined;
 

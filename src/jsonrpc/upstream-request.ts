@@ -13,7 +13,7 @@ import { isRpcAnswer } from '../wire/rpc-answer.ts';
 import type { RpcOutgoing, RpcSending, RpcSink } from './ports.ts';
 
 /** What all requests to a service share. */
-export interface RpcContext {
+export interface RpcServiceParts {
   readonly pool: BoundedPool;
   /** What the service is given at once. */
   readonly slots: Slots;
@@ -46,7 +46,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
   readonly longLived = false;
   /** Of the rest that nobody wants. */
   endBy: number | undefined;
-  readonly #context: RpcContext;
+  readonly #context: RpcServiceParts;
   readonly #outgoing: RpcOutgoing;
   readonly #sink: RpcSink;
   #ticket: Ticket | undefined;
@@ -58,7 +58,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
   #body: BoundedBody | undefined;
   #restBytes = 0;
 
-  constructor(context: RpcContext, outgoing: RpcOutgoing, sink: RpcSink) {
+  constructor(context: RpcServiceParts, outgoing: RpcOutgoing, sink: RpcSink) {
     this.#context = context;
     this.#outgoing = outgoing;
     this.#sink = sink;

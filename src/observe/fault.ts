@@ -1,6 +1,7 @@
 /** Unexpected exceptions: opaque to the peer, complete in the log, and an id that connects the two. */
 import { Failure } from '../errors/failure.ts';
 import type { Log } from './log.ts';
+import { sourceStack } from './source-stack.ts';
 
 export function createFault(log: Log, newId: () => string): (error: unknown) => Failure {
   return (error) => {
@@ -10,7 +11,7 @@ export function createFault(log: Log, newId: () => string): (error: unknown) => 
     }
     const logId = newId();
     const cause = error instanceof Failure ? error.cause : error;
-    log.error({ logId, cause: textOf(cause) }, 'unexpected failure');
+    log.error({ logId, cause: sourceStack(cause) }, 'unexpected failure');
     return new Failure('internal_error', { data: { logId }, cause });
   };
 }

@@ -8,6 +8,7 @@ import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
 import { RefusalLog } from './refusals.ts';
+import { sourceStack } from './source-stack.ts';
 
 /** The first flood of a backend is logged for every reader; further ones at `debug`. */
 const floodTexts = {
@@ -90,7 +91,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
     },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);
-      if (kind === 'fault') log.error({ backend, cause: cause instanceof Error ? cause.stack : cause }, text);
+      if (kind === 'fault') log.error({ backend, cause: sourceStack(cause) }, text);
       else if (kind === 'slow') log.warn({ backend }, text);
       else log.debug({ backend, kind }, text);
     },
@@ -141,7 +142,7 @@ export function ingressNotes(log: Log, counters: Counters): IngressNotes {
     },
     fault: (error) => {
       const logId = randomUUID();
-      log.error({ logId, cause: error instanceof Error ? error.stack : String(error) }, 'unexpected failure');
+      log.error({ logId, cause: sourceStack(error) }, 'unexpected failure');
       return logId;
     },
   };

@@ -9,7 +9,7 @@ import { pathsOf, routesOf } from '../../downstream/routes.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { Backend } from '../../exchange/upstream-session.ts';
 import type { Authenticator, Entrance } from '../../identity/authenticator.ts';
-import type { IdentityParts } from '../../identity/create.ts';
+import type { IdentityServices } from '../../identity/create.ts';
 import type { IssuerSettings } from '../../identity/settings.ts';
 import type { RpcService } from '../../jsonrpc/ports.ts';
 import type { BackendInFlight } from '../../pipeline/backend-in-flight.ts';
@@ -35,7 +35,7 @@ export interface ConfigApplierParts {
   /** `since`: the generation that brings it. */
   readonly makeBackend: (config: BackendConfig, since: number) => Backend;
   readonly makeService: (config: ServiceConfig) => RpcService;
-  readonly makeRoom: (identity: Config['identity']) => IdentityParts;
+  readonly makeRoom: (identity: Config['identity']) => IdentityServices;
 }
 
 export function generationOf({ generation, endpoints }: Config, authorizer: Authorizer): Generation {

@@ -8,6 +8,7 @@ import { ConfigError } from '../../config/problems.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { Counters } from '../../observe/counters.ts';
 import type { Log } from '../../observe/log.ts';
+import { sourceStack } from '../../observe/source-stack.ts';
 import type { ConfigSource } from './config-source.ts';
 import { differences, withoutRestart } from './differences.ts';
 
@@ -74,7 +75,7 @@ export class Reloader {
     } catch (error) {
       counters.count('config.refused');
       const isOurs = error instanceof ConfigError || error instanceof ConfigRefused;
-      const text = isOurs ? error.message : String(error instanceof Error ? error.stack : error);
+      const text = isOurs ? error.message : sourceStack(error);
       log.error({ generation: before.generation }, `config not reloaded, the old one stays in force: ${text}`);
     }
   }

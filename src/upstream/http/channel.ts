@@ -19,7 +19,7 @@ import { type HearVia, type HttpChannelLimits, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import { OneWayPosts } from './one-way-post.ts';
 import type { CallPool, CallPools } from './pool.ts';
-import { HttpRequest, type RequestContext } from './request.ts';
+import { HttpRequest, type HttpRequestParts } from './request.ts';
 import { StandaloneStream } from './standalone-stream.ts';
 
 /** Accepting a notification needs no work; a backend that takes longer is stuck. */
@@ -51,7 +51,7 @@ export class HttpChannel implements Channel {
   readonly streamPerRequest = true;
   readonly #pools: CallPools;
   readonly #sink: ChannelSink;
-  readonly #context: RequestContext;
+  readonly #context: HttpRequestParts;
   readonly #requests = new Set<HttpRequest>();
   readonly #handovers: OneWayPosts;
   #standing: StandaloneStream | undefined;

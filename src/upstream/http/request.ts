@@ -18,7 +18,7 @@ import { Reconnects } from './reconnects.ts';
 import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
 
 /** What all requests of a channel share. */
-export interface RequestContext extends HttpContext {
+export interface HttpRequestParts extends HttpContext {
   /** The request is settled and its connection released. */
   over(request: HttpRequest): void;
   /** The backend answered a request. */
@@ -43,7 +43,7 @@ function invalid(why: string, cause?: unknown): Failure {
 }
 
 export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
-  readonly #context: RequestContext;
+  readonly #context: HttpRequestParts;
   readonly #pool: CallPool;
   readonly #outgoing: Outgoing;
   readonly #sink: RequestSink;
@@ -61,7 +61,7 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
   #restBytes = 0;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(context: RequestContext, pool: CallPool, outgoing: Outgoing, sink: RequestSink) {
+  constructor(context: HttpRequestParts, pool: CallPool, outgoing: Outgoing, sink: RequestSink) {
     this.#context = context;
     this.#pool = pool;
     this.#outgoing = outgoing;

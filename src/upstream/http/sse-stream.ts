@@ -24,7 +24,7 @@ export interface SessionListener {
   ended(failure: Failure): void;
 }
 
-export interface SessionContext extends FlowContext {
+export interface SseStreamParts extends FlowContext {
   readonly path: string;
   readonly headers: RequestHeaders;
   readonly told?: HearVia | undefined;
@@ -34,14 +34,14 @@ export interface SessionContext extends FlowContext {
 type SsePhase = 'head' | 'unnamed' | 'named' | 'over';
 
 export class SessionStream implements Dispatcher.DispatchHandler {
-  readonly #context: SessionContext;
+  readonly #context: SseStreamParts;
   readonly #pool: CallPool;
   readonly #flow: EventFlow;
   readonly #listener: SessionListener;
   #phase: SsePhase = 'head';
   #controller: Dispatcher.DispatchController | undefined;
 
-  constructor(context: SessionContext, pool: CallPool, listener: SessionListener) {
+  constructor(context: SseStreamParts, pool: CallPool, listener: SessionListener) {
     this.#context = context;
     this.#pool = pool;
     this.#listener = listener;
