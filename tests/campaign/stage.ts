@@ -155,7 +155,11 @@ function writeConfig(folder: string, { backends, reportPort, auditIn, extra }: S
     identity: { keys: { file: 'keys.json' } },
     policy: { rules: [{ id: 'all', effect: 'allow' }] },
     audit: { to: join(auditIn, 'audit.jsonl'), maxBytes: '1MiB', keep: 1 },
-    limits: { totalMs: '25s', firstByteMs: '10s', connectMs: '2s', idleMs: '10s', sessionIdleMs: '15s' },
+    // A client that leaves while it is asked something keeps a process for `parkedMs` or `askMs`: not for longer than we look.
+    limits: {
+      ...{ totalMs: '25s', firstByteMs: '10s', connectMs: '2s', idleMs: '10s' },
+      ...{ sessionIdleMs: '15s', parkedMs: '20s', askMs: '20s' },
+    },
   };
   const file = join(folder, 'bascule.yaml');
   writeFileSync(file, JSON.stringify(config));
