@@ -94,7 +94,6 @@ const argumentTest = shape
   .refine((test) => test.present !== false || Object.keys(test).length === 1, {
     error: '`present: false` alone: what is absent passes no other test',
   });
-export type ArgumentTestDraft = z.infer<typeof argumentTest>;
 
 export const anId = 'up to 64 letters, digits, dots, dashes and underscores';
 export const ruleId = z.string({ error: anId }).regex(/^[A-Za-z0-9._-]{1,64}$/, { error: anId });

@@ -43,5 +43,3 @@ export const identityLimits = {
   keyFileChars: 4096 * KiB,
   keys: 10_000,
 } as const;
-
-export type IdentityLimits = { readonly [Name in keyof typeof identityLimits]: number };

@@ -29,8 +29,6 @@ export interface MethodRow {
   readonly replayable?: true;
   /** Has no total time limit. */
   readonly longLived?: true;
-  /** Sent to every backend of the endpoint. */
-  readonly fansOut?: true;
   /** Carries `ttlMs` and `cacheScope` in the modern era. */
   readonly cacheable?: true;
   /** Answered by the gateway itself. */
@@ -53,14 +51,12 @@ const rows: readonly MethodRow[] = [
     since: first,
     until: lastLegacy,
     action: 'connect',
-    fansOut: true,
     ours: true,
   }),
   request('server/discover', {
     from: 'client',
     since: modern,
     action: 'connect',
-    fansOut: true,
     ours: true,
     replayable: true,
     cacheable: true,
@@ -71,7 +67,6 @@ const rows: readonly MethodRow[] = [
     since: first,
     until: lastLegacy,
     action: 'connect',
-    fansOut: true,
   }),
   notification('notifications/cancelled', { from: 'either', since: first, action: 'cancel', ours: true }),
   notification('notifications/progress', { from: 'either', since: first, action: 'progress' }),
@@ -83,7 +78,6 @@ const rows: readonly MethodRow[] = [
     capability: 'tools',
     list: 'tools',
     action: 'list',
-    fansOut: true,
     replayable: true,
     cacheable: true,
   }),
@@ -110,7 +104,6 @@ const rows: readonly MethodRow[] = [
     capability: 'prompts',
     list: 'prompts',
     action: 'list',
-    fansOut: true,
     replayable: true,
     cacheable: true,
   }),
@@ -138,7 +131,6 @@ const rows: readonly MethodRow[] = [
     capability: 'resources',
     list: 'resources',
     action: 'list',
-    fansOut: true,
     replayable: true,
     cacheable: true,
   }),
@@ -148,7 +140,6 @@ const rows: readonly MethodRow[] = [
     capability: 'resources',
     list: 'resourceTemplates',
     action: 'list',
-    fansOut: true,
     replayable: true,
     cacheable: true,
   }),
@@ -198,7 +189,6 @@ const rows: readonly MethodRow[] = [
     from: 'client',
     since: modern,
     action: 'subscribe',
-    fansOut: true,
     longLived: true,
     replayable: true,
   }),
@@ -220,7 +210,6 @@ const rows: readonly MethodRow[] = [
     until: lastLegacy,
     capability: 'logging',
     action: 'log',
-    fansOut: true,
     replayable: true,
   }),
   notification('notifications/message', { from: 'server', since: first, capability: 'logging', action: 'notify' }),
@@ -234,7 +223,6 @@ const rows: readonly MethodRow[] = [
     since: first,
     until: lastLegacy,
     action: 'notify',
-    fansOut: true,
   }),
   notification('notifications/elicitation/complete', {
     from: 'server',
