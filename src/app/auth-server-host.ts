@@ -1,7 +1,7 @@
 /** The bundled authorization server, joined to the gateway: what it serves, and why its tokens are believed. */
 
 import type { Config } from '../config/config.ts';
-import type { Pages } from '../downstream/pages.ts';
+import type { Pages } from '../downstream/mounted-paths.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Entrance } from '../identity/authenticator.ts';
 import type { IssuerSettings } from '../identity/settings.ts';

@@ -1,7 +1,7 @@
 /** What backends are presented on behalf of people, joined to the gateway: presenters, the pages for consent, who waits for it. */
 import { randomBytes } from 'node:crypto';
 import type { BackendConfig, Config } from '../config/config.ts';
-import type { Pages } from '../downstream/pages.ts';
+import type { Pages } from '../downstream/mounted-paths.ts';
 import { Failure } from '../errors/failure.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
@@ -19,7 +19,7 @@ import type { WallClock, Warn } from '../observe/ports.ts';
 import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
 import { MemoryBus } from '../store/memory.ts';
 import { RecordLease } from '../store/record-lease.ts';
-import type { PresentedTo } from '../upstream/create.ts';
+import type { PresentedTo } from '../upstream/create-backend.ts';
 import type { Mounted } from '../web/mount.ts';
 import type { AuthServerHost } from './auth-server-host.ts';
 import type { OpenState, Storage } from './storage.ts';

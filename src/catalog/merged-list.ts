@@ -7,7 +7,7 @@ import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import type { KeptList } from './list-cache.ts';
-import { cutPages, listResult } from './pages.ts';
+import { cutPages, listResult } from './list-pages.ts';
 import { BoundedMap } from './recent.ts';
 import type { ListView } from './view.ts';
 

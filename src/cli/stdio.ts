@@ -9,11 +9,11 @@ import type { HttpServer } from '../downstream/listener.ts';
 import { serveStdio } from '../downstream/stdio.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { Counters } from '../observe/counters.ts';
+import { ingressNotes } from '../observe/event-counts.ts';
 import { createLog } from '../observe/log.ts';
-import { ingressNotes } from '../observe/notes.ts';
 import { StoreError } from '../store/errors.ts';
-import { servePages } from './serve-pages.ts';
 import { stopOnSignal } from './shutdown.ts';
+import { servePages } from './stdio-pages.ts';
 
 export async function serveOverStdio({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const counters = new Counters();

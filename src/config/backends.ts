@@ -1,5 +1,5 @@
 /**
- * One entry of a config file -> one backend. The part that both dialects share; `foreign.ts` and `own.ts` have the
+ * One entry of a config file -> one backend. The part that both dialects share; `client-files.ts` and `bascule-yaml.ts` have the
  * rest.
  */
 import { resolve } from 'node:path';

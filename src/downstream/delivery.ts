@@ -3,7 +3,7 @@
  * and lets us count and bound what waits for clients that do not.
  */
 import type { HttpAnswer } from './answer.ts';
-import type { IngressNotes } from './notes.ts';
+import type { IngressNotes } from './events.ts';
 import type { Sweep, Sweepable } from './sweep.ts';
 
 /** What all deliveries of a server share. */

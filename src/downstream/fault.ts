@@ -3,7 +3,7 @@
  * the log.
  */
 import { Failure } from '../errors/failure.ts';
-import type { IngressNotes } from './notes.ts';
+import type { IngressNotes } from './events.ts';
 
 export function faultFailure(error: unknown, notes: IngressNotes): Failure {
   if (error instanceof Failure) return error;

@@ -14,12 +14,12 @@ import { ClientAddresses } from './callers.ts';
 import { ConnectionCounter, type ConnectionLimits, isBeyondLimit, RESERVED_CONNECTIONS } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
 import { SlowReaders } from './delivery.ts';
+import type { IngressNotes } from './events.ts';
 import { faultFailure } from './fault.ts';
 import { type Readiness, respondHealth, respondReadiness } from './health.ts';
-import type { IngressNotes } from './notes.ts';
+import { type Pages, servePages } from './mounted-paths.ts';
 import { isLoopbackBind, namesHostTwice, type OriginRules, Origins } from './origin.ts';
 import type { OutboxLimits } from './outbox.ts';
-import { type Pages, servePages } from './pages.ts';
 import { respondEmpty, respondFailure, respondState } from './respond.ts';
 import {
   documentRoute,

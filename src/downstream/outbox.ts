@@ -4,7 +4,7 @@
  * the reader is cut off. The sender never waits.
  */
 import type { Connection, StreamEvent } from '../exchange/outlet.ts';
-import type { IngressNotes } from './notes.ts';
+import type { IngressNotes } from './events.ts';
 
 export interface OutboxLimits {
   /** Above this, log messages are dropped, and so is progress that replaces no queued progress. */

@@ -6,8 +6,8 @@ import type { StreamEvent } from '../exchange/outlet.ts';
 import { failureBytes } from '../wire/compose.ts';
 import { LineReader, lineBytes } from '../wire/lines.ts';
 import { readMessage } from '../wire/scan.ts';
+import type { IngressNotes } from './events.ts';
 import { faultFailure } from './fault.ts';
-import type { IngressNotes } from './notes.ts';
 import { Outbox, type OutboxLimits } from './outbox.ts';
 
 export interface StdioOptions {

@@ -3,7 +3,7 @@ import type { StreamEvent } from '../exchange/outlet.ts';
 import { comment, encodeEvent } from '../wire/sse.ts';
 import type { HttpAnswer } from './answer.ts';
 import { type Deliveries, Delivery, PIECE_BYTES } from './delivery.ts';
-import type { IngressNotes } from './notes.ts';
+import type { IngressNotes } from './events.ts';
 import { Outbox, type OutboxLimits } from './outbox.ts';
 import { beginStream, type ResponseHeaders } from './respond.ts';
 import type { Sweep, Sweepable } from './sweep.ts';

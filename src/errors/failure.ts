@@ -4,14 +4,14 @@
  */
 
 import { access } from './access.ts';
-import { asks } from './asks.ts';
+import { credentials } from './backend-credentials.ts';
 import { backends } from './backends.ts';
-import { credentials } from './credentials.ts';
 import { incoming } from './incoming.ts';
 import { jsonRpc } from './json-rpc.ts';
-import { offers } from './offers.ts';
 import type { FailureRow } from './row.ts';
+import { asks } from './server-requests.ts';
 import { sessions } from './sessions.ts';
+import { offers } from './unknown-targets.ts';
 
 export type { Blame, FailureRow } from './row.ts';
 

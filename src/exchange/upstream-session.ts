@@ -1,6 +1,6 @@
 /**
- * The standing relation to one backend. A modern backend is stateless, so its lane is shared by everybody; a legacy lane is
- * one upstream session, opened for one client session, or for one (principal, capabilities) of modern clients.
+ * The standing relation to one backend. A modern backend is stateless, so all clients share one upstream session. A legacy one
+ * is opened with `initialize`: for one client session, or for modern clients of one principal with the same capabilities.
  */
 import type { Failure } from '../errors/failure.ts';
 import type { Principal } from '../identity/principal.ts';

@@ -16,7 +16,7 @@ import { OneWayPost } from '../upstream/http/one-way-post.ts';
 import { HTTP_QUEUE, HttpPools } from '../upstream/http/pool.ts';
 import { Slots } from '../upstream/slots.ts';
 import type { RpcOutgoing, RpcSending, RpcService, RpcServiceState, RpcSink } from './ports.ts';
-import { type RpcServiceParts, RpcRequest } from './upstream-request.ts';
+import { RpcRequest, type RpcServiceParts } from './upstream-request.ts';
 
 export interface ServiceOptions {
   readonly limits: Limits;

@@ -4,7 +4,7 @@
  */
 import type { Audit, AuditRecord } from './audit.ts';
 import { auditLine } from './audit-line.ts';
-import { AuditRoom, type WaitingRecord } from './audit-room.ts';
+import { AuditRoom, type WaitingRecord } from './audit-queue.ts';
 
 /** The final destination of lines. `write` rejects if the lines were not written. */
 export interface AuditSink {

@@ -20,6 +20,7 @@ import type { Backoff } from './backoff.ts';
 import type { Behind } from './behind.ts';
 import type { Connector, TransportWay } from './connector.ts';
 import { type DeadlineLimits, Deadlines, type TimerClock } from './deadlines.ts';
+import type { BackendNotes } from './events.ts';
 import { type HealthLimits, outOfService, replaced } from './health.ts';
 import { HealthMonitor } from './health-monitor.ts';
 import { type LegacyLimits, type LegacyOptions, LegacyUpstreamSession } from './legacy.ts';
@@ -27,7 +28,6 @@ import { type Half, LegacyHalf } from './legacy-half.ts';
 import { LiveListProcesses } from './list-processes.ts';
 import { ListRelay } from './list-relay.ts';
 import { ModernUpstreamSession } from './modern.ts';
-import type { BackendNotes } from './notes.ts';
 import {
   type Probed,
   type ProbedSession,

@@ -22,6 +22,7 @@ import type { Channel, ChannelSink, Reception } from './channel.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
 import type { Deadlines, TimerClock } from './deadlines.ts';
 import { capabilitiesText, legacyRequest } from './envelope.ts';
+import type { BackendNotes } from './events.ts';
 import {
   type Agreement,
   askInitialize,
@@ -34,7 +35,6 @@ import { type HealthReporter, replaced } from './health.ts';
 import type { Ids } from './ids.ts';
 import { LegacyCall } from './legacy-call.ts';
 import type { ListRelay } from './list-relay.ts';
-import type { BackendNotes } from './notes.ts';
 import { OpenServerRequests } from './open-server-requests.ts';
 import type { ProbedChannel } from './probed-channel.ts';
 import type { CallEnding, CallHost, RunningCall } from './running.ts';

@@ -12,8 +12,8 @@ import type { Notification } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { changedList, type ListKind, listKinds } from '../wire/subscription-filter.ts';
 import type { TimerClock } from './deadlines.ts';
+import type { BackendNotes } from './events.ts';
 import { revisionFor } from './handshake.ts';
-import type { BackendNotes } from './notes.ts';
 
 /** An upstream session whose process serves lists. */
 export interface ListUpstreamSession extends UpstreamSession {

@@ -17,9 +17,9 @@ import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
 import { modernRequest } from './envelope.ts';
+import type { BackendNotes } from './events.ts';
 import { type HealthReporter, replaced } from './health.ts';
 import type { Ids } from './ids.ts';
-import type { BackendNotes } from './notes.ts';
 import { type CallEnding, type CallHost, RunningCall } from './running.ts';
 import type { Slots } from './slots.ts';
 

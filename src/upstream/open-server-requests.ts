@@ -8,7 +8,7 @@ import { concat, errorBytes, resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { asFailure } from './as-failure.ts';
-import type { BackendNotes } from './notes.ts';
+import type { BackendNotes } from './events.ts';
 
 /** The call that caused a server request. */
 export interface AskedCall {

@@ -7,8 +7,8 @@ import type { Backend, BackendState, Discovery, UpstreamSession } from '../excha
 import type { Principal } from '../identity/principal.ts';
 import type { GatewayRoute } from '../wire/via.ts';
 import type { TimerClock } from './deadlines.ts';
+import type { BackendNotes } from './events.ts';
 import { outOfService } from './health.ts';
-import type { BackendNotes } from './notes.ts';
 
 export interface OwnBackend extends Backend {
   /** True when nothing is in flight: the backend can be closed and reopened unnoticed. */

@@ -10,9 +10,9 @@ import { idIn } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, TimedCall } from './deadlines.ts';
+import type { BackendNotes } from './events.ts';
 import type { HealthReporter } from './health.ts';
 import { keyOf } from './ids.ts';
-import type { BackendNotes } from './notes.ts';
 import type { Slots, SlotWaiter, Ticket } from './slots.ts';
 
 /** What a call needs from its upstream session. */

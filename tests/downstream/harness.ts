@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { IngressNotes } from '../../src/downstream/events.ts';
 import { type HttpLimits, type HttpOptions, type HttpServer, startHttp } from '../../src/downstream/listener.ts';
-import type { IngressNotes } from '../../src/downstream/notes.ts';
 import type { SweepClock } from '../../src/downstream/sweep.ts';
 import type { Failure } from '../../src/errors/failure.ts';
 import type {

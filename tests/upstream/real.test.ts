@@ -7,7 +7,7 @@ import type { BackendConfig } from '../../src/config/config.ts';
 import { settleLimits } from '../../src/config/limits.ts';
 import type { CallOutcome, CallRequest } from '../../src/exchange/call.ts';
 import type { Backend } from '../../src/exchange/upstream-session.ts';
-import { createBackend } from '../../src/upstream/create.ts';
+import { createBackend } from '../../src/upstream/create-backend.ts';
 import type { Era } from '../../src/wire/revisions.ts';
 import { startFixture } from '../conformance/processes.ts';
 import { CallRecorder, callOf, client, LaneRecorder, OddNotes, permit, told } from './support/calls.ts';

@@ -5,8 +5,8 @@
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
 import type { Flow } from './consent-store.ts';
+import { errorCode, tellable } from './shown-text.ts';
 import { asClient, asServer } from './token-endpoint.ts';
-import { errorCode, tellable } from './words.ts';
 
 /**
  * Returns the parameters for the token endpoint, or the failure if consent was refused. Throws `consent_invalid` if the

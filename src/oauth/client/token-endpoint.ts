@@ -8,7 +8,7 @@ import { credentialLimits } from './limits.ts';
 import { scopesOf } from './scopes.ts';
 import type { ServerMetadata } from './server-metadata.ts';
 import type { BackendAuth } from './settings.ts';
-import { errorCode, tellable } from './words.ts';
+import { errorCode, tellable } from './shown-text.ts';
 
 /** The response of a token endpoint. */
 export interface Granted {

@@ -10,7 +10,7 @@ import { ACCEPTED_CODINGS, readBody } from './body.ts';
 import { createConnector } from './connector.ts';
 import { OutwardError, type OutwardErrorKind } from './errors.ts';
 import { type OutwardLimits, outwardLimits } from './limits.ts';
-import { RequestSlots } from './places.ts';
+import { RequestSlots } from './request-slots.ts';
 import { TargetFilter } from './targets.ts';
 
 /** The part of the platform's `fetch` that OAuth libraries call. */

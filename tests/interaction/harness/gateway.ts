@@ -9,8 +9,8 @@ import { Reloader } from '../../../src/app/reload/reloader.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { startHttp } from '../../../src/downstream/listener.ts';
 import { Counters } from '../../../src/observe/counters.ts';
+import { ingressNotes } from '../../../src/observe/event-counts.ts';
 import type { Log } from '../../../src/observe/log.ts';
-import { ingressNotes } from '../../../src/observe/notes.ts';
 
 export interface LogEntry {
   readonly level: string;

@@ -2,8 +2,8 @@
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { serveStdio } from '../../../src/downstream/stdio.ts';
+import { ingressNotes } from '../../../src/observe/event-counts.ts';
 import type { Log } from '../../../src/observe/log.ts';
-import { ingressNotes } from '../../../src/observe/notes.ts';
 import { begin, type Headers, type Json, type OpenAnswer, open } from '../harness/client.ts';
 import { type ConfigValue, startGateway, type TestGateway } from '../harness/gateway.ts';
 import { SseClient } from '../harness/sse-client.ts';

@@ -1,8 +1,8 @@
 /** Events at the edges that were handled: always counted, and logged if a person could do something about them. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../app/clock.ts';
-import type { IngressNotes } from '../downstream/notes.ts';
-import type { BackendNotes } from '../upstream/notes.ts';
+import type { IngressNotes } from '../downstream/events.ts';
+import type { BackendNotes } from '../upstream/events.ts';
 import { cureText } from './cause.ts';
 import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';

@@ -7,8 +7,8 @@ import { systemClock } from '../app/clock.ts';
 import type { Config } from '../config/config.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
 import type { Counters } from '../observe/counters.ts';
+import { ingressNotes } from '../observe/event-counts.ts';
 import type { Log } from '../observe/log.ts';
-import { ingressNotes } from '../observe/notes.ts';
 
 const LOOPBACK = '127.0.0.1';
 

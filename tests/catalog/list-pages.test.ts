@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCursors } from '../../src/catalog/cursors.ts';
+import { cutPages, listResult } from '../../src/catalog/list-pages.ts';
 import { createNames } from '../../src/catalog/names.ts';
-import { cutPages, listResult } from '../../src/catalog/pages.ts';
 import { mergeNamed } from '../../src/catalog/view.ts';
 import { Failure } from '../../src/errors/failure.ts';
 import { createSeal } from '../../src/store/seal.ts';
