@@ -48,15 +48,19 @@ function authorizeIn(
   const { authorizer, endpoint } = generation;
   const { row, request, principal } = context;
   const { backend } = target;
-  if (authorizer.isFree(endpoint)) return authorizer.free({ principal, row, endpoint }, backend);
+  const again = (): Authorization | Promise<Authorization> =>
+    authorizeIn(inCurrent(services, generation, backend), services, context, target, reader);
+  if (authorizer.isFree(endpoint)) {
+    const free = authorizer.free({ principal, row, endpoint }, backend);
+    // A later round may come under a config that has rules.
+    return row.mayAsk === true ? { ...free, again } : free;
+  }
   const named = namedThing(row, request);
   const own = target.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named && { ...named, name: own }
       : services.nameResolver.thing(endpoint, named.kind, { backend, name: own }, reader());
-  const again = (): Authorization | Promise<Authorization> =>
-    authorizeIn(inCurrent(services, generation, backend), services, context, target, reader);
   const decide = (asked: AuthorizationRequest): Authorization => {
     const { permit, over } = authorizer.ask(asked);
     return { permit, authorizer, over, again };

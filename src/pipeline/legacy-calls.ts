@@ -8,6 +8,7 @@ import { Failure } from '../errors/failure.ts';
 import type { CallSink } from '../exchange/call.ts';
 import { LateCall } from '../exchange/late-call.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
+import type { Permit } from '../policy/permit.ts';
 import { nowhere } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
 import { PooledCall } from '../upstream/pooled-call.ts';
@@ -139,6 +140,7 @@ export class LegacyCalls {
   /** The backend demands a person's consent before it can be reached at all: that is asked for, and then the call is made. */
   #withoutUpstream(context: SessionContext, error: unknown): undefined {
     const failure = this.#shared.fault(error);
+    if (context.exchange.settled) return;
     if (this.#shared.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
     this.#respond(context, this.#callLater(context), undefined);
   }
@@ -160,7 +162,7 @@ export class LegacyCalls {
   #callLater(context: SessionContext): UpstreamCall {
     return (permit, next, sink) =>
       LateCall.after(
-        this.#findUpstream(context),
+        this.#findUpstream(context, permit),
         sink,
         ({ upstream, paramHeaders }) =>
           this.#callOn(context, upstream)(permit, { ...next, ...(paramHeaders && { paramHeaders }) }, sink),
@@ -168,9 +170,9 @@ export class LegacyCalls {
       );
   }
 
-  async #findUpstream(context: SessionContext) {
-    const { session, row, authorization, resolved } = context;
-    const upstream = await this.#upstreams.upstreamFor(session, resolved.backend, authorization.permit, row);
+  async #findUpstream(context: SessionContext, permit: Permit) {
+    const { session, row, resolved } = context;
+    const upstream = await this.#upstreams.upstreamFor(session, resolved.backend, permit, row);
     try {
       if (!offers(upstream.discovery, row)) throw unknownMethod(resolved.message, 'legacy');
       return { upstream, paramHeaders: await this.#paramHeaders(context, upstream)?.(false) };

@@ -78,9 +78,9 @@ function listeningOf(
     start: (request, sink) =>
       (shared.upstreams.stateless(backend, session.principal) ?? upstream).call(permit, request, sink),
     deliver: (message, said) => {
-      if (session.mayHear?.(backend, said) === false) return;
       const passed = session.translate === undefined ? said : session.translate(backend, said);
-      if (passed !== undefined) session.tell(passed === said ? message : untagged(passed), passed);
+      if (passed !== undefined && session.mayHear?.(backend, passed) !== false)
+        session.tell(passed === said ? message : untagged(passed), passed);
     },
   });
   session.listenings.set(backend, listening);

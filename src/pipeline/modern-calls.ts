@@ -4,6 +4,7 @@ import { offers } from '../catalog/offers.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { CallRequest } from '../exchange/call.ts';
 import { LateCall } from '../exchange/late-call.ts';
+import type { Permit } from '../policy/permit.ts';
 import { SessionSubscription } from '../subscriptions/session-subscription.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import { spliceMessage } from '../wire/compose.ts';
@@ -45,6 +46,7 @@ export class ModernCalls {
   #withoutUpstream(context: RequestContext, error: unknown): void {
     const { consenting, fault } = this.#shared;
     const failure = fault(error);
+    if (context.exchange.settled) return;
     if (consenting === undefined || failure.reason !== 'consent_needed' || context.row.longLived)
       context.exchange.fail(toldWithPage(failure));
     else this.#respond(context, undefined, this.#callLater(context));
@@ -54,7 +56,7 @@ export class ModernCalls {
   #callLater(context: RequestContext): UpstreamCall {
     return (permit, next, sink) =>
       LateCall.after(
-        this.#upstreamOf(context),
+        this.#upstreamOf(context, permit),
         sink,
         (upstream) => upstream.call(permit, this.#withOwnState(context, next, upstream), sink),
         (upstream) => upstream.release?.(),
@@ -62,10 +64,10 @@ export class ModernCalls {
   }
 
   /** Rejects with a Failure where the call cannot be made there. */
-  async #upstreamOf(context: RequestContext): Promise<UpstreamLease> {
-    const { resolved, principal, authorization, client, row, call } = context;
+  async #upstreamOf(context: RequestContext, permit: Permit): Promise<UpstreamLease> {
+    const { resolved, principal, client, row, call } = context;
     const { upstreams } = this.#shared;
-    const upstream = await upstreams.forModern(authorization.permit, resolved.backend, principal, client, row);
+    const upstream = await upstreams.forModern(permit, resolved.backend, principal, client, row);
     try {
       if (!offers(upstream.discovery, row)) throw unknownMethod(call.message, 'modern');
       const mismatch = await this.#paramMismatch(context, upstream);

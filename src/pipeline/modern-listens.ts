@@ -109,8 +109,11 @@ export class ModernListens {
       hear: (hear, gone) => listChanges.hear(place, principal, hear, gone),
       locate: async (uri) => nameResolver.locate(endpoint, uri, reader),
       isModern: async (backend) => (await upstreams.discover(backend, principal)).eras.includes('modern'),
-      mayHear: (backend, uri) =>
-        hearsOf({ authorizer: currentGeneration.now.authorizer, principal, endpoint: place, backend }, uri),
+      mayHear: (backend, name) => {
+        // Rules speak of resources by the addresses that the endpoint lists.
+        const uri = nameResolver.addressOf(place, { backend, name }, reader);
+        return hearsOf({ authorizer: currentGeneration.now.authorizer, principal, endpoint: place, backend }, uri);
+      },
       watch: (backend) => upstreams.watch(permit(), backend, principal, client),
       start: (backend, next, sink) => callStateless(upstreams.stateless(backend, principal), permit(), next, sink),
     };

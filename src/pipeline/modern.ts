@@ -100,17 +100,22 @@ export class ModernFront {
     const call = { row, message: request, client, progress, logLevel };
     context.exchange = exchange;
     context.call = paramHeaders === undefined ? call : { ...call, paramHeaders };
-    if (merged) attempt(exchange, this.#shared.fault, () => this.#serveMerged(context, listen));
-    else if (authorizing !== undefined) {
+    // From here on a failure settles the exchange: a response that was refused directly would leave it open for ever.
+    attempt(exchange, this.#shared.fault, () => {
+      if (authorizing === undefined || merged) {
+        this.#serveMerged(context, listen);
+        return;
+      }
       context.target = { backend: only, message: listen?.message ?? request };
       this.#callOnce(context, authorizing);
-    }
+    });
     return true;
   }
 
   #authorizeEarly(context: RequestContext, backend: string): Authorization | Promise<Authorization> {
     const { authorizer, endpoint, principal, client } = context;
-    if (authorizer.isFree(endpoint)) return authorizer.free(context, backend);
+    // The way of most calls. Where people are asked for consent, the call may be made again, and is authorized again then.
+    if (authorizer.isFree(endpoint) && this.#shared.consenting === undefined) return authorizer.free(context, backend);
     const reader = () => readerFor(this.#shared.upstreams, principal, client);
     return attemptEarly(() => this.#authorize(context, { backend }, reader));
   }

@@ -2,9 +2,9 @@
  * The way of a message through the gateway. One `RequestContext` (context.ts) goes through these stages, in this order:
  *
  *   authenticate  who sends it, by its headers, before a body is read   identity/authenticator.ts
- *   admit         era, revision, headers against body, method           admit.ts
  *   scopes        what endpoint and method demand of a token            check-scopes.ts
  *   session       legacy clients: the session that the message names    legacy.ts
+ *   admit         revision, headers against body, method                admit.ts
  *   resolve       the backend, and what it calls the thing itself       catalog/name-resolver.ts
  *   authorize     profile, rules, rates, the audit record               authorize.ts, policy/authorizer.ts
  *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/compose.ts

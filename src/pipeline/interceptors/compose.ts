@@ -1,10 +1,11 @@
 /**
- * Everything that happens around an upstream call, composed in one place for clients of both eras. The outermost comes first:
+ * What happens around an upstream call, composed in one place for clients of both eras. The outermost comes first, so what a
+ * backend says passes the list from below: rules see the names that the client knows.
  *
- *   consent         asks a person to agree, where the backend demands it, and calls again
- *   reauthorize     authorizes later rounds of the same call
- *   client names    gives the client its own names back
- *   response filter keeps back what the client may not see, and what the backend may not ask
+ *   consent          asks a person to agree, where the backend demands it, and calls again
+ *   reauthorize      authorizes later rounds of the same call
+ *   response filter  keeps back what the client may not see, and what the backend may not ask
+ *   client names     gives the client its own names back
  */
 import type { StartCall } from '../../bridge/responder.ts';
 import type { Call, CallRequest, CallSink } from '../../exchange/call.ts';
@@ -34,5 +35,5 @@ export function intercepted(
     const filtered = filterResponse(sink, { authorizer, currentGeneration, principal, endpoint, backend, row });
     return call(permit, next, inClientNames(filtered, target, translate));
   };
-  return withConsent(withReauthorization(context, start), shared);
+  return withConsent(withReauthorization(shared, context, start), shared);
 }

@@ -1,5 +1,6 @@
 /** A modern backend’s own state, where everybody comes to it with the same credential. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AuditRecord } from '../../../src/observe/audit.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, send } from '../harness/client.ts';
 import { KeyRing } from '../harness/credentials.ts';
@@ -36,21 +37,43 @@ async function guarded(identity: boolean) {
         });
     },
   });
-  const gateway = await startGateway({
-    backends: { b: { url: backend.url } },
-    ...(identity && { identity: { keys: { file: ring.path } } }),
-  });
+  const records: AuditRecord[] = [];
+  const audit = { write: (record: AuditRecord) => void records.push(record), close: async () => undefined };
+  const gateway = await startGateway(
+    {
+      backends: { b: { url: backend.url } },
+      rates: [{ id: 'one', per: ['principal'], concurrent: 1 }],
+      ...(identity && { identity: { keys: { file: ring.path } } }),
+    },
+    { audit },
+  );
   const call = async (headers: Record<string, string>, more: Json = {}) => {
     const params = { name: 't', arguments: { a: 1 }, ...more };
     return (await send(gateway.url(), modern({ method: 'tools/call', params, capabilities, headers }))).json();
   };
-  return { call, people, seen };
+  return { call, people, seen, records };
 }
 
 const answered = (requestState: string, more: Json = {}) => ({
   requestState,
   inputResponses: { who: { action: 'accept', content: {} } },
   ...more,
+});
+
+describe('a state that is none', verifies('gateway:bridge:shared-credential-state'), () => {
+  it('is refused, recorded, and leaves nothing open', async () => {
+    const { call, people, seen, records } = await guarded(true);
+    for (let n = 0; n < 3; n++)
+      expect((await call(people.ada, answered('garbage'))).error.data.reason).toBe('invalid_request_state');
+    expect(records.filter(({ action }) => action === 'call').map(({ outcome }) => outcome)).toEqual([
+      'error',
+      'error',
+      'error',
+    ]);
+    // The place under `concurrent` is free again.
+    expect((await call(people.ada)).result.resultType).toBe('input_required');
+    expect(seen).toHaveLength(1);
+  });
 });
 
 describe('a backend’s state', verifies('gateway:bridge:shared-credential-state'), () => {

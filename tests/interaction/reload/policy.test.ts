@@ -88,6 +88,36 @@ describe.each(eras)('subscriptions of a %s client', verifies('gateway:reload:pol
   });
 });
 
+describe.each(eras)('a resource that two backends have', verifies('gateway:reload:policy'), (era) => {
+  it.each(eras)('is judged by the address that the endpoint lists, with %s backends', async (behind) => {
+    const uri = 'note:x';
+    const shops = await Promise.all(['a', 'b'].map((name) => openShop(behind, name, { resources: [resource(uri)] })));
+    const [a, b] = shops;
+    if (a === undefined || b === undefined) throw new Error('no shops');
+    const reading = (...uris: string[]) => ({
+      backends: { a: { url: a.backend.url }, b: { url: b.backend.url } },
+      policy: { rules: [{ id: 'some', effect: 'allow', what: ['read', 'subscribe'], on: { uris } }] },
+    });
+    const gateway = await startGateway(reading('**'));
+    const guest = await enter(era, gateway.url());
+    const listed = (await guest.all('resources/list')).map(({ uri: address }) => String(address));
+    expect(listed).toHaveLength(2);
+    const [ofA = '', ofB = ''] = listed;
+    const stream = await guest.listen({ resourceSubscriptions: listed });
+    if (era === 'legacy') for (const address of listed) await guest.ask('resources/subscribe', { uri: address });
+    const told = () => heard(stream, 'notifications/resources/updated').map(({ params }) => params.uri);
+    gateway.reload(reading(ofB));
+    await a.updated(uri);
+    await b.updated(uri);
+    await until(() => told().length > 0, 'one change was told');
+    gateway.reload(reading(ofA));
+    await b.updated(uri);
+    await a.updated(uri);
+    await until(() => told().length > 1, 'another one was told');
+    expect(told()).toEqual([ofB, ofA]);
+  });
+});
+
 describe('a call that waits for its client', verifies('gateway:reload:policy'), () => {
   it('is ended by the policy of the next round: a parked call of a legacy backend', async () => {
     const calls = new Held();
@@ -146,6 +176,27 @@ describe('a call that waits for its client', verifies('gateway:reload:policy'), 
       { decision: 'allow', outcome: 'asked', generation: 1 },
       { decision: 'deny', outcome: 'denied', generation: 2 },
     ]);
+  });
+
+  it('is ended by the policy of the next round, also where there was no policy before', async () => {
+    const rounds = new Held();
+    const backend = await modernBackend({
+      'tools/call': (turn) => {
+        rounds.take(turn);
+        const inputRequests = { q: { method: 'elicitation/create', params: form } };
+        turn.result({ resultType: 'input_required', inputRequests, requestState: 'state' });
+      },
+    });
+    const backends = { b: { url: backend.url } };
+    const gateway = await startGateway({ backends });
+    const client = await connectLegacy(gateway.url('b'), { capabilities });
+    const stream = await client.stream(call('greet'));
+    const question = await stream.message(({ method }) => method === 'elicitation/create');
+    gateway.reload({ backends, policy: allowing('other') });
+    await client.post({ jsonrpc: '2.0', id: question.id, result: { action: 'accept', content: { name: 'Ada' } } });
+    const { error } = await stream.message(({ id, method }) => id === 1 && method === undefined);
+    expect(error.data.reason).toBe('policy_denied');
+    expect(rounds.turns).toHaveLength(1);
   });
 
   it('may not ask any more where asks are denied since', async () => {
