@@ -1,10 +1,10 @@
 /**
- * Everything that happens around an upstream call, composed in one place for clients of both eras. The outermost comes first:
+ * The interceptors around an upstream call, composed in one place for clients of both eras. Outermost first:
  *
- *   consent         asks a person to agree, where the backend demands it, and calls again
+ *   consent         asks a person for consent, where the backend demands it, and calls again
  *   reauthorize     authorizes later rounds of the same call
- *   client names    gives the client its own names back
- *   response filter keeps back what the client may not see, and what the backend may not ask
+ *   client names    translates backend names into the client's names
+ *   response filter removes what the client may not see, and what the backend may not ask
  */
 import type { StartCall } from '../../bridge/responder.ts';
 import type { Call, CallRequest, CallSink } from '../../exchange/call.ts';
@@ -17,7 +17,7 @@ import { withConsent } from './consent.ts';
 import { withReauthorization } from './reauthorize.ts';
 import { filterResponse } from './response-filter.ts';
 
-/** The call itself, under a permit. */
+/** The call to the backend itself, under a permit. */
 export type UpstreamCall = (permit: Permit, request: CallRequest, sink: CallSink) => Call;
 
 export function intercepted(

@@ -1,6 +1,6 @@
 /**
- * Later rounds of a call that the gateway drives itself: each is authorized, and recorded, on its own. Rounds of a modern client
- * are requests of their own, which the authorize stage has seen.
+ * Authorizes and records each later round of a call that the gateway drives itself. A modern client's rounds are
+ * requests of their own, which the authorize stage has decided.
  */
 import type { StartCall } from '../../bridge/responder.ts';
 import { LateCall } from '../../exchange/late-call.ts';
@@ -21,7 +21,7 @@ export function withReauthorization(context: RequestContext, start: StartCall): 
       return start(next, sink);
     };
     const nothing = ({ over }: Authorization) => over?.({ outcome: 'cancelled' });
-    // A value becomes a promise; the decision is of this moment all the same.
+    // `askAgain` only turns a value into a promise: the decision itself is made now.
     return LateCall.after(askAgain(authorization.again), sink, begin, nothing);
   };
 }
