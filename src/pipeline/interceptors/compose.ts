@@ -3,8 +3,8 @@
  *
  *   consent         asks a person for consent, where the backend demands it, and calls again
  *   reauthorize     authorizes later rounds of the same call
- *   client names    translates backend names into the client's names
  *   response filter removes what the client may not see, and what the backend may not ask
+ *   client names    translates backend names into the client's names
  */
 import type { StartCall } from '../../bridge/responder.ts';
 import type { Call, CallRequest, CallSink } from '../../exchange/call.ts';

@@ -104,7 +104,7 @@ export function hears(to: Now, notification: Notification): boolean {
   return uri !== undefined && hearsOf(to, uri);
 }
 
-/** `uri` is the backend's own URI. */
+/** `uri` is the backend's own, or the client's where the notification is translated already. */
 export function hearsOf(to: Now, uri: string): boolean {
   const { authorizer, backend, endpoint } = to;
   if (!authorizer.isShaping) return true;
