@@ -81,7 +81,9 @@ export interface ServerRequest {
  * Receives what a backend sends while a call runs. No method is called after `settle`, or after the call was cancelled.
  */
 export interface CallSink {
-  /** Progress, a log message, or anything else that belongs to this call; ids and tokens in it are the upstream ones. */
+  /**
+   * Progress, a log message, or anything else that belongs to this call. Ids and tokens in it are the upstream ones.
+   */
   notify(notification: Notification): void;
   ask(ask: ServerRequest): void;
   /** The backend closed the connection for now and goes on working (2025-11-25 polling). */
