@@ -22,7 +22,7 @@ export interface RpcServiceParts {
   readonly resultBytes: number;
   readonly deadlines: Deadlines;
   readonly health: HealthReporter;
-  /** Called when nothing of the request is left: settled, and its slot and connection released. */
+  /** Called when the request is settled. */
   over(request: RpcRequest): void;
 }
 
@@ -111,7 +111,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.#controller?.abort(closedByUs);
   }
 
-  /** Reports the failure, unless the request is settled, and releases everything. */
+  /** Reports the failure, unless the request is settled, and ends the request. */
   fail(failure: Failure): void {
     if (this.#settle()) this.#sink.failed(failure);
     this.#controller?.abort(closedByUs);
