@@ -1,4 +1,4 @@
-/** Builds the gateway that a config describes. Together with main.ts, the only place that makes I/O and wires it up. */
+/** Builds the gateway that a config describes. Only app/ and cli/ create I/O objects and wire them together. */
 import { randomBytes } from 'node:crypto';
 import { PendingCalls } from '../bridge/pending-calls.ts';
 import { createCursors } from '../catalog/cursors.ts';
@@ -58,20 +58,20 @@ import { UpstreamOAuth } from './upstream-oauth.ts';
 export interface Assembled {
   readonly gateway: Pipeline;
   readonly authenticator: Authenticator;
-  /** In force at the moment. */
+  /** The config in force. */
   readonly config: Config;
-  /** Puts another config in force, all of it at once. What cannot change while the program runs is as it was in it. */
+  /** Puts a new config in force, all of it at once. Settings that need a restart must have their old values in it. */
   renew(next: Config): void;
   readonly backends: Backends;
   readonly services: ReadonlyMap<string, RpcService>;
   /** What is served besides the endpoints. */
   readonly pages: readonly Pages[];
   /**
-   * Lets people in, once it is known where we listen; nobody comes in before. Rejects with a StoreError where something
-   * must be kept and cannot be. `pagesAt`: where people find our pages, if not there.
+   * Begins to let requests in, once the address that we listen on is known. Rejects with a StoreError where something
+   * must be stored and cannot be. `pagesAt`: where people find our pages, if not at `url`.
    */
   open(url: string, pagesAt?: () => Promise<string>): Promise<void>;
-  /** Lets work finish for so long, then ends everything, processes included. */
+  /** Lets work finish for `drainMs`, then ends everything, processes included. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -79,35 +79,35 @@ export interface AssembleOptions {
   readonly log: Log;
   readonly counters: Counters;
   onBackendState?: (name: string, state: BackendState) => void;
-  /** The machine's own unless another is handed in. */
+  /** The system clock by default. */
   readonly clock?: Clock;
-  /** In this process's memory unless another is handed in. */
+  /** In this process's memory by default. */
   readonly events?: EventLog;
   /** Milliseconds since 1970. */
   readonly timeOfDay?: () => number;
   readonly fetch?: Fetch;
-  /** The client reads our standard output: records never go there. */
+  /** The client reads our standard output, so audit records never go there. */
   readonly stdoutIsProtocol?: boolean;
-  /** Where the config says unless another is handed in. */
+  /** As the config says by default. */
   readonly audit?: Audit;
-  /** In files, as the config says, unless others are handed in. Closed together with the gateway. */
+  /** In files, as the config says, by default. Closed together with the gateway. */
   readonly records?: Records;
   readonly outwardFetch?: OutwardFetch;
-  /** Whoever comes over stdio started us: there is nobody to sign in. */
+  /** False for stdio: the client started the gateway, so no person signs in. */
   readonly overHttp?: boolean;
 }
 
-/** 192 bits, in characters that may stand in a header. */
+/** 192 random bits, in characters that are allowed in a header. */
 const newId = () => randomBytes(24).toString('base64url');
 
-/** A person who does not answer must not keep everybody else from the backend. */
+/** Limits the pending calls of a backend: a person who does not answer must not block it for everyone else. */
 function parkingRoom({ backends, limits }: Config, name: string): number {
   const backend = backends.find((candidate) => candidate.name === name);
   const hasProcesses = backend?.kind === 'stdio' && !backend.share;
   return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
 }
 
-/** The client's address, as the config of the moment says whom to believe about it. */
+/** The client's address. The current config says which proxies are trusted to report it. */
 function addresses(trustedProxies: () => readonly string[]): (caller: AddressedRequest) => string {
   let trusted: readonly string[] | undefined;
   let callers = new ClientAddresses([]);
@@ -132,7 +132,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
   const now = options.timeOfDay ?? Date.now;
   const onBackendState = options.onBackendState ?? ((name, state) => logBackendState(log, name, state));
-  // Expiry is about the time of day, which the gateway's own clock need not know.
+  // Expiry depends on the time of day, which `clock` need not know.
   const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
   const makeService = (settings: ServiceConfig): RpcService =>
     new HttpRpcService(settings, {

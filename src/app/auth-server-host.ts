@@ -1,4 +1,7 @@
-/** The bundled authorization server, joined to the gateway: what it serves, and why its tokens are believed. */
+/**
+ * Connects the bundled authorization server to the gateway: the pages that it serves, and the issuer that makes its
+ * tokens valid here.
+ */
 
 import type { Config } from '../config/config.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
@@ -13,14 +16,14 @@ import { basicScope, type Resource } from '../oauth/server/settings.ts';
 export class AuthServerHost {
   #server: AuthServer | undefined;
 
-  /** Nothing is served before it is open. */
+  /** Nothing is served before `open`. */
   readonly pages: Pages = {
     owns: (path) => this.#server !== undefined && routeOf(path) !== undefined,
     forScripts: (path) => routeOf(path)?.navigated === false,
     handle: async (req, res, path) => this.#server?.handle(req, res, path),
   };
 
-  /** Once it is known where we listen. Comes back with what the door has to trust. */
+  /** Called once the address that we listen on is known. Returns the issuer that the authenticator has to trust. */
   async open(
     { authServer, identity, listen }: Config,
     entrances: readonly Entrance[],
@@ -43,18 +46,18 @@ export class AuthServerHost {
       issuer: server.issuer,
       keys: () => server.jwks(),
       algorithms: ['ES256'],
-      // The same clock made them.
+      // The same clock issued the tokens.
       clockToleranceMs: 0,
       audienceCheckedByVerifier: false,
     };
   }
 
-  /** The user whom a browser with these cookies is signed in as. */
+  /** The user who is signed in, in a browser with these cookies. */
   async signedIn(cookies: string | undefined): Promise<string | undefined> {
     return this.#server?.signedIn(cookies);
   }
 
-  /** Where a person signs in, and comes back to that path afterwards. */
+  /** The address of the sign-in page, which leads to `returnTo` afterwards. */
   signInUrl(returnTo: string): string {
     return `${paths.signIn}?return=${encodeURIComponent(returnTo)}`;
   }

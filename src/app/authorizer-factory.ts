@@ -1,4 +1,4 @@
-/** Policy, rates and the audit trail that a config describes. */
+/** Makes the authorizer that a config describes: policy, rates and the audit trail. */
 
 import { createNames } from '../catalog/names.ts';
 import type { ListView } from '../catalog/view.ts';
@@ -28,10 +28,10 @@ export interface AuthorizerFactoryOptions {
   readonly clock: Clock;
   /** Milliseconds since 1970. */
   readonly timeOfDay: () => number;
-  /** The client reads our standard output: nothing else may be written there. */
+  /** The client reads our standard output, so nothing else may be written there. */
   readonly stdoutIsProtocol: boolean;
   readonly refusals: RefusalLog;
-  /** Where records go, in the place of what the config says. */
+  /** Where records go, instead of where the config says. */
   readonly audit?: Audit | undefined;
 }
 
@@ -40,10 +40,10 @@ export function shownPrincipal({ kind, subject, keyName }: Principal): string {
   return subject ?? keyName ?? kind;
 }
 
-/** For the last records to reach their place: a disk that takes longer has failed. */
+/** How long the last records may take to be written: a disk that takes longer has failed. */
 export const AUDIT_CLOSE_MS = 2_000;
 
-/** What rules can speak of. */
+/** The endpoints, backends and names that rules can refer to. */
 export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'services'>): World {
   const { endpoints, backends, services } = config;
   const names = createNames(
@@ -58,23 +58,25 @@ export function worldOf(config: Pick<Config, 'endpoints' | 'backends' | 'service
   };
 }
 
-/** Of one config, and not in force yet: it may still turn out that the rest of that config cannot be had. */
+/** Made for one config, and not in force yet: making the rest of that config may still fail. */
 export interface PreparedAuthorizer {
   readonly authorizer: Authorizer;
   readonly rates: Rates | undefined;
   readonly names: UnmatchedNames | undefined;
-  /** Undefined where records go on to the place that there is. */
+  /** Undefined where records stay in the same place. */
   readonly moved: Moved | undefined;
 }
 
 interface Moved {
   readonly writer: AuditWriter;
   readonly place: AuditTarget;
-  /** Whether requests wait for the proof that records can be written. */
+  /** Whether requests wait until it is proven that records can be written. */
   readonly isDemanded: boolean;
 }
 
-/** One `Leave` after the other, and what they have in common: the measures of rates, and the place of the records. */
+/**
+ * Makes one `Authorizer` per config, and keeps what they share: the rate counters, and the place of the audit records.
+ */
 export class AuthorizerFactory {
   readonly #options: AuthorizerFactoryOptions;
   #rates: Rates | undefined;
@@ -89,7 +91,7 @@ export class AuthorizerFactory {
     this.#writer = options.audit;
   }
 
-  /** Changes nothing. */
+  /** Changes nothing that is in force. */
   make(config: Config): PreparedAuthorizer {
     const { policy, generation, backends } = config;
     const options = this.#options;
@@ -127,7 +129,7 @@ export class AuthorizerFactory {
     return { authorizer, rates, names, moved: this.#moved(config) };
   }
 
-  /** From now on it is in force. Cannot fail. */
+  /** Puts it in force. Cannot fail. */
   adopt({ authorizer, rates, names, moved }: PreparedAuthorizer): Authorizer {
     this.#rates = rates;
     this.#names = names;
@@ -145,17 +147,17 @@ export class AuthorizerFactory {
     return this.#probing;
   }
 
-  /** A list was read of every backend behind the endpoint: rules may name what is not in it. */
+  /** A list of every backend behind the endpoint was read: rules may name things that are not in it. */
   read(endpoint: Endpoint, list: string | undefined, view: ListView): void {
     this.#names?.read(endpoint, list, view);
   }
 
-  /** Also of places that were left for others, and are still being written to. */
+  /** Also closes earlier places that are still being written to. */
   async close(withinMs: number): Promise<void> {
     await Promise.all([...this.#closing, this.#writer?.close(withinMs)]);
   }
 
-  /** What was allowed under an earlier config is recorded when it is over, in the place that there is by then. */
+  /** What was allowed under an earlier config is recorded when it is over, in the place that is current then. */
   readonly #trail: Audit = {
     write: (record, reserved) => this.#writer?.write(record, reserved),
     reserve: () => this.#writer?.reserve?.() ?? true,

@@ -1,7 +1,7 @@
-/** The machine's own time. Timers do not keep the process alive: what keeps it alive is that somebody is served. */
+/** The system clock. Its timers do not keep the process alive: only what serves clients does. */
 import type { Clock } from '../exchange/clock.ts';
 
-/** Comparable between processes, and steady when the machine's clock is set: nothing times out because of that. */
+/** Comparable between processes, and steady: setting the system time causes no timeouts. */
 const now = () => performance.timeOrigin + performance.now();
 
 export const systemClock: Clock = {

@@ -1,7 +1,7 @@
-/** How many descriptors this process may have, and how many of them are for clients. */
+/** How many file descriptors this process may have, and how many of them are for clients. */
 import { readFileSync } from 'node:fs';
 
-/** Undefined where the system does not say. */
+/** Undefined where the system does not report a limit. */
 export function openFilesLimit(read = () => readFileSync('/proc/self/limits', 'utf8')): number | undefined {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(read())?.[1];
@@ -11,12 +11,12 @@ export function openFilesLimit(read = () => readFileSync('/proc/self/limits', 'u
   }
 }
 
-/** For files, pipes to a few processes, and health paths beyond the limit of connections. */
+/** Reserved for files, pipes to a few processes, and health checks beyond the connection limit. */
 const RESERVED = 48;
-/** Fewer would be no server. */
+/** With fewer connections the gateway would be useless. */
 const LEAST = 8;
 
-/** A quarter is for backends: connections to them, and three pipes for each process. */
+/** A quarter of the descriptors is for backends: connections to them, and three pipes for each process. */
 export function connectionsWithin(openFiles: number | undefined, wanted: number): number {
   if (openFiles === undefined) return wanted;
   return Math.min(wanted, Math.max(LEAST, Math.floor((openFiles * 3) / 4) - RESERVED));

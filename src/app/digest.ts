@@ -1,4 +1,6 @@
-/** SHA-256, as the pure rooms are handed it: for shortened names, versions of lists, and keys that would be too long. */
+/**
+ * SHA-256, which is handed to the pure folders: for shortened names, list versions, and keys that would be too long.
+ */
 import { createHash } from 'node:crypto';
 import type { Digest } from '../catalog/merged-list.ts';
 

@@ -10,7 +10,7 @@ export function keyFileAt(path: string): KeyFilePort {
   return {
     stamp: () => {
       const stat = statSync(path, { throwIfNoEntry: false });
-      // The inode too: two changes within one tick of the file system's clock can have the same size.
+      // Include the inode: two changes within one tick of the file system's clock can have the same size.
       return stat === undefined ? undefined : [stat.ino, stat.mtimeMs, stat.size].join('-');
     },
     read: () => readTrustedFile(path) ?? '',
@@ -18,8 +18,8 @@ export function keyFileAt(path: string): KeyFilePort {
 }
 
 /**
- * Reads, changes and replaces. The new file is made beside the old one under a name that only one process can have, so
- * that of two changes at once none is lost: the second one is refused.
+ * Reads, changes and replaces the file. The new file is created beside the old one under a fixed name, exclusively. So
+ * no change is lost where two happen at once: the second one is refused.
  */
 export function replaceFile(path: string, change: (text: string | undefined) => string): void {
   const beside = `${path}.new`;

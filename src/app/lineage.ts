@@ -1,26 +1,29 @@
 /**
- * Gateways that start gateways. A stdio backend may be this program with the same config file, which would start itself without
- * end. So each process that a gateway starts is told in its environment which gateways it descends from, and a gateway
- * that finds its own config file there refuses to start.
+ * Detects gateways that start themselves. A stdio backend may be this program with the same config file, which would
+ * start itself without end. So a gateway tells each process that it starts, in the environment, which gateways it
+ * descends from. A gateway that finds its own config file there refuses to start.
  */
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { digest } from './digest.ts';
 
 const VARIABLE = 'BASCULE_VIA';
-/** Several in a row are a choice. So many start each other by other files each time, or by files that cannot be told apart. */
+/**
+ * A chain of a few gateways is a choice. This many start each other with a different file each time, or with files that
+ * cannot be told apart.
+ */
 const MOST_GATEWAYS = 8;
 const ID_CHARACTERS = 32;
 const MARK_CHARACTERS = 32;
-/** The id of the process, and which config file it serves. */
+/** The id of the process, and the mark of its config file. */
 const LINK = /^[\w-]{32}:[0-9a-f]{32}$/;
 
 export interface Lineage {
   /** Ids of the gateways that this process descends from, the outermost first. */
   readonly ids: readonly string[];
-  /** Why this process must not serve, for people. */
+  /** Why this process must not serve, as text for people. */
   readonly refusal: string | undefined;
-  /** What the processes are told that this gateway starts, under its own id. */
+  /** Environment variables for the processes that this gateway starts. `id` is its own id. */
   environment(id: string): Readonly<Record<string, string>>;
 }
 
@@ -48,7 +51,9 @@ function refusalOf(links: readonly string[], own: string, config: string): strin
   return undefined;
 }
 
-/** The same for each name of the file. A digest: other programs are told it, too, and the path is none of their business. */
+/**
+ * The same mark for every path of the file. It is a digest, because other programs see it and need not know the path.
+ */
 function markOf(config: string): string {
   return digest(realPath(resolve(config))).slice(0, MARK_CHARACTERS);
 }
@@ -57,7 +62,7 @@ function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // The demo has no file.
+    // The demo has no config file.
     return path;
   }
 }

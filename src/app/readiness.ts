@@ -1,4 +1,4 @@
-/** What `/readyz` says: whether anything can be served, and how each backend fares. */
+/** The content of `/readyz`: whether anything can be served, and the state of each backend. */
 
 import type { Readiness } from '../downstream/health.ts';
 import type { BackendState } from '../exchange/upstream-session.ts';
@@ -15,10 +15,10 @@ interface Served {
   readonly config: { readonly generation: number };
 }
 
-/** One of them is being looked for, or is not there: nothing can be served from it. */
+/** States in which a backend or service cannot serve anything. */
 const absent: ReadonlySet<string> = new Set(['starting', 'down']);
 
-/** `isOpen`: requests are let in. Before that nothing is ready, whatever the backends are. */
+/** `isOpen`: requests are let in. Before that nothing is ready, whatever the state of the backends. */
 export function readinessOf({ backends, services, config }: Served, isOpen: boolean): Readiness {
   const all = [...backends, ...services.values()];
   return {

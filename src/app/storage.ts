@@ -1,4 +1,7 @@
-/** What outlives the process, and the way to addresses that others named: opened when something needs it, and once. */
+/**
+ * What outlives the process, and the fetch for addresses that others have named. Both are opened once, when they are
+ * needed.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
@@ -18,7 +21,7 @@ export interface StateOptions {
 
 export interface OpenState {
   readonly records: Records;
-  /** With the key of what is kept: what it seals for a browser is good after a restart, too. */
+  /** Uses the stored key, so that what is sealed for a browser stays valid after a restart. */
   readonly seal: Seal;
   readonly outwardFetch: OutwardFetch;
 }
@@ -34,12 +37,12 @@ export class Storage {
     this.#options = options;
   }
 
-  /** Whether something was kept before. */
+  /** Whether an earlier run has stored something. */
   get isThere(): boolean {
     return this.#options.records !== undefined || existsSync(join(this.#config.store.dir, 'records.mdb'));
   }
 
-  /** Rejects with a StoreError; the next one tries anew. */
+  /** Rejects with a StoreError; the next call tries again. */
   open(): Promise<OpenState> {
     this.#open ??= this.#load().catch((error: unknown) => {
       this.#open = undefined;
@@ -63,7 +66,7 @@ export class Storage {
     return { records, seal: own, outwardFetch: this.#options.outwardFetch ?? this.#guarded() };
   }
 
-  /** Tokens and keys are among what is kept: whoever finds the file alone finds nothing. */
+  /** The records contain tokens and keys, so they are sealed: the file alone reveals nothing. */
   async #files(seal: Seal): Promise<Records> {
     const { now, warn } = this.#options;
     const { records } = await openFileStore({ dir: this.#config.store.dir, now, warn });

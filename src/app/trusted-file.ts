@@ -1,6 +1,6 @@
 /**
- * Files that decide who gets in, what is run and with which secrets: the config, what it includes, keys and users. A file
- * that every user of the machine may write is refused, because then every user of the machine decides.
+ * Reads files that decide who gets access, what is run and with which secrets: the config, what it includes, keys and
+ * users. A file that every user of the machine may write is refused, because then every user could decide that.
  */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 
@@ -11,7 +11,7 @@ export class UnsafeFileError extends Error {
   readonly code = 'writable by every user: close it with chmod o-w';
 }
 
-/** Undefined where there is no such file. Throws what the file system throws, or an UnsafeFileError. */
+/** Undefined where the file does not exist. Throws what the file system throws, or an UnsafeFileError. */
 export function readTrustedFile(path: string): string | undefined {
   let file: number;
   try {
@@ -22,7 +22,7 @@ export function readTrustedFile(path: string): string | undefined {
   }
   try {
     const about = fstatSync(file);
-    // Windows has no such bits, and a pipe is only as writable as the process that made it.
+    // Windows has no such permission bits, and a pipe is only as writable as the process that made it.
     if (process.platform !== 'win32' && about.isFile() && (about.mode & OTHERS_WRITE) !== 0)
       throw new UnsafeFileError();
     return readFileSync(file, 'utf8');

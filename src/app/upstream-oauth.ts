@@ -1,4 +1,7 @@
-/** What backends are presented on behalf of people, joined to the gateway: presenters, the pages for consent, who waits for it. */
+/**
+ * Connects OAuth towards backends to the gateway: credentials that are presented on behalf of people, consent pages,
+ * and waiting for consent.
+ */
 import { randomBytes } from 'node:crypto';
 import type { BackendConfig, Config } from '../config/config.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
@@ -29,7 +32,7 @@ export interface UpstreamOAuthPorts {
   readonly authority: AuthServerHost;
   readonly time: WallClock;
   readonly warn: Warn;
-  /** Somebody has agreed: what was refused to them may be given now. */
+  /** A person has given consent: the backend may now accept what it refused to this principal. */
   consented(backend: string, principalKey: string): void;
 }
 
@@ -42,7 +45,7 @@ export class UpstreamOAuth {
   #document: string | undefined;
 
   #consenting: ConsentWaiter | undefined;
-  /** Once there is something to begin again with. */
+  /** Applies the current config again. Set once storage is open. */
   #again: (() => void) | undefined;
   readonly #closing = new AbortController();
   readonly #waiting: ConsentWaiter = {
@@ -59,24 +62,24 @@ export class UpstreamOAuth {
     this.#consenting = this.isNeeded ? this.#waiting : undefined;
   }
 
-  /** Whether any backend is presented anything but headers of the config. */
+  /** Whether any backend needs credentials other than the config's headers. */
   get isNeeded(): boolean {
     return this.#config.backends.some((backend) => authOf(backend) !== undefined);
   }
 
-  /** Asked for every call. */
+  /** Read for every call, so it is precomputed. */
   get consenting(): ConsentWaiter | undefined {
     return this.#consenting;
   }
 
-  /** Another config is in force, and with it perhaps other backends. */
+  /** A new config is in force, possibly with different backends. */
   renew(config: Config): void {
     this.#config = config;
     this.#consenting = this.isNeeded ? this.#waiting : undefined;
     this.#again?.();
   }
 
-  /** Nothing is served before it is open. */
+  /** Nothing is served before `open`. */
   readonly pages: Pages = {
     owns: (path) => this.#mounted?.owns(path) === true || (path === clientDocumentPath && this.#document !== undefined),
     handle: async (req, res, path) => {
@@ -96,7 +99,9 @@ export class UpstreamOAuth {
     return { kind: 'personal', credentialProviderFor: (current) => this.#credentialProvider(name, current) };
   }
 
-  /** Once it is known where we listen, and before any backend is asked anything. Rejects with a StoreError. */
+  /**
+   * Called once the address that we listen on is known, and before any request to a backend. Rejects with a StoreError.
+   */
   async open(url: () => Promise<string>, state: Storage): Promise<void> {
     const begin = async () => {
       const [address, opened] = [await url(), await state.open()];
@@ -105,7 +110,7 @@ export class UpstreamOAuth {
     };
     let opening: Promise<void> | undefined;
     this.#ready = () => {
-      // What hindered it may be over when the next one asks.
+      // After a failure the next caller tries again.
       opening ??= begin().catch((error: unknown) => {
         opening = undefined;
         throw error;
@@ -187,7 +192,7 @@ export class UpstreamOAuth {
     };
   }
 
-  /** For whoever `of` gives, with what that one has in hand at the moment. */
+  /** Presents the credentials that the principal has at that moment. */
   #credentialProvider(backend: string, of: () => Principal): CredentialProvider {
     const credentialProvider = (): CredentialProvider | undefined => {
       const principal = of();
@@ -209,9 +214,9 @@ export class UpstreamOAuth {
   }
 }
 
-/** Until somebody demands something, nobody looks whether there is anything. */
+/** No credentials until the backend challenges. */
 const nothing: CredentialHeaders = {};
-/** What is the same for all is agreed to by whoever sits at the machine. */
+/** Shared credentials belong to the person who runs the gateway, who consents for all. */
 const whoeverRunsUs = localPrincipal();
 
 function authOf(backend: BackendConfig): BackendAuth | undefined {

@@ -1,11 +1,11 @@
-/** A password from whoever sits at the terminal, without showing it; or from a pipe. */
+/** Reads a password from the terminal, without showing it, or from a pipe. */
 import type { ReadStream } from 'node:tty';
 import { UserFileError } from '../oauth/server/user-file.ts';
 
 /** Longer than a password may be. */
 const MOST_CHARS = 4_096;
 
-/** Two times, since nobody sees what is typed. */
+/** Asks twice, because the typed characters are not shown. */
 export async function askTwice(input: ReadStream, show: (text: string) => void): Promise<string> {
   if (!input.isTTY)
     throw new UserFileError('nobody is here to ask for a password; --password-stdin takes it from a pipe');
@@ -15,7 +15,7 @@ export async function askTwice(input: ReadStream, show: (text: string) => void):
   return first;
 }
 
-/** The first line. */
+/** Reads the first line. */
 export async function fromPipe(input: AsyncIterable<Uint8Array | string>): Promise<string> {
   let text = '';
   for await (const chunk of input) {

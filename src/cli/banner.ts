@@ -1,4 +1,4 @@
-/** What a person sees when the gateway starts. */
+/** The text that a person sees when the gateway starts. */
 
 import type { Config, EndpointConfig } from '../config/config.ts';
 import type { Failure } from '../errors/failure.ts';
@@ -6,7 +6,7 @@ import type { BackendState } from '../exchange/upstream-session.ts';
 import { explained } from '../observe/cause.ts';
 import { about } from '../wire/about.ts';
 
-/** `listening` is where connections are accepted; clients may know another address. */
+/** `listening` is where connections are accepted; clients may use a different address. */
 export function greeting(config: Config, listening: string, notices: readonly string[]): string {
   const { publicUrl } = config.identity;
   const url = publicUrl ?? listening;
@@ -42,7 +42,7 @@ function clients(address: string, { identity }: EndpointConfig): string[] {
   ];
 }
 
-/** They speak JSON-RPC, and no MCP client has any use for them. */
+/** JSON-RPC services are listed apart: MCP clients cannot use them. */
 function services({ endpoints }: Config, url: string): string[] {
   const own = endpoints.filter(({ protocol }) => protocol === 'json-rpc');
   if (own.length === 0) return [];
@@ -65,7 +65,7 @@ function refusal(failure: Failure): string {
   return `refuses us: ${explained(failure)}`;
 }
 
-/** Where clients are sent: the first endpoint of MCP, which is the one with everything unless the config says otherwise. */
+/** The first MCP endpoint. Unless the config says otherwise, all backends stand behind it. */
 function mainEndpoint(config: Config): EndpointConfig | undefined {
   return config.endpoints.find(({ protocol }) => protocol === undefined);
 }

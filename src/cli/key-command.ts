@@ -1,4 +1,8 @@
-/** `bascule key new|list|revoke`. A running gateway sees the change by itself. */
+/**
+ * `bascule key new
+ * list
+ * revoke`. A running gateway notices the change by itself.
+ */
 import { randomBytes } from 'node:crypto';
 import { replaceFile } from '../app/key-files.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
@@ -7,22 +11,22 @@ import { addKey, describeKeys, removeKeys } from '../identity/key-book.ts';
 import { KeyFileError, KeyRequestError, readKeyFile, writeKeyFile } from '../identity/key-file.ts';
 
 export interface KeyCommand {
-  /** Absolute. */
+  /** The absolute path. */
   readonly file: string;
   /** Results: for people and for scripts. */
   readonly say: (text: string) => void;
-  /** Everything else. */
+  /** Everything else, for people. */
   readonly remark: (text: string) => void;
   readonly now?: () => number;
 }
 
 export interface NewKeyFlags {
   readonly scopes?: readonly string[] | undefined;
-  /** A time from now (`90d`), or a date. */
+  /** A duration from now (`90d`), or a date. */
   readonly expires?: string | undefined;
 }
 
-/** The key is the only thing on stdout, so that it can be piped to where it belongs. */
+/** Prints the key alone on stdout, so that it can be piped. */
 export function newKey(name: string, flags: NewKeyFlags, { file, say, remark, now = Date.now }: KeyCommand): void {
   const expiresAt = flags.expires === undefined ? undefined : momentOf(flags.expires, now());
   let key = '';
@@ -57,11 +61,11 @@ export function revokeKey(idOrName: string, { file, say, now = Date.now }: KeyCo
 }
 
 const DAY = 86_400_000;
-/** A hundred years: what is meant to last for ever needs no expiry. */
+/** A hundred years: a key that is meant to last for ever needs no expiry. */
 const within = { unit: 'ms', min: 1, max: 36_525 * DAY } as const;
 
 function momentOf(text: string, now: number): number {
-  // A bare number would be milliseconds, which nobody means.
+  // Require a unit: a bare number would mean milliseconds, which is never what people want.
   const span = /[a-z]$/.test(text) ? readQuantity(text, within) : undefined;
   const moment = span === undefined ? (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN) : now + span;
   if (Number.isNaN(moment)) throw new KeyRequestError('--expires is a time such as 90d, or a date such as 2027-01-31');

@@ -150,7 +150,7 @@ userCommand
 
 await program.parseAsync();
 
-/** The file that is named, else that of the config, else `users.json` here. */
+/** Uses the named file, else the config's, else `users.json` in the current directory. */
 async function withUserFile(flags: UserFlags, action: (at: UserCommand) => Promise<void>): Promise<void> {
   const remark = (text: string) => process.stderr.write(`${text}\n`);
   const run = async (file: string) => {
@@ -175,7 +175,7 @@ async function withUserFile(flags: UserFlags, action: (at: UserCommand) => Promi
     await withConfig(flags.config, {}, async ({ config }) => run(config.authServer?.userFile ?? resolve('users.json')));
 }
 
-/** The file that is named, else that of the config, else `keys.json` here. */
+/** Uses the named file, else the config's, else `keys.json` in the current directory. */
 async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): Promise<void> {
   const run = (file: string) => {
     try {
@@ -194,7 +194,7 @@ async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): P
   else await withConfig(flags.config, {}, async ({ config }) => run(config.identity.keyFile ?? resolve('keys.json')));
 }
 
-/** What rules are reviewed against. */
+/** The parts of a config that rules are checked against. */
 function reviewed(config: Config) {
   return {
     places: Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends])),

@@ -1,4 +1,4 @@
-/** `bascule policy check` and `bascule policy test`: what a policy means, before it is in force. */
+/** `bascule policy check` and `bascule policy test`: show what a policy means before it is in force. */
 
 import { digest } from '../app/digest.ts';
 import { createNames, type Origin } from '../catalog/names.ts';
@@ -17,17 +17,17 @@ import type { PolicySettings } from '../policy/rules.ts';
 import { Denial } from '../policy/ruling.ts';
 
 export interface PolicyCommand {
-  /** Of the config, which was loaded and found sound. */
+  /** The policy of the config, which is valid. */
   readonly policy: PolicySettings | undefined;
   readonly places: EndpointBackends;
-  /** Absent: not known. */
+  /** Absent where they are not known. */
   readonly callers?: TrustedCredentials | undefined;
   readonly say: (text: string) => void;
 }
 
 const nothing = 'There is no policy: everything is allowed.';
 
-/** The exit code: remarks are no failure. */
+/** Returns the exit code: remarks are not failures. */
 export function checkPolicy({ policy, places, callers, say }: PolicyCommand): number {
   if (policy === undefined) {
     say(nothing);
@@ -43,7 +43,7 @@ export interface CasesFile {
   readonly text: string;
 }
 
-/** The exit code: 1 where a case came out otherwise, or where the file cannot be used. */
+/** Returns the exit code: 1 where a case has an unexpected decision, or where the file cannot be used. */
 export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFile): number {
   if (policy === undefined) {
     say(nothing);
@@ -69,7 +69,7 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
   return failed.length === 0 ? 0 : 1;
 }
 
-/** A name that tells its backend stands for what that backend has, as it does where clients use it. */
+/** A name with its backend's prefix stands for what that backend has, as it does for clients. */
 function located(question: PolicyQuestion, places: EndpointBackends): PolicyQuestion {
   const { thing, endpoint, backend } = question;
   const behind = places[endpoint] ?? [];
@@ -88,7 +88,7 @@ function originOf(kind: ThingKind, name: string, behind: readonly string[]): Ori
 function unexpected(policy: Policy, { name, question, expect, rule }: PolicyCase): string[] {
   const verdict = policy.decide(question);
   const { rules = [], wouldDeny } = verdict.ruling ?? {};
-  // Cases are about what the rules say, also while they are only being watched.
+  // Cases test what the rules say, also in audit mode, where the rules are not enforced.
   const denied = verdict instanceof Denial || (policy.mode === 'audit' && wouldDeny !== undefined);
   const decided = denied && wouldDeny !== undefined ? wouldDeny : rules;
   const came = denied ? 'deny' : 'allow';

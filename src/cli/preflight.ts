@@ -1,6 +1,6 @@
 /**
- * What a config needs of this machine: commands, directories, users, key files. `bascule config check` warns of what is
- * missing, because the same config may be right on another machine. Nothing is started and nothing is written.
+ * What a config needs on this machine: commands, directories, users, key files. `bascule config check` only warns of
+ * what is missing, because the config may be right on a different machine. Nothing is started and nothing is written.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
@@ -13,7 +13,7 @@ import { childEnvironment } from '../upstream/stdio/environment.ts';
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** One sentence each: what is wrong, and what to do. */
+/** One sentence for each problem: what is wrong, and what to do. */
 export function missingHere(config: Config, env: EnvironmentVariables = process.env): string[] {
   const { audit, authServer, backends, identity, store } = config;
   const processes = backends.filter((backend): backend is StdioBackendConfig => backend.kind === 'stdio');
@@ -95,14 +95,14 @@ function findCommand(command: string, path: string, cwd: string): string | undef
     : `the command ${command} is not on the PATH: install it, or name its file with the full path`;
 }
 
-/** The nearest directory that exists decides: the rest is made at start. */
+/** The nearest existing directory decides: the directories below it are created at start. */
 function nearestOf(path: string): string {
   let nearest = path;
   while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest);
   return nearest;
 }
 
-/** The file is made where it is missing, its directory is not. */
+/** A missing file is created; its directory is not. */
 function auditProblems(file: string): string[] {
   const cure = 'records would be lost; name a file that this user may write';
   const place = existsSync(file) ? file : dirname(file);

@@ -1,4 +1,4 @@
-/** `bascule serve`: HTTP until a signal says stop. */
+/** `bascule serve`: serves HTTP until a signal stops it. */
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
 import { connectionsWithin, openFilesLimit } from '../app/descriptor-limit.ts';
@@ -18,14 +18,14 @@ import { StoreError } from '../store/errors.ts';
 import { backendLine, greeting } from './banner.ts';
 import { stopOnSignal } from './shutdown.ts';
 
-/** For answers that were settled last to reach their clients. */
+/** How long the last responses may take to reach their clients. */
 const FLUSH_MS = 1_000;
 
 export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const counters = new Counters();
   const queueBytes = config.limits.logQueueBytes;
   const log = createLog({ ...config.log, queueBytes, counters });
-  // A reader of stdout that stalls or goes away is no reason to stop serving, either.
+  // Keep serving when the reader of stdout stalls or goes away, too.
   const stdout = new LineWriter({
     stream: process.stdout,
     queueBytes,
@@ -38,7 +38,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     log,
     counters,
     onBackendState: (name, state) => {
-      // A person who sees both streams is told once.
+      // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
       const line = backendLine(name, state);
       if (greeted) say(line);
@@ -104,7 +104,10 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   });
 }
 
-/** Finds out what each backend is, so that people see it and the first client does not wait for it. Failures are states, told by onBackendState. */
+/**
+ * Discovers each backend at start, so that people see its state and the first client need not wait. A failure becomes a
+ * state, reported by onBackendState.
+ */
 function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
 }

@@ -1,7 +1,7 @@
-/** Signals: the first stops in order and within a named time, the second at once. */
+/** Signals: the first one shuts down in order and within a time limit, the second one at once. */
 import type { Limits } from '../config/limits.ts';
 
-/** Between the last orderly step and giving up on order. */
+/** Extra time after the last orderly step, before the process is ended. */
 const SLACK_MS = 5_000;
 
 export function stopOnSignal(limits: Limits, stop: () => Promise<void>): void {
@@ -9,7 +9,7 @@ export function stopOnSignal(limits: Limits, stop: () => Promise<void>): void {
   const onSignal = () => {
     if (stopping) process.exit(1);
     stopping = true;
-    // Children are given three steps: stdin closed, SIGTERM, SIGKILL.
+    // Stopping a child process has three steps: stdin closed, SIGTERM, SIGKILL.
     const longest = limits.drainMs + 3 * limits.childStopMs + SLACK_MS;
     setTimeout(() => process.exit(1), longest).unref();
     stop().then(

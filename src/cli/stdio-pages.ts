@@ -1,6 +1,6 @@
 /**
- * A person's consent is given in a browser, also where the client that started us speaks to us over stdio: pages, and nothing
- * else, on this machine alone.
+ * Serves the consent pages, and nothing else, over HTTP on this machine, for a gateway whose client uses stdio: a
+ * person gives consent in a browser.
  */
 import type { Assembled } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
@@ -12,7 +12,9 @@ import type { Log } from '../observe/log.ts';
 
 const LOOPBACK = '127.0.0.1';
 
-/** At the port of the config, since authorization servers may know that one; at any other where it is taken. */
+/**
+ * Uses the config's port, because authorization servers may have that one registered; a free port where it is taken.
+ */
 export async function servePages(
   { listen, limits }: Config,
   { gateway, authenticator, pages }: Assembled,

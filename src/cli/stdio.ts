@@ -1,4 +1,7 @@
-/** `bascule stdio`: the client that started us has our standard streams. Stdout carries protocol alone. */
+/**
+ * `bascule stdio`: serves the client that started the process, over standard input and output. Stdout carries only the
+ * protocol.
+ */
 import { assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
@@ -35,7 +38,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
     return pages.url;
   };
   try {
-    // Nobody comes by an address; but what the endpoint needs is asked of the local principal, too.
+    // No client uses this address, but the endpoint's demands apply to the local principal, too.
     await assembled.open('http://localhost', pagesAt);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -59,7 +62,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
     ...{ source, log, counters, clock: systemClock },
     current: () => assembled.config,
     renew: (next) => assembled.renew(next),
-    // The client that started us can go nowhere else.
+    // The client that started the process cannot use a different endpoint.
     refuses: ({ endpoints }) =>
       endpoints.some((other) => other.path === path && other.protocol === undefined)
         ? undefined
@@ -67,7 +70,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
   });
   reloader.watch();
   reloadOnSignal(() => reloader.reload());
-  // When the client is gone, nobody is left to finish anything for; children are ended in order all the same.
+  // When the client is gone, running work need not finish. Child processes are still stopped in order.
   const ended = served.finally(async () => {
     reloader.close();
     await Promise.all([assembled.close(0), pages?.close({ drainMs: 0 })]);

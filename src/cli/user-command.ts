@@ -1,4 +1,9 @@
-/** `bascule user add|list|remove|passwd`. A running gateway sees the change by itself. */
+/**
+ * `bascule user add
+ * list
+ * remove
+ * passwd`. A running gateway notices the change by itself.
+ */
 
 import { replaceFile } from '../app/key-files.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
@@ -8,20 +13,20 @@ import { addUser, changePassword, checkPassword, describeUsers, removeUser } fro
 import { readUserFile, type UserFile, UserFileError, writeUserFile } from '../oauth/server/user-file.ts';
 
 export interface UserCommand {
-  /** Absolute. */
+  /** The absolute path. */
   readonly file: string;
   /** Results: for people and for scripts. */
   readonly say: (text: string) => void;
-  /** Everything else. */
+  /** Everything else, for people. */
   readonly remark: (text: string) => void;
-  /** Never from the command line, which everybody on the machine can see. */
+  /** Never taken from the command line, which every user of the machine can see. */
   readonly askPassword: () => Promise<string>;
   readonly now?: () => number;
 }
 
 export async function newUser(name: string, command: UserCommand): Promise<void> {
   const { file, remark, now = Date.now } = command;
-  // Before anybody is asked for a password: whether the name can be had.
+  // Check that the name is available before asking for a password.
   addUser(fileAt(file), name, nothing, now());
   const password = await hashed(command);
   change(file, (before) => addUser(before, name, password, now()));
@@ -48,7 +53,7 @@ export async function listUsers({ file, say, remark }: UserCommand): Promise<voi
   for (const line of lines) say(line);
 }
 
-/** Stands for the hash that is not there yet. */
+/** A placeholder until the password is hashed. */
 const nothing = { algorithm: 'scrypt', n: 0, r: 0, p: 0, salt: '', hash: '' } as const;
 
 async function hashed({ askPassword }: UserCommand) {

@@ -6,24 +6,24 @@ import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';
 
-/** One MCP address: a path, the backends behind it, a profile. */
+/** One address that the gateway serves: a path, the backends behind it, a profile. */
 export interface Endpoint {
   /** Absent: MCP. */
   readonly protocol?: 'json-rpc';
   readonly path: string;
   readonly backends: readonly string[];
   readonly profile: FullProfile;
-  /** How a denial is told: as an error, with the status of HTTP, or as what does not exist. */
+  /** How a denial is reported: as an error, by the HTTP status 403, or as if the thing did not exist. */
   readonly denials: 'error' | 'http403' | 'hide';
   readonly sessions: 'required' | 'optional';
-  /** How things are called where several backends stand behind it. */
+  /** When names get their backend's prefix, where several backends stand behind the endpoint. */
   readonly names: 'always' | 'collision' | 'never';
 }
 
-/** Reads a header by its lower-case name. A transport without headers answers undefined. */
+/** Reads a header by its lower-case name. Returns undefined where the transport has no headers. */
 export type HeaderReader = (name: string) => string | undefined;
 
-/** A body that came in over HTTP POST and was readable. */
+/** A readable body that came in over HTTP POST. */
 export interface Arrival {
   readonly endpoint: Endpoint;
   readonly sender: Authenticated;
@@ -47,48 +47,52 @@ export interface Sender {
   readonly credentials: Credentials;
 }
 
-/** Who sent a request, by its headers. */
+/** The sender of a request, authenticated by its headers. */
 export interface Authenticated extends Sender {
-  /** The generation that decided it. Under another one it is decided anew. */
+  /** The generation that authenticated the sender. A different generation authenticates again. */
   readonly asOf: object;
 }
 
 /**
- * A client with one stream for everything: HTTP+SSE and stdio. Its end is the end of the session, and what runs for it is cancelled.
+ * A client with one stream for everything: HTTP+SSE and stdio. When the connection ends, its session ends and its
+ * running requests are cancelled.
  */
 export interface PersistentConnection {
-  /** Over HTTP+SSE every message comes with credentials of its own. Answers why they do not do for this message on this line. */
+  /** Over HTTP+SSE every message has its own credentials. Returns why they are not sufficient for this message here. */
   refusal(sender: Sender, message: Message | Batch): Failure | undefined;
-  /** Answers come on the line's own stream; over HTTP+SSE the transport has answered the POST itself before. */
+  /** Responses go to the connection's stream. Over HTTP+SSE the transport has already answered the POST itself. */
   receive(message: Message | Batch, sender?: Sender): void;
   close(): void;
 }
 
 export interface Gateway {
   /**
-   * Who sends a request. Headers are enough for that, and no byte of the body is read before. A Failure says what is wrong with
-   * the credentials; `refusal` says how to tell it. Never throws or rejects.
+   * Authenticates a sender by the headers alone: no byte of the body is read before. Returns a Failure that says what
+   * is wrong with the credentials; `refusal` makes the response of it. Never throws or rejects.
    */
   authenticate(
     endpoint: Endpoint,
     credentials: Credentials,
   ): Authenticated | Failure | Promise<Authenticated | Failure>;
-  /** How a failure of `authenticate` is told. `asked` is what was sent, as far as it could be read. */
+  /** The failure to answer with after `authenticate` failed. `asked` is what was sent, as far as it could be read. */
   refusal(endpoint: Endpoint, credentials: Credentials, failure: Failure, asked: AuthContext): Failure;
-  /** Never throws or rejects: what goes wrong is told through `reply`. */
+  /** Never throws or rejects: failures are reported through `reply`. */
   receive(arrival: Arrival): void;
-  /** Records that what somebody sent cannot be served: it could not be read, or its session does not exist. */
+  /** Records a request that cannot be served because it could not be read, or its session does not exist. */
   unread(request: Omit<SessionRequest, 'header'>, failure: Failure): void;
-  /** Opens or resumes a legacy stream. Answers why not, or undefined: then `open` was called and its connection is in use. */
+  /**
+   * Opens or resumes a legacy stream. Returns why not, or undefined: then `open` was called and its connection is in
+   * use.
+   */
   listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined>;
   /** Ends a legacy session. */
   end(request: SessionRequest): Promise<Failure | undefined>;
   /**
-   * Who opens a connection may be another gateway, or this one. Answers the headers that another gateway is told with, a Failure
-   * for a request of our own, and undefined for everybody else.
+   * The sender that opens a connection may be a different gateway, or this one. Returns the response headers for a
+   * different gateway, a Failure for a request that this gateway sent itself, and undefined for every other sender.
    */
   hop(request: Omit<SessionRequest, 'sender'>): Readonly<Record<string, string>> | Failure | undefined;
-  /** A client that has a connection instead of a session id. `via` decides which revisions can come. */
+  /** Connects a client that has a connection instead of a session id. `via` decides which revisions are possible. */
   connect(
     endpoint: Endpoint,
     sender: Sender,

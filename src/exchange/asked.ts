@@ -1,10 +1,10 @@
-/** What a message asks for, as far as identity has to know: which scopes it needs, and how a refusal is told. */
+/** The part of a message that identity needs: which scopes it requires, and how a refusal is reported. */
 import type { AuthContext, ScopedOperation } from '../identity/principal.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { RpcMessage } from '../wire/rpc.ts';
 import { textMember } from '../wire/values.ts';
 
-/** What a request is about to do. Everything else needs what its endpoint needs. */
+/** The operation of a request. Every other message needs only the scopes of its endpoint. */
 export function operationOf(message: Message | Batch): ScopedOperation | undefined {
   if (message.kind !== 'request') return undefined;
   const { method } = message;

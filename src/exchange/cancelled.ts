@@ -1,8 +1,8 @@
-/** What `notifications/cancelled` of a client says. */
+/** Reads a client's `notifications/cancelled`. */
 import type { Id, Notification } from '../wire/message.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
 
-/** Undefined where it names no request: such a one is ignored. */
+/** Undefined where the notification names no request: it is ignored then. */
 export function readCancelled(
   message: Notification,
 ): { readonly id: Id; readonly reason: string | undefined } | undefined {

@@ -1,8 +1,8 @@
-/** Time, handed in: this room never reads a clock or sets a timer of its own. */
+/** Time, handed in: exchange/ never reads a clock or sets a timer of its own. */
 export interface Clock {
   now(): number;
-  /** Calls back once after `ms`; returns how to prevent that. */
+  /** Calls `action` once after `ms`. Returns a function that prevents it. */
   after(ms: number, action: () => void): () => void;
-  /** Calls back once the messages that have already arrived were handled. */
+  /** Calls `action` once the messages that have already arrived are handled. */
   soon(action: () => void): void;
 }

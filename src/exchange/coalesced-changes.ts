@@ -1,18 +1,18 @@
-/** Changes that come in a storm are told once at its beginning and once at its end. */
+/** Coalesces a burst of changes: they are reported once at its beginning and once at its end. */
 import type { Clock } from './clock.ts';
 
 interface RecentChange<News> {
-  /** What came since it was told; only the latest is kept. */
+  /** The latest change since the last report. */
   later: { readonly news: News } | undefined;
   readonly stop: () => void;
 }
 
-/** `News`: what is handed on with a change. */
+/** `News` is the value that is passed on with a change. */
 export class Changes<Kind, News = void> {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #quietMs: number;
   readonly #tell: (kind: Kind, news: News) => void;
-  /** Kinds that were told a moment ago. */
+  /** Kinds that were reported less than `quietMs` ago. */
   readonly #recent = new Map<Kind, RecentChange<News>>();
 
   constructor(clock: Pick<Clock, 'after'>, quietMs: number, tell: (kind: Kind, news: News) => void) {
@@ -32,7 +32,7 @@ export class Changes<Kind, News = void> {
     this.#tell(kind, news);
   }
 
-  /** Tells now what was held back. */
+  /** Reports now what was held back. */
   flush(): void {
     for (const kind of [...this.#recent.keys()]) {
       this.#recent.get(kind)?.stop();

@@ -1,6 +1,6 @@
 /**
- * Downstream: one client request until it is settled, exactly once: with a result, an error, or silence. Whatever a backend
- * says afterwards goes nowhere.
+ * Downstream: one client request until it is settled, exactly once: with a result, an error, or silence. What a backend
+ * sends afterwards is dropped.
  */
 import type { Failure } from '../errors/failure.ts';
 import { notificationBytes, piecesWithId, type Raw, resultBytes, rewrite, spliceMessage } from '../wire/compose.ts';
@@ -17,11 +17,11 @@ import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
 const { subscriptionId } = metaKeys;
 
-/** How an exchange ended, for the record. */
+/** How an exchange ended, for the audit record. */
 export interface Ending {
-  /** `asked`: it needs input, and another round follows. */
+  /** `asked`: the call needs input, and a further round follows. */
   readonly outcome: 'result' | 'error' | 'cancelled' | 'asked';
-  /** Of the failure table, where it failed here. */
+  /** The reason in the failure table, where the gateway itself failed the request. */
   readonly reason?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export class Exchange {
   #watcher: ((ending: Ending) => void) | undefined;
   #begun = false;
   #over: ((ending: Ending) => void) | undefined;
-  /** Of a `subscriptions/listen` alone. */
+  /** Set for `subscriptions/listen` only. */
   #changes: Changes<string, Notification> | undefined;
 
   constructor(request: Request, row: MethodRow, outlet: Outlet, onSettled: (exchange: Exchange) => void) {
@@ -53,18 +53,21 @@ export class Exchange {
     return this.#settled;
   }
 
-  /** Whether the client can be told anything before the answer. */
+  /** Whether the client can receive messages before the response. */
   get carries(): boolean {
     return this.#outlet.carries;
   }
 
-  /** Told once how it ended; at once where it has. In the place of whoever watched before. */
+  /** Replaces the watcher, which is called once when the exchange ends; at once where it has ended. */
   watch(watcher: ((ending: Ending) => void) | undefined): void {
     if (this.#settled) watcher?.({ outcome: 'cancelled' });
     else this.#watcher = watcher;
   }
 
-  /** Called once when it is settled, after those who asked before; at once where it is. */
+  /**
+   * Calls `action` once when the exchange is settled, after actions that were added before; at once where it is
+   * settled.
+   */
   onOver(action: (ending: Ending) => void): void {
     const before = this.#over;
     if (this.#settled) action({ outcome: 'cancelled' });
@@ -77,15 +80,15 @@ export class Exchange {
     }
   }
 
-  /** Whether the client was told anything before the answer. */
+  /** Whether the client was sent a message before the response. */
   get begun(): boolean {
     return this.#begun;
   }
 
-  /** The call that works for this exchange now. */
+  /** The call that currently works for this exchange. */
   drivenBy(call: Call | undefined): void {
     this.#call = call;
-    // Settled while the call was being made: by an answer that came at once, or by a cancellation.
+    // The exchange was settled while the call was being made: by an immediate response, or by a cancellation.
     if (this.#settled) this.#call = undefined;
   }
 
@@ -95,21 +98,21 @@ export class Exchange {
     this.#outlet.send(message, urgency, key);
   }
 
-  /** Only to the token that the client gave, and only while its request lives. */
+  /** Sends progress only where the client gave a token, and only while its request is open. */
   sendProgress(notification: Notification): void {
     const token = member(notification.params, 'progressToken');
     if (this.token === undefined || token === undefined) return;
     this.send(spliceMessage(notification, [{ span: token, with: this.token.raw }]), 'progress', this.token.key);
   }
 
-  /** A change of a list that comes again within so long is told once at the end of that time. */
+  /** A list change that comes again within `quietMs` is sent once at the end of that time. */
   coalesceChanges(clock: Clock, quietMs: number): void {
     this.#changes = new Changes(clock, quietMs, (_method, notification: Notification) =>
       this.#sendTagged(notification),
     );
   }
 
-  /** What comes on a `subscriptions/listen` is tagged with the id that this client gave. */
+  /** Notifications on a `subscriptions/listen` are tagged with the request id that this client gave. */
   sendSubscribed(notification: Notification): void {
     const { method } = notification;
     if (this.#changes === undefined || changedList(method) === undefined) this.#sendTagged(notification);
@@ -130,19 +133,19 @@ export class Exchange {
   respond(message: Response, status?: number): void {
     const bytes = piecesWithId(message, this.request.id.raw);
     const settlement = { kind: 'response', bytes, ...(status === undefined ? {} : { status }) } as const;
-    // Whether more is wanted matters to a watcher alone, and costs a look into the result.
+    // Only a watcher needs to know whether input is required, and finding out means reading the result.
     this.settle(settlement, this.#watcher === undefined && message.kind === 'result' ? 'result' : outcomeOf(message));
   }
 
-  /** The end of a `subscriptions/listen`. */
+  /** Ends a `subscriptions/listen` with the backend's result. */
   respondSubscribed(message: ResultResponse): void {
     const result = skimMessage(tagged(message, message.result, this.request.id.raw));
     if (result.kind === 'result') this.respond(result);
   }
 
   /**
-   * Ends a subscription from our side: the result says that it was no accident. On a line, where no stream closes with it, it
-   * is cancelled by its id first.
+   * Ends a subscription from the gateway's side: the result says that this was no accident. On a persistent connection
+   * no stream closes with the subscription, so it is cancelled by its id first.
    * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
    */
   endSubscription(onLine: boolean): void {
@@ -155,7 +158,7 @@ export class Exchange {
     call?.cancel();
   }
 
-  /** A result object of our own making, or that of a backend in other words. */
+  /** A result that the gateway made, or translated from a backend's. */
   respondResult(result: Raw, outcome?: 'asked'): void {
     this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) }, outcome);
   }
@@ -176,14 +179,14 @@ export class Exchange {
     this.#watcher?.(ending);
   }
 
-  /** The client does not want the answer any more: the backend is told, and nothing is said downstream. */
+  /** The client no longer wants the response: the backend is told, and nothing is sent downstream. */
   cancel(reason?: string): void {
     const call = this.#call;
     this.settle({ kind: 'silence' });
     call?.cancel(reason);
   }
 
-  /** Ended from our side: the caller did not cancel, and must not wait for ever. */
+  /** Ends the exchange from the gateway's side. The client did not cancel, so it gets an error. */
   abort(failure: Failure): void {
     const call = this.#call;
     this.fail(failure);
@@ -202,7 +205,7 @@ function outcomeOf(message: Response): Ending['outcome'] {
   return type !== undefined && stringAt(message.bytes, type) === 'input_required' ? 'asked' : 'result';
 }
 
-/** The message with `_meta` of the given object naming the subscription: replaced where a backend named its own, else added. */
+/** The message with the subscription's id in `_meta` of the given object: replaces a backend's own id, or adds one. */
 function tagged(message: Notification | ResultResponse, object: ObjectSpan, subscription: string): Uint8Array {
   const tag = member(message.meta, subscriptionId);
   if (tag !== undefined) return spliceMessage(message, [{ span: tag, with: subscription }]);
@@ -213,12 +216,15 @@ function tagged(message: Notification | ResultResponse, object: ObjectSpan, subs
   return spliceMessage(message, [{ span: object, with: rewrite(message.bytes, object, { set: { _meta: meta } }) }]);
 }
 
-/** A change of a list needs no parameters, and then has none. */
+/** A list change needs no parameters, so it is sent with the tag alone. */
 function taggedAlone(notification: Notification, subscription: string): Uint8Array {
   return notificationBytes(notification.method, `{"_meta":{${JSON.stringify(subscriptionId)}:${subscription}}}`);
 }
 
-/** Requests in flight by id. Two of them may share one: each has its own answer, and a cancellation that names both means neither. */
+/**
+ * Requests in flight by id. Two may share an id: each gets its own response, and a cancellation of that id cancels
+ * neither.
+ */
 export class Inflight {
   readonly #byId = new Map<string, Set<Exchange>>();
   #size = 0;
@@ -245,13 +251,13 @@ export class Inflight {
     if (this.#size === 0) this.#whenEmpty?.();
   }
 
-  /** Called when there are none; at once where that is so. */
+  /** Calls `action` when there are none; at once where that is so. */
   onEmpty(action: () => void): void {
     if (this.#size === 0) action();
     else this.#whenEmpty = action;
   }
 
-  /** The one exchange with that id, where there is exactly one. */
+  /** The exchange with that id, where there is exactly one. */
   only(id: Id): Exchange | undefined {
     const same = this.#byId.get(id.key);
     if (same?.size !== 1) return undefined;

@@ -1,6 +1,6 @@
 /**
- * A bounded queue of several principals: each of them has its own order, and they take turns. One alone may fill all of
- * it; when it is full, a principal with fewer entries displaces the last entry of the one with most.
+ * A bounded queue for several principals: each has its own order, and they take turns. One principal alone may fill all
+ * of it. When it is full, a principal with fewer entries displaces the last entry of the one with most.
  */
 export class FairQueue<T> {
   readonly #most: number;
@@ -16,12 +16,12 @@ export class FairQueue<T> {
     return this.#size;
   }
 
-  /** Principals that have something in it. */
+  /** The number of principals that have entries. */
   get holders(): number {
     return this.#queues.size;
   }
 
-  /** Returns the one for which there is no room: another one, this one, or undefined where there is room for all. */
+  /** Returns the item for which there is no room: a displaced one, this one, or undefined where all have room. */
   push(key: string, item: T): T | undefined {
     const displaced = this.#size < this.#most ? undefined : this.#displacedBy(key);
     if (this.#size >= this.#most) return item;
@@ -32,7 +32,7 @@ export class FairQueue<T> {
     return displaced;
   }
 
-  /** The one whose turn is next. */
+  /** The item whose turn is next. */
   peek(): T | undefined {
     const [first] = this.#queues.values();
     return first?.[0];
@@ -49,7 +49,7 @@ export class FairQueue<T> {
     return item;
   }
 
-  /** Whether it was still waiting. */
+  /** Returns whether the item was still waiting. */
   remove(key: string, item: T): boolean {
     const queue = this.#queues.get(key);
     const at = queue?.indexOf(item) ?? -1;
@@ -60,7 +60,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Empties it. */
+  /** Empties the queue, and returns its items. */
   drain(): T[] {
     const all = [...this.#queues.values()].flat();
     this.#queues.clear();
@@ -68,7 +68,7 @@ export class FairQueue<T> {
     return all;
   }
 
-  /** Makes room where another one has at least two more: with fewer they would only change places. */
+  /** Displaces an item of a principal with at least two more: with one more, they would only change places. */
   #displacedBy(key: string): T | undefined {
     let longest: { readonly key: string; readonly queue: T[] } | undefined;
     for (const [other, queue] of this.#queues) {

@@ -1,4 +1,4 @@
-/** A call that is begun once the way to its backend stands. */
+/** A call that begins once something it waits for is there, such as an upstream session. */
 
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallSink } from './call.ts';
@@ -9,7 +9,7 @@ export class LateCall implements Call {
   #heard: { readonly logLevel: string | undefined } | undefined;
   #cancelled = false;
 
-  /** `begin` is given what was waited for, `giveBack` what came when nobody wanted it any more. */
+  /** `begin` gets what `way` resolves to. `giveBack` gets it instead if the call was cancelled meanwhile. */
   static after<T>(way: Promise<T>, sink: CallSink, begin: (way: T) => Call, giveBack: (way: T) => void): LateCall {
     const call = new LateCall(sink);
     way.then((found) => call.#found(found, begin, giveBack)).catch((error: unknown) => call.#failed(error));

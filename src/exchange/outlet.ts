@@ -16,45 +16,50 @@ export interface StreamEvent {
   readonly urgency: Urgency;
   /** Progress with the same key may replace what has not been sent yet. */
   readonly key?: string | undefined;
-  /** Out of the event log, which keeps it and has bounds of its own: it takes no room, and is never too much. */
+  /**
+   * Replayed from the event log, which keeps the event and has its own limits. It does not count against the outbox.
+   */
   readonly replayed?: true;
 }
 
 /** One open connection that carries events in order. Bounded; never blocks the sender. */
 export interface Connection {
   send(event: StreamEvent): void;
-  /** Tells the client when to come back, where that is known, and closes; the stream goes on without it. */
+  /**
+   * Tells the client when to reconnect, where that is known, and closes the connection. The stream continues without
+   * it.
+   */
   pause(retryMs: number | undefined): void;
   end(): void;
-  /** Called once when the connection is gone, whoever ended it; at once if it is gone already. */
+  /** Calls the listener once when the connection is closed, by either side; at once if it is closed already. */
   onClose(listener: () => void): void;
 }
 
 /** How an exchange ends. */
 export type Settlement =
-  /** A JSON-RPC response, complete. `status` is for transports that can still say it; 200 otherwise. */
+  /** A complete JSON-RPC response. `status` is for transports that can still send it; 200 otherwise. */
   | { readonly kind: 'response'; readonly bytes: Pieces; readonly status?: number }
   | { readonly kind: 'failure'; readonly failure: Failure; readonly id: string | undefined }
-  /** Cancelled: nothing is answered. */
+  /** Cancelled: there is no response. */
   | { readonly kind: 'silence' };
 
-/** Where what belongs to one client request goes. */
+/** Where messages that belong to one client request go. */
 export interface Outlet {
-  /** Whether anything but the answer can reach the client. One that reads JSON alone gets a single document. */
+  /** Whether anything but the response can reach the client. A client that accepts only JSON gets a single document. */
   readonly carries: boolean;
-  /** A message that belongs to the request and comes before its answer. */
+  /** Sends a message that belongs to the request and comes before its response. */
   send(message: Uint8Array, urgency: Urgency, key?: string): void;
-  /** Once; ignored afterwards. */
+  /** Takes effect once; later calls are ignored. */
   settle(settlement: Settlement): void;
   pause(retryMs: number | undefined): void;
   /**
-   * The client went away before the answer. In the modern era that is cancellation; a legacy transport never calls it for a
-   * dropped connection. At most once, never after `settle`.
+   * The client disconnected before the response. In the modern era that is a cancellation; a legacy transport never
+   * calls it for a dropped connection. Called at most once, never after `settle`.
    */
   onAbandoned(listener: () => void): void;
 }
 
-/** A stream that outlives its connections: a legacy client can come back to it. */
+/** A stream that outlives its connections: a legacy client can resume it. */
 export interface ResumableStream {
   attach(connection: Connection): void;
   emit(message: Uint8Array, urgency: Urgency, key?: string): void;
@@ -62,27 +67,36 @@ export interface ResumableStream {
   terminate(): void;
 }
 
-/** How one arrival is answered over HTTP, or on the one stream of stdio and HTTP+SSE. Exactly one of these is called, once, but for `carry`. */
+/**
+ * How one arrival is answered, over HTTP or on the one stream of stdio and HTTP+SSE. Except for `carry`, exactly one of
+ * these methods is called, once.
+ */
 export interface Reply {
-  /** Headers of the answer, made when it goes out. Before any of the others; nothing where the transport has no headers. */
+  /**
+   * Adds response headers, computed when the response goes out. Called before the other methods. No effect where the
+   * transport has no headers.
+   */
   carry(headers: () => Readonly<Record<string, string>>): void;
-  /** A notification or a response was taken: 202, no body. */
+  /** A notification or a response was accepted: 202, no body. */
   accepted(): void;
   /** Refused before there was an exchange. `id` is echoed where it is known. */
   refuse(failure: Failure, era: Era, id?: string): void;
-  /** One answer, complete, with headers that only `initialize` needs. */
+  /** One complete response. Only `initialize` needs the headers. */
   respond(bytes: Uint8Array, headers?: Readonly<Record<string, string>>): void;
-  /** Opens as many outlets as the arrival has requests (1, or a batch's) on one response. */
+  /** Opens one outlet for each request of the arrival (1, or a batch's) on one response. */
   open(options: OutletOptions): readonly Outlet[];
 }
 
 export interface OutletOptions {
   readonly era: Era;
   readonly requests: number;
-  /** The arrival was a batch: one JSON array, or one stream with all answers. */
+  /** The arrival was a batch: the response is one JSON array, or one stream with all responses. */
   readonly batch: boolean;
-  /** The request lives as long as its stream (`subscriptions/listen`): headers go out at once, and JSON alone is refused. */
+  /**
+   * The request lives as long as its stream (`subscriptions/listen`): headers go out at once, and a client that accepts
+   * only JSON is refused.
+   */
   readonly longLived: boolean;
-  /** Where the answer becomes a stream that the client may resume: legacy sessions. */
+  /** Set where the response may become a stream that the client can resume: legacy sessions. */
   readonly stream?: () => ResumableStream;
 }

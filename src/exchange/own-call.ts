@@ -1,4 +1,4 @@
-/** Requests that the gateway makes on its own account, or in a client's place. */
+/** Requests that the gateway makes for itself, or in a client's place. */
 import { Failure } from '../errors/failure.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import { requestBytes } from '../wire/compose.ts';
@@ -8,10 +8,10 @@ import { newest, type Revision, revisions } from '../wire/revisions.ts';
 import { readMessage } from '../wire/scan.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from './call.ts';
 
-/** Our own requests nest a handful deep. */
+/** The gateway's own requests nest only a few levels deep. */
 const DEPTH = 16;
 
-/** The gateway as a client of its own: it can answer nothing. */
+/** The gateway as a client: it declares no capabilities, so it answers no server requests. */
 export const ourselves: ClientFacts = {
   revision: newest(revisions) as Revision,
   info: undefined,
@@ -24,7 +24,7 @@ export function ownRequest(method: string, params: object, client: ClientFacts =
   return { row, message, client, progress: false, logLevel: undefined };
 }
 
-/** Makes a request and waits for its result. Nobody is there to answer questions. Rejects with a Failure. */
+/** Makes a request and waits for its result. Server requests are refused. Rejects with a Failure. */
 export function callOnce(start: (sink: CallSink) => Call): Promise<ResultResponse> {
   return new Promise((resolve, reject) => {
     start({

@@ -1,4 +1,4 @@
-/** Answers on the one stream that a client of stdio or HTTP+SSE has. */
+/** Responses on the one stream of a stdio or HTTP+SSE client. */
 import type { Failure } from '../errors/failure.ts';
 import { concat, failureBytes, inOnePiece } from '../wire/compose.ts';
 import type { Batch, Message } from '../wire/message.ts';
@@ -9,18 +9,18 @@ export class ConnectionReply implements Reply {
   readonly #connection: Connection;
   readonly #isAnswered: boolean;
 
-  /** JSON-RPC 2.0, 4.1: what is no request is not answered, not even with an error. */
+  /** JSON-RPC 2.0, section 4.1: only a request is answered. Anything else gets no response, not even an error. */
   constructor(connection: Connection, to: Message | Batch) {
     this.#connection = connection;
     this.#isAnswered = to.kind === 'request' || to.kind === 'batch';
   }
 
   carry(): void {
-    // A line has no headers.
+    // A persistent connection has no headers.
   }
 
   accepted(): void {
-    // A line has nothing to say about what it took.
+    // A persistent connection acknowledges nothing.
   }
 
   refuse(failure: Failure, era: Era, id?: string): void {
@@ -41,7 +41,7 @@ export class ConnectionReply implements Reply {
   }
 }
 
-/** The answers of a batch, together once all are there. */
+/** The responses of a batch, sent together once all are there. */
 class BatchAnswers {
   readonly #answers: Uint8Array[] = [];
   #missing: number;
@@ -86,10 +86,10 @@ class LineOutlet implements Outlet {
   }
 
   pause(): void {
-    // The line is the connection: it stays.
+    // The connection itself carries the response, so it stays open.
   }
 
   onAbandoned(): void {
-    // The end of the line ends everything on it at once.
+    // When the connection ends, everything on it is ended together.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Tool parameters that are mirrored in `Mcp-Param-*` headers. Header and body must agree before a call goes on; a tool whose
- * annotations break the rules is not offered.
+ * Tool parameters that are mirrored in `Mcp-Param-*` headers. Header and body must agree before a call is made. A tool
+ * whose annotations break the rules is not listed.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters
  */
 import { Failure } from '../errors/failure.ts';
@@ -13,12 +13,12 @@ import { member, slice, textMember, valueAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
 import type { Clock } from './clock.ts';
 
-/** How long the tools of a backend are taken for known. A mismatch looks again at once. */
+/** How long the known tools of a backend are used without reading them again. A mismatch reads them at once. */
 const KNOWN_MS = 60_000;
-/** A backend whose list was just read is not asked again for a tool that was not in it. */
+/** After a list was read, it is not read again this soon for a tool that was not in it. */
 const RECENT_MS = 1_000;
 
-/** Backends, as so many principals see them. */
+/** How many views are kept: one for each pair of backend and principal. */
 const VIEWS = 1_000;
 
 const annotation = Buffer.from('"x-mcp-header"');
@@ -31,7 +31,7 @@ interface KnownHeaders {
 /** Reads all tools of a backend, as parsed entries. */
 export type ListTools = () => Promise<readonly unknown[]>;
 
-/** `backend` is a backend as one principal sees it: what others are shown may have other schemas. */
+/** `backend` is a backend as one principal sees it: other principals may see different schemas. */
 export class ToolHeaders {
   readonly #clock: Clock;
   readonly #known = new Map<string, KnownHeaders>();
@@ -41,13 +41,13 @@ export class ToolHeaders {
     this.#clock = clock;
   }
 
-  /** Backends may be others than before. */
+  /** Called when backends were replaced. */
   forget(): void {
     this.#known.clear();
     this.#reading.clear();
   }
 
-  /** What disagrees, or undefined; a promise of it where the tool has to be looked up first. */
+  /** The mismatch, or undefined. Returns a promise where the tool has to be looked up first. */
   check(
     backend: string,
     request: Request,
@@ -61,12 +61,14 @@ export class ToolHeaders {
       return this.#read(backend, list).then((read) => compare(read, tool, request, header));
     }
     const mismatch = compare(known, tool, request, header);
-    // The schema may have changed since: what the client saw may be newer than what we know.
+    // The schema may have changed: the client may have seen a newer one than the gateway.
     if (mismatch === undefined || this.#clock.now() - known.at < RECENT_MS) return mismatch;
     return this.#read(backend, list).then((read) => compare(read, tool, request, header));
   }
 
-  /** The headers that a call needs where its client knows nothing of them. `again`: what we knew was refused. */
+  /**
+   * The headers that a call needs where its client does not send them. `again`: the backend refused the previous ones.
+   */
   async valuesFor(backend: string, request: Request, list: ListTools, again = false): Promise<Record<string, string>> {
     const tool = toolOf(request);
     if (tool === undefined) return {};
@@ -82,7 +84,10 @@ export class ToolHeaders {
     return age > KNOWN_MS || (!known.tools.has(tool) && age > RECENT_MS);
   }
 
-  /** What was known is still the best guess. A backend that refuses to list its tools has told no client of an annotation. */
+  /**
+   * What was known is still the best guess. A backend that refuses to list its tools has announced no annotation to any
+   * client.
+   */
   #otherwise(backend: string, error: unknown): KnownHeaders['tools'] {
     const known = this.#known.get(backend);
     if (known !== undefined) return known.tools;
@@ -129,7 +134,10 @@ function compare(known: KnownHeaders, tool: string, request: Request, header: He
   return checkParamHeaders(headers, args && valueAt(request.bytes, args), header);
 }
 
-/** The list without the tools whose annotations are invalid. Lists without annotations, almost all, are not read. */
+/**
+ * The list without the tools whose annotations are invalid. Lists without annotations, which are almost all, are not
+ * parsed.
+ */
 export function withoutInvalidTools(
   message: ResultResponse,
   warn: (tool: string, why: string) => void,

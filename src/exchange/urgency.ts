@@ -1,4 +1,4 @@
-/** What may become of a notification whose reader is slow. */
+/** What may happen to a notification whose reader is slow. */
 import type { Notification } from '../wire/message.ts';
 import type { Urgency } from './outlet.ts';
 

@@ -1,7 +1,7 @@
-/** Waiting, but not longer than that. The work goes on when nobody waits for it any more. */
+/** Waits for a limited time. The work itself continues after that. */
 import type { Clock } from './clock.ts';
 
-/** What `work` gives; after so long, what `otherwise` gives or throws. */
+/** The result of `work`; after `ms`, what `otherwise` returns or throws. */
 export function within<T, Late>(
   clock: Pick<Clock, 'after'>,
   ms: number,

@@ -1,4 +1,4 @@
-/** Whether what came to a JSON-RPC endpoint may go to the service: all of it, or none. */
+/** Authorizes what came to a JSON-RPC endpoint: all of its members may go to the service, or none. */
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Principal } from '../identity/principal.ts';
 import { abandonAuthorization } from '../pipeline/authorize.ts';
@@ -18,7 +18,7 @@ export interface RpcAsking {
 }
 
 export interface RpcAuthorized {
-  /** Of one for all. */
+  /** The permit of one call stands for all. */
   readonly permit: Permit;
   readonly calls: readonly ClearedCall[];
 }
@@ -29,8 +29,8 @@ export interface ClearedCall {
 }
 
 /**
- * Every call is decided, and recorded, before any of them is sent. Throws the first denial, and nothing of what was allowed is
- * done then. What clients answer has no method, and passes.
+ * Authorizes and records every call before any of them is sent. Throws the first denial; no allowed call is sent then.
+ * A client's responses have no method, and pass.
  */
 export function decideAll(authorizer: Authorizer, asking: RpcAsking, messages: readonly RpcMessage[]): RpcAuthorized {
   const calls: ClearedCall[] = [];

@@ -1,9 +1,9 @@
 /**
- * Endpoints of JSON-RPC services that are not MCP. The same gates in the same order, and none of MCP's own rules:
+ * Endpoints of JSON-RPC services that are not MCP. Same stages, same order, without MCP's own rules:
  *
- *   ingress -> identity -> profile -> strict reading -> scopes -> policy -> service
+ *   downstream -> authenticate -> profile -> strict parsing -> scopes -> authorize -> service
  *
- * What passes goes on as the bytes that came, a batch as one batch. What fails a gate causes no byte to the service.
+ * What passes is sent on byte for byte, a batch as one batch. What fails a stage never reaches the service.
  */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -21,7 +21,7 @@ export type RpcFrontServices = Pick<
   'limits' | 'services' | 'authenticator' | 'currentGeneration' | 'work' | 'fault'
 >;
 
-/** What came, with the generation that decides everything about it. */
+/** An arrival, with the authorizer of the generation that decides everything about it. */
 interface RpcContext extends RpcArrival {
   readonly authorizer: Authorizer;
 }
@@ -39,12 +39,12 @@ export class RpcFront implements RpcGate {
     const { sender, message, reply } = arrival;
     const { path } = arrival.endpoint;
     const asOf = this.#shared.currentGeneration.now;
-    // Another config came while the body did: it is asked from the beginning, so that one of them decides everything.
+    // The config was reloaded while the body was read: start again, so that one generation decides all of the request.
     if (sender.asOf !== asOf) {
       void this.#again(arrival);
       return;
     }
-    // The arrival's own is of the config under which its headers came.
+    // `arrival.endpoint` belongs to the generation under which the headers came.
     const endpoint = asOf.endpoints.get(path);
     if (endpoint?.protocol !== 'json-rpc') {
       refuseAll(reply, new Failure('path_not_found'), message.kind === 'batch', idsOf(unreadOf(message)));
@@ -66,7 +66,7 @@ export class RpcFront implements RpcGate {
     }
   }
 
-  /** No new work is taken. */
+  /** Takes no new work. */
   drain(): void {
     this.#draining = true;
   }
@@ -95,7 +95,7 @@ export class RpcFront implements RpcGate {
       return readRpcBatch(batch, { depth: profile.jsonDepth ?? jsonDepth, members: batchMembers });
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      // The whole is refused, and an answer to one member would not say so.
+      // Drop the id of the member: the whole batch is refused, and a response to one member would not say so.
       const { reason, message, data, cause } = error;
       throw new Failure(reason, { message, cause, ...(data && { data }) });
     }
@@ -104,7 +104,7 @@ export class RpcFront implements RpcGate {
   #pass({ endpoint, authorizer, sender, message, reply }: RpcContext, given: readonly RpcMessage[]): void {
     const { authenticator, services, work, fault } = this.#shared;
     const { principal, credentials } = sender;
-    // An answer helps to finish what is in hand.
+    // A response helps running calls to finish, so it is still accepted.
     if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
       const lacking = authenticator.check(
@@ -135,7 +135,7 @@ export class RpcFront implements RpcGate {
   }
 }
 
-/** As far as it is known before the members of a batch are read. */
+/** The messages that are known before the members of a batch are read. */
 function unreadOf(message: RpcMessage | Batch): readonly RpcMessage[] {
   return message.kind === 'batch' ? [] : [message];
 }

@@ -1,4 +1,4 @@
-/** The ports of JSON-RPC that is not MCP: what comes in, how it is answered, and the service that it goes to. */
+/** The ports of JSON-RPC that is not MCP: what arrives, how it is answered, and the service that gets it. */
 import type { Failure } from '../errors/failure.ts';
 import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
 import type { Permit } from '../policy/permit.ts';
@@ -13,31 +13,31 @@ export interface RpcArrival {
 }
 
 export interface RpcGate {
-  /** Never throws: what goes wrong is told through `reply`. */
+  /** Never throws: failures are reported through `reply`. */
   receive(arrival: RpcArrival): void;
 }
 
-/** Exactly one of the first four is called, once. */
+/** Exactly one of the first four methods is called, once. */
 export interface RpcReply {
-  /** What the service said, as it is. */
+  /** The service's response, unchanged. */
   answered(status: number, body: Uint8Array): void;
-  /** Nobody waits for an answer, and the service has it. */
+  /** The service has accepted what needs no response. */
   taken(status: TakenStatus): void;
-  /** `id` as it was sent, where one thing was asked. */
+  /** `id` byte for byte, where the body was a single request. */
   refuse(failure: Failure, id?: string): void;
-  /** The requests of a batch, by their ids. */
+  /** Refuses each request of a batch, by its id. */
   refuseEach(failure: Failure, ids: readonly string[]): void;
-  /** Called once the client is gone; at once if it is. */
+  /** Calls the listener once the client has disconnected; at once if it has already. */
   whenGone(listener: () => void): void;
 }
 
 export type TakenStatus = 202 | 204;
 
-/** A service that speaks JSON-RPC over HTTP. It has neither sessions nor anything to ask. */
+/** A service that speaks JSON-RPC over HTTP. It has no sessions and sends no server requests. */
 export interface RpcService {
   readonly name: string;
   readonly state: RpcServiceState;
-  /** One POST. Of a batch, every member was allowed, and the permit of one stands for all. */
+  /** Sends one POST. Every member of a batch is authorized, and the permit of one stands for all. */
   send(permit: Permit, outgoing: RpcOutgoing, sink: RpcSink): RpcSending;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface RpcOutgoing {
   readonly expects: 'one' | 'many' | 'nothing';
 }
 
-/** One of these is called, once, and not before `send` has returned; none after `cancel`. */
+/** Exactly one of these methods is called, once, and not before `send` has returned. None is called after `cancel`. */
 export interface RpcSink {
   answered(status: number, body: Uint8Array): void;
   taken(status: TakenStatus): void;

@@ -1,4 +1,7 @@
-/** What was allowed, on its way to the service and back: settled once, by the service, the client's going, or our end. */
+/**
+ * One authorized body on its way to the service and back. Settled once: by the service, by the client's disconnect, or
+ * by shutdown.
+ */
 
 import type { Fault } from '../bridge/responder.ts';
 import type { Failure } from '../errors/failure.ts';
@@ -13,7 +16,7 @@ export interface RpcRelayParts {
   readonly outgoing: RpcOutgoing;
   readonly reply: RpcReply;
   readonly fault: Fault;
-  /** Nothing of it is left. */
+  /** Called when the relay is settled. */
   over(relay: RpcRelay): void;
 }
 
@@ -29,7 +32,7 @@ export class RpcRelay implements RpcSink {
   start(): void {
     const { service, cleared, outgoing, reply } = this.#parts;
     reply.whenGone(() => this.#abandon());
-    // It took its time to find out who it was, and the client did not wait for that.
+    // The client may have disconnected while it was being authenticated.
     if (!this.#settled) this.#sending = service.send(cleared.permit, outgoing, this);
   }
 
@@ -54,7 +57,7 @@ export class RpcRelay implements RpcSink {
     refuseAll(this.#parts.reply, told, this.#parts.outgoing.expects === 'many', this.#ids);
   }
 
-  /** We stop. */
+  /** The gateway shuts down. */
   abort(failure: Failure): void {
     this.#sending?.cancel();
     this.failed(failure);
@@ -78,7 +81,7 @@ export class RpcRelay implements RpcSink {
     for (const { authorization } of this.#parts.cleared.calls) authorization.over?.(ending);
   }
 
-  /** True the first time. */
+  /** Returns true the first time only. */
   #settle(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
@@ -87,7 +90,10 @@ export class RpcRelay implements RpcSink {
   }
 }
 
-/** In a batch each request is told, in one array; where nobody waits for an answer, HTTP says it. */
+/**
+ * In a batch each request gets an error, in one array. Where no response is expected, the HTTP status reports the
+ * failure.
+ */
 export function refuseAll(reply: RpcReply, failure: Failure, isBatch: boolean, ids: readonly string[]): void {
   if (isBatch && ids.length > 0) reply.refuseEach(failure, ids);
   else reply.refuse(failure, isBatch ? undefined : ids[0]);

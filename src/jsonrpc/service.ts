@@ -1,6 +1,6 @@
 /**
- * A JSON-RPC service over HTTP: its connections, its time limits, and whether it can be reached. There is no method that every
- * service has, so that while it is away a HEAD at its address looks after it: whatever answers is there.
+ * A JSON-RPC service over HTTP: its connections, its time limits, and its health. No method is common to all services,
+ * so an unreachable service is probed with HEAD at its address: any response means that it is back.
  */
 import type { ServiceConfig } from '../config/config.ts';
 import type { Limits } from '../config/limits.ts';
@@ -21,7 +21,7 @@ import { RpcRequest, type RpcServiceParts } from './upstream-request.ts';
 export interface ServiceOptions {
   readonly limits: Limits;
   readonly clock: TimerClock;
-  /** It went down, or came back: then undefined. */
+  /** Called when the service becomes unreachable, and with undefined when it is back. */
   turned(down: Failure | undefined): void;
   /** From 0 up to 1, for jitter. */
   random?(): number;
@@ -46,7 +46,7 @@ export class HttpRpcService implements RpcService {
       headerBytes: limits.headerBytes,
       connections: limits.callsPerBackend,
       queue: HTTP_QUEUE,
-      // Such a service has none.
+      // A JSON-RPC service has no event streams.
       streams: 0,
     });
     this.#deadlines = new Deadlines(limits, clock);

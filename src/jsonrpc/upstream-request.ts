@@ -1,4 +1,4 @@
-/** One POST to a JSON-RPC service, whose answer is one JSON document. Settles once, whatever the service does. */
+/** One POST to a JSON-RPC service, whose response is one JSON document. Settles once, whatever the service does. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../errors/failure.ts';
@@ -15,26 +15,31 @@ import type { RpcOutgoing, RpcSending, RpcSink } from './ports.ts';
 /** What all requests to a service share. */
 export interface RpcServiceParts {
   readonly pool: BoundedPool;
-  /** What the service is given at once. */
+  /** Limits the concurrent requests to the service. */
   readonly slots: Slots;
   readonly path: string;
   headers(): string[];
   readonly resultBytes: number;
   readonly deadlines: Deadlines;
   readonly health: HealthReporter;
-  /** Nothing of the request is left. */
+  /** Called when the request is settled. */
   over(request: RpcRequest): void;
 }
 
-/** What may still come of a body that nobody wants, for the sake of keeping the connection. */
+/** How much of an unwanted body is still read, so that the connection can be kept. */
 const REST_BYTES = 64 * 1024;
-/** And for how long: it is on its way already, and a service that does not end it would keep one connection after the other. */
+/**
+ * For how long an unwanted body is read: it is on its way already. A service that never ends it would otherwise hold
+ * one connection after the other.
+ */
 const REST_MS = 5_000;
 
-/** Event streams are not among them: a service that streams has more to say than one document can hold. */
+/** Event streams are not accepted: a service that streams sends more than one document can hold. */
 const jsonType = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
 
-/** They are about what the gateway presented, and would send the client to look for other credentials. */
+/**
+ * These statuses are about the gateway's own credentials. Passed on, they would make the client look for other ones.
+ */
 const aboutUs: readonly number[] = [401, 407];
 
 export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher.DispatchHandler {
@@ -44,7 +49,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
   readonly asking = 0;
   askingMs = 0;
   readonly longLived = false;
-  /** Of the rest that nobody wants. */
+  /** When reading the unwanted rest of a body ends. */
   endBy: number | undefined;
   readonly #context: RpcServiceParts;
   readonly #outgoing: RpcOutgoing;
@@ -66,11 +71,11 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.heardAt = this.startedAt;
   }
 
-  /** `holder`: the principal that it counts for where several wait. */
+  /** `holder`: the principal that the request counts for in the queue. */
   start(holder: string): void {
     const { health, slots } = this.#context;
     const refusal = health.refusal();
-    // Whoever sends has what `cancel` is called on before anything is told.
+    // Fail asynchronously: the caller must get the object to call `cancel` on first.
     if (refusal !== undefined) queueMicrotask(() => this.fail(refusal));
     else if (slots.enter()) this.#dispatch();
     else this.#ticket = slots.wait(holder, this);
@@ -106,7 +111,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.#controller?.abort(closedByUs);
   }
 
-  /** Tells of it, unless it is settled, and leaves nothing of the request. */
+  /** Reports the failure, unless the request is settled, and ends the request. */
   fail(failure: Failure): void {
     if (this.#settle()) this.#sink.failed(failure);
     this.#controller?.abort(closedByUs);
@@ -165,7 +170,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     if (this.#settled) return;
     const failure = failureOfError(error);
     if (!this.heard) this.#context.health.unreached(failure, this.startedAt);
-    // undici may tell of it before `dispatch` returns.
+    // undici may report the error before `dispatch` returns.
     queueMicrotask(() => this.fail(failure));
   }
 
@@ -191,7 +196,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.heardAt = this.#context.deadlines.now();
   }
 
-  /** True the first time. */
+  /** Returns true the first time only. */
   #settle(): boolean {
     if (this.#settled) return false;
     this.#settled = true;

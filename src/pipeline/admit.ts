@@ -1,4 +1,4 @@
-/** The gates of the two eras: what a request must say of itself before anybody looks at what it wants. */
+/** The admit stage of each era: checks what a request says of itself, before anything looks at what it wants. */
 import { Failure } from '../errors/failure.ts';
 import type { HeaderReader } from '../exchange/arrival.ts';
 import type { ClientFacts } from '../exchange/call.ts';
@@ -13,7 +13,7 @@ import { member, slice, stringAt } from '../wire/values.ts';
 import { checkSize, declaredAt } from './declared-capabilities.ts';
 import { unsupported } from './handshake.ts';
 
-/** Of which era a message is. What a request says of itself goes before what a header says. */
+/** The era of a message. What a request says of itself takes precedence over the header. */
 export function eraOf(message: Message | Batch, versionHeader: string | undefined): Era {
   if (message.kind === 'request' && member(message.meta, metaKeys.protocolVersion) !== undefined) return 'modern';
   return isRevision(versionHeader) ? era(versionHeader) : 'legacy';
@@ -27,8 +27,8 @@ export interface AdmittedModern {
 }
 
 /**
- * Agreement is checked before support: a mismatch is a mismatch even for a revision that nobody knows. A request that does
- * not say its revision has nothing that headers could agree with.
+ * Agreement of headers and body is checked before support: a mismatch is reported as one even for an unknown revision.
+ * A request that does not name its revision has nothing that headers could agree with.
  */
 export function admitModern(request: Request, header: HeaderReader | undefined, profile: Profile): AdmittedModern {
   const row = methodRow(request.method);
@@ -52,7 +52,7 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
   }
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
     throw unknownMethod(request, 'modern');
-  // An extension in this era, and none that is offered.
+  // In the modern era tasks are an extension, and the gateway does not offer it.
   if (row.capability === 'tasks')
     throw new Failure('method_removed', { message: 'Tasks are not supported', data: { method: request.method } });
   const logLevel = metaMember(request, 'logLevel');
@@ -71,7 +71,7 @@ export function admitLegacy(request: Request, revision: Revision): MethodRow {
   return row;
 }
 
-/** Absent means the negotiated one; anything else must be exactly that. */
+/** An absent header means the negotiated revision. A header that is present must name exactly that one. */
 export function checkVersionHeader(value: string | undefined, negotiated: Revision): void {
   if (value !== undefined && value !== negotiated) throw new Failure('unsupported_version_header');
 }

@@ -1,6 +1,7 @@
 /**
- * Leave for `subscriptions/listen`, part by part: each resource is decided on its own, changes of a list are for those who may
- * have the list. What is denied is not honoured, and the acknowledgement says so; where all of it is, the request is denied.
+ * Authorizes `subscriptions/listen` part by part. Each resource is decided on its own; changes of a list are for
+ * clients that may read the list. A denied part is not honoured, and the acknowledgement says so. Where every part is
+ * denied, the request is denied.
  */
 
 import type { Reader } from '../catalog/list-reader.ts';
@@ -23,7 +24,7 @@ import type { RequestContext } from './context.ts';
 
 export interface ListenAuthorization extends Authorization {
   readonly permit: Permit;
-  /** The request with what is left of its filter. */
+  /** The request, with its filter reduced to what is allowed. */
   readonly message: Request;
 }
 
@@ -31,7 +32,7 @@ interface ListenServices {
   readonly nameResolver: NameResolver;
 }
 
-/** Rejects with a Failure where nothing of it is allowed. */
+/** Rejects with a Failure where every part is denied. */
 export async function authorizeListen(
   knowing: ListenServices,
   context: RequestContext,
@@ -46,7 +47,7 @@ export async function authorizeListen(
   }
 }
 
-/** What was allowed of one request, part by part; all of it is over at once, and is one record. */
+/** The allowed parts of one request. All of them end together, and are one audit record. */
 class ListenAuthorizations {
   readonly #context: RequestContext;
   readonly #parts: AuditParts | undefined;
@@ -77,7 +78,7 @@ class ListenAuthorizations {
 
   readonly over: NonNullable<Authorization['over']> = (ending) => this.#end('allow', ending);
 
-  /** What was allowed before is not done after all. */
+  /** What was allowed is not executed after all. */
   abandon(error: unknown): void {
     const reason = error instanceof Failure ? { reason: error.reason } : {};
     this.#end(error instanceof Denied ? 'deny' : 'allow', { outcome: 'cancelled', ...reason });
@@ -112,7 +113,8 @@ async function decideParts(
   }
   const uris: string[] = [];
   for (const uri of filter.resourceSubscriptions) if (await isUri(uri)) uris.push(uri);
-  // It asks for nothing, or for nothing that anybody has: that it may ask at all is decided and recorded like everything.
+  // The filter is empty, or names only resources that no backend has. Whether the client may listen at all is still
+  // decided, and recorded.
   if (grants.first === undefined && grants.denial === undefined) grants.ask(row, backend);
   const { denial, first } = grants;
   if (denial !== undefined && (first === undefined || isForAll(denial))) throw denial;
@@ -126,7 +128,7 @@ async function decideParts(
   return { permit, authorizer, message: withFilter(message, left), over };
 }
 
-/** What is refused for another reason than what it names: the rest of the request would be refused as well. */
+/** True for denials that do not depend on what the part names: every other part would be denied as well. */
 function isForAll({ reason }: Denied): boolean {
   return reason === 'rate_limited' || reason === 'audit_unavailable';
 }

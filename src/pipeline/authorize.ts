@@ -1,6 +1,6 @@
 /**
- * The authorize stage: decides about one request, once it is known which backend it is for. Rules speak of things by the names
- * that the endpoint lists, so the decision is about that name, whatever spelling the client used.
+ * The authorize stage: decides about one request, once its backend is known. Rules name things as the endpoint lists
+ * them, so the decision is about that name, whatever spelling the client used.
  */
 import type { Reader } from '../catalog/list-reader.ts';
 import type { Lists } from '../catalog/lists.ts';
@@ -28,7 +28,10 @@ interface InGeneration {
   readonly endpoint: Endpoint;
 }
 
-/** Throws, or rejects with, a Failure where it is denied. A promise only where lists have to be read first. */
+/**
+ * Throws, or rejects with, a Failure where the request is denied. Returns a promise only where lists have to be read
+ * first.
+ */
 export function authorize(
   services: AuthorizeServices,
   context: RequestContext,
@@ -75,7 +78,7 @@ function authorizeIn(
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
 }
 
-/** What the request wants, as policy is asked it. */
+/** The request, in the form that policy decides about. */
 export function asAuthorizationRequest(
   { principal, endpoint, client, request }: RequestContext,
   row: MethodRow,
@@ -95,8 +98,8 @@ function inCurrent({ currentGeneration }: AuthorizeServices, before: InGeneratio
 }
 
 /**
- * Throws only what an HTTP status has to say, which must be said before the response begins. Every other failure is reported
- * through the exchange.
+ * Throws only failures that need an HTTP status, because the status must be known before the response begins. Every
+ * other failure is reported through the exchange.
  */
 export function attemptEarly<T>(ask: () => T | Promise<T>): T | Promise<T> {
   try {
@@ -120,7 +123,7 @@ export function abandonAuthorization(authorizing: Authorization | Promise<Author
   else if (authorizing !== undefined) over(authorizing);
 }
 
-/** The tool's annotations in the list that the backend gave last; undefined where there are none. */
+/** The tool's annotations in the backend's latest list; undefined where there are none. */
 async function annotationsOf(
   { lists }: AuthorizeServices,
   backend: string,
@@ -132,7 +135,7 @@ async function annotationsOf(
   return isObject(value) ? value.annotations : undefined;
 }
 
-/** Goes on at once where the value is there: most values are known already. */
+/** Continues synchronously where the value is there already, as it mostly is. */
 export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

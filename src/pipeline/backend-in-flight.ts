@@ -1,4 +1,4 @@
-/** Which requests a backend works for right now, so that one that is taken out of service can finish them. */
+/** The exchanges in flight at each backend, so that a backend that is taken out of service can finish them. */
 import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -27,8 +27,8 @@ export class BackendInFlight {
   }
 
   /**
-   * Resolves when all who are there now are served; who is not within the time is told that the backend is gone. Whoever enters
-   * from now on is the guest of another backend under the same name.
+   * Resolves when all exchanges that are at the backend now have ended. Those that have not after `withinMs` fail: the
+   * backend is gone. An exchange that enters later belongs to a new backend of the same name.
    */
   async vacate(backend: string, withinMs: number, clock: Clock): Promise<void> {
     const guests = this.#at.get(backend);

@@ -1,4 +1,4 @@
-/** The members of a batch: every one is decided before any of them is done, and one denial denies all. */
+/** The members of a batch: every member is authorized before any of them is executed, and one denial denies all. */
 import type { Failure } from '../errors/failure.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Message, Request } from '../wire/message.ts';
@@ -9,7 +9,7 @@ import type { SessionContext } from './legacy-calls.ts';
 type OneWay = Exclude<Message, Request>;
 
 export interface Deciding {
-  /** Throws where it is denied. */
+  /** Throws where the message is denied. */
   oneWay(message: OneWay): MethodRow | undefined;
   request(message: Request): SessionContext;
   clear(context: SessionContext, message: Request): SessionContext | Promise<SessionContext>;
@@ -44,7 +44,7 @@ export class BatchMembers {
     this.oneWay = oneWay;
   }
 
-  /** The first denial among them, once all are decided; then nothing of what was allowed is done either. */
+  /** The first denial, once all members are decided. Where there is one, no allowed member is executed either. */
   async decided(): Promise<Failure | undefined> {
     await Promise.allSettled(this.requests.map(({ cleared }) => cleared));
     const [denial] = this.#denials;
@@ -52,7 +52,7 @@ export class BatchMembers {
     return denial;
   }
 
-  /** What else is wrong with a member is that member's own affair, and told in its answer. */
+  /** Only denials concern the whole batch. Any other failure is reported in the response to its own member. */
   #clear(context: SessionContext, message: Request, deciding: Deciding): Promise<SessionContext> {
     const clearing = (async () => deciding.clear(context, message))();
     clearing.catch((error: unknown) => {
@@ -62,7 +62,7 @@ export class BatchMembers {
   }
 }
 
-/** What was allowed is not done after all. */
+/** What was allowed is not executed after all. */
 export function giveBack(clearing: SessionContext | Promise<SessionContext>): void {
   if (clearing instanceof Promise) {
     clearing.then(

@@ -7,7 +7,7 @@ import type { Batch, Message } from '../wire/message.ts';
 import type { RequestContext } from './context.ts';
 import type { SharedServices } from './services.ts';
 
-/** Throws a Failure that names all that is lacking. On HTTP+SSE it was asked when the message came in. */
+/** Throws a Failure that names every missing scope. On HTTP+SSE the scopes were checked when the message came in. */
 export function demandScopes(
   { authenticator }: SharedServices,
   context: RequestContext,
@@ -21,7 +21,7 @@ export function demandScopes(
   }
 }
 
-/** A tool may have been called by another of its names than the one that the config speaks of. */
+/** Checks every name of the tool: the client may have used a different one than the config does. */
 export function demandToolScopes(
   { authenticator }: SharedServices,
   { endpoint, principal, credentials }: RequestContext,

@@ -1,21 +1,21 @@
-/** What a new config means for those who are here: for sessions, streams, and whatever else stays longer than a request. */
+/** What a new config means for whatever outlives a request: sessions, streams, pending calls, connections. */
 
 import type { Principal } from '../identity/principal.ts';
 import type { ListKind } from '../wire/subscription-filter.ts';
 import type { SharedServices } from './services.ts';
 
 export interface ConfigChange {
-  /** Backends that are no longer there, or are others under the same name. */
+  /** Backends that were removed, or replaced by a different one of the same name. */
   readonly gone: ReadonlySet<string>;
-  /** Paths that lead nowhere any more. */
+  /** Paths that are no longer served. */
   readonly closed: ReadonlySet<string>;
-  /** By path: the lists that may be others than before. */
+  /** By path: the lists that may have changed. */
   readonly lists: ReadonlyMap<string, readonly ListKind[]>;
-  /** Whether somebody may still come in there. */
+  /** Whether the principal may still use the endpoint at this path. */
   isWelcome(path: string, principal: Principal): boolean;
 }
 
-/** What was kept of backends that are gone. Their calls go on; nothing new begins with them. */
+/** Drops what is kept about backends that are gone. Their running calls continue; no new call begins there. */
 export function forgetGone(shared: SharedServices, { gone, closed }: ConfigChange): void {
   const { upstreams, listCache, toolHeaders, listChanges, lists, pendingCalls } = shared;
   lists.renewed();

@@ -9,17 +9,17 @@ export interface ConnectionState {
   readonly connection: Connection;
   /** Modern requests in flight: `notifications/cancelled` names them. */
   readonly inflight: Inflight;
-  /** The era in which the client began; messages that do not name their era are of this one. */
+  /** The era in which the client began. Messages that do not name their era belong to it. */
   era: Era | undefined;
   /** Set while `initialize` is being answered. */
   opening: SessionOpening | undefined;
   session: Session | undefined;
-  /** The client is gone. */
+  /** The client has disconnected. */
   closed: boolean;
 }
 
 export interface SessionOpening {
   readonly answered: Promise<void>;
-  /** Messages that wait for it. */
+  /** Messages that wait for the response to `initialize`. */
   waiting: number;
 }

@@ -1,6 +1,7 @@
 /**
- * The one object that belongs to one client request, from its arrival to its answer. The stages fill it in, in the order of
- * its members; no stage copies it. Endpoint and authorizer come from one generation, so no request mixes two configs.
+ * The one object that belongs to one client request, from its arrival to its response. The stages fill it in, in the
+ * order of its members; no stage copies it. Endpoint and authorizer come from one generation, so no request mixes two
+ * configs.
  */
 import type { ResolvedTarget } from '../catalog/name-resolver.ts';
 import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
@@ -49,14 +50,16 @@ export class RequestContext implements ArrivedMessage {
   row!: MethodRow;
   client!: ClientFacts;
   logLevel: string | undefined;
-  /** Resolve stage: the backend and its own name of the thing. Absent where the gateway answers for all backends together. */
+  /**
+   * Resolve stage: the backend, and the thing's name there. Absent where the gateway answers for all backends together.
+   */
   target: ResolvedTarget | undefined;
   /** Authorize stage. A later round of the same call replaces it. */
   authorization!: Authorization;
   /** Call stage: where the answer goes, and what the backend is asked. */
   exchange!: Exchange;
   call!: CallRequest;
-  /** Rounds that the same request had before, where this is a retry that makes its call again. */
+  /** Rounds that this request had before, where it is a retry that makes its call again. */
   rounds = 0;
 
   constructor(arrived: ArrivedMessage) {

@@ -1,12 +1,12 @@
-/** What stays open ends when the credentials that opened it do: expired, revoked, or no longer known. */
+/** Ends streams and connections whose credentials have expired, were revoked, or are no longer known. */
 import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Principal } from '../identity/principal.ts';
 
-/** How long something may outlive its credentials. */
+/** How long a stream or connection may outlive its credentials. */
 const LOOK_MS = 5_000;
 
-/** What somebody is told whose credentials ended first. */
+/** The failure for a client whose credentials ended before its stream or connection. */
 export function outlived({ kind }: Principal): Failure {
   return kind === 'key'
     ? new Failure('key_expired', { message: 'The key has expired, or was revoked' })
@@ -29,7 +29,10 @@ export class CredentialExpiry {
     this.#stillGood = stillGood;
   }
 
-  /** Calls `end` once when the time has come. Returns what to call when it is over by itself. */
+  /**
+   * Calls `end` once when the credentials are no longer valid. Call the returned function when the holder ends by
+   * itself.
+   */
   hold(principal: Principal, end: () => void): () => void {
     if (principal.kind === 'local') return () => undefined;
     const held = { principal, end };
@@ -38,7 +41,7 @@ export class CredentialExpiry {
     return () => this.#held.delete(held);
   }
 
-  /** Without waiting for the time to come: what credentials are good may be another question than before. */
+  /** Checks now, without waiting for the timer: a reload may have changed which credentials are valid. */
   look(): void {
     for (const held of [...this.#held]) {
       if (this.#stillGood(held.principal)) continue;
@@ -53,7 +56,7 @@ export class CredentialExpiry {
   }
 
   #look(): void {
-    // Armed first: one that cannot be ended must not keep the others from it.
+    // Set the timer first: if ending one holder throws, the others must still be checked.
     this.#stopLooking = this.#clock.after(LOOK_MS, () => this.#look());
     this.look();
     if (this.#held.size > 0) return;

@@ -1,24 +1,27 @@
-/** What a modern client declares with every request, read once for as long as it says the same. */
+/** The capabilities that a modern client declares in every request, parsed once for as long as they stay the same. */
 import { Failure } from '../errors/failure.ts';
 import { type ClientCapabilities, readCapabilities } from '../wire/capabilities.ts';
 import type { Span } from '../wire/message.ts';
 import { isObject, textAt, valueAt } from '../wire/values.ts';
 
-/** It is remembered for as long as the client may come back; real declarations have some hundred bytes. */
+/**
+ * Sessions and pending calls keep a declaration for as long as the client may come back. Real ones have some hundred
+ * bytes.
+ */
 const BYTES = 64 * 1024;
-/** Declarations that are kept; a client has one, and all of a kind have the same. */
+/** How many declarations are kept. A client has one, and all clients of a kind have the same. */
 const KEPT = 64;
-/** Longer ones are read anew. */
+/** Longer declarations are parsed each time. */
 const KEPT_LENGTH = 2_048;
 
-/** By their text: equal declarations mean the same, whoever makes them. */
+/** By text: equal declarations mean the same, whichever client makes them. */
 const known = new Map<string, ClientCapabilities>();
 
 export function checkSize({ start, end }: Span, what: 'capabilities' | 'clientInfo' = 'capabilities'): void {
   if (end - start > BYTES) throw new Failure('invalid_params', { message: `${what} may have at most ${BYTES} bytes` });
 }
 
-/** Undefined where it is no object. */
+/** Undefined where the declaration is no object. */
 export function declaredAt(bytes: Uint8Array, span: Span): ClientCapabilities | undefined {
   checkSize(span);
   const text = textAt(bytes, span);

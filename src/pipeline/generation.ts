@@ -1,12 +1,12 @@
 /**
- * What is in force: the endpoints and the rules of one config, replaced as a whole. A request takes one generation when it
- * comes in, and everything about it is decided by that one. What stays longer than a request asks again each time.
+ * The endpoints and the authorizer of one config, replaced as a whole. A request takes one generation when it arrives,
+ * and that generation decides everything about it. What outlives a request reads the current generation each time.
  */
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 
 export interface Generation {
-  /** Of the config. */
+  /** The number of the config. */
   readonly number: number;
   readonly authorizer: Authorizer;
   /** By path. */
@@ -28,13 +28,13 @@ export class CurrentGeneration {
     this.#now = next;
   }
 
-  /** For sessions, lines and streams, which outlive a generation. */
+  /** For sessions, connections and streams, which outlive a generation. */
   place(endpoint: Endpoint): Endpoint {
     return new LiveEndpoint(this, endpoint);
   }
 }
 
-/** An endpoint as it is at the moment; one that is gone, as it was last. */
+/** An endpoint as the current generation has it. Once it is removed, its last state stays. */
 class LiveEndpoint implements Endpoint {
   readonly path: string;
   readonly #currentGeneration: CurrentGeneration;

@@ -1,4 +1,4 @@
-/** What is said at the beginning: `initialize` in the legacy era, `server/discover` in the modern one. */
+/** Opening a conversation: `initialize` in the legacy era, `server/discover` in the modern one. */
 
 import { degradeServer, olderCapabilities } from '../bridge/revision-compat.ts';
 import { Failure } from '../errors/failure.ts';
@@ -12,8 +12,9 @@ import { member, slice, stringAt, valueAt } from '../wire/values.ts';
 import { checkSize } from './declared-capabilities.ts';
 
 /**
- * The asked revision if the profile has it, else the profile's newest legacy one: the client decides whether it can live with
- * that. https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
+ * Agrees on the requested revision if the profile has it, else on the profile's newest legacy one: the client decides
+ * whether it accepts that.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
  */
 export function readInitialize(request: Request, profile: Profile): ClientFacts {
   const wanted = member(request.params, 'protocolVersion');
@@ -30,15 +31,16 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   const declared = capabilities && valueAt(request.bytes, capabilities);
   return {
     revision,
-    // A copy: the session keeps it, and must not keep the body that it came in.
+    // Copy the bytes: the session keeps them, and must not keep the whole request body alive.
     info: info && new Uint8Array(slice(request.bytes, info)),
     capabilities: readCapabilities(olderCapabilities(revision, declared)),
   };
 }
 
 /**
- * A legacy client of which nothing is known but what its version header says. Without one nothing was agreed on, so that
- * the profile does not matter. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
+ * A legacy client without a session: only its version header is known. Without that header no revision was agreed on,
+ * so the profile does not matter.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
  */
 export function readStranger(version: string | undefined, profile: Profile): ClientFacts {
   if (newest(profile.revisions, 'legacy') === undefined) throw unsupported(profile, version ?? withoutHeader);
@@ -55,7 +57,7 @@ export function initializeResult(revision: Revision, discovery: Discovery): stri
   const { capabilities, serverInfo, instructions, rest } = discovery;
   const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, ...others } = rest;
   const { extensions, ...known } = offered(capabilities);
-  // A word of the modern era, unless the backend said it in this one.
+  // `extensions` is a modern member: pass it on only where the backend speaks the legacy era, too.
   const carried = extensions !== undefined && discovery.eras.includes('legacy') ? { extensions } : {};
   return JSON.stringify({
     protocolVersion: revision,
@@ -84,7 +86,7 @@ export function discoverResult(profile: Profile, discovery: Discovery): string {
   });
 }
 
-/** Tasks are not carried from end to end, so nobody is told that they are there. */
+/** The gateway does not support tasks from end to end, so it does not advertise them. */
 function offered(capabilities: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { tasks: _tasks, extensions, ...others } = capabilities;
   if (typeof extensions !== 'object' || extensions === null) return others;

@@ -1,4 +1,4 @@
-/** What other gateways are told, so that loops over several of them are found: wire/via.ts has the rule. */
+/** Headers that gateways exchange, so that loops through several of them are found. wire/via.ts has the rule. */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
 import type { Backends } from '../upstream/backends.ts';
@@ -9,10 +9,10 @@ export interface HopsOptions {
   readonly backends: Backends;
 }
 
-/** Headers as they are when the answer goes out: what is behind us may have been found out for the sake of the answer. */
+/** Computed when the response goes out: making the response may have discovered more gateways behind this one. */
 export type HopHeaders = () => Readonly<Record<string, string>>;
 
-/** A failure for a request of our own; undefined where the sender is no gateway, and hears nothing of gateways. */
+/** Returns a Failure for a request that this gateway sent itself, and undefined where the sender is no gateway. */
 export function meetHop(
   { instance, backends }: HopsOptions,
   endpoint: Endpoint,

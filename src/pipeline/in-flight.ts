@@ -1,4 +1,4 @@
-/** What is being done for clients right now, so that a gateway that stops can wait for it. */
+/** Counts the work that runs for clients, so that a gateway that shuts down can wait for it. */
 import type { Clock } from '../exchange/clock.ts';
 
 export class InFlight {
@@ -18,7 +18,7 @@ export class InFlight {
     return this.#running;
   }
 
-  /** Resolves when nothing runs any more, or when the time is over. */
+  /** Resolves when no work runs any more, or after `withinMs`. */
   finished(withinMs: number, clock: Clock): Promise<void> {
     if (this.#running === 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -40,8 +40,8 @@ export class LegacyCalls {
   }
 
   /**
-   * Finds the target of a request, and authorizes it. Throws, or rejects with, a Failure where it is denied; a promise only
-   * where lists have to be read first.
+   * Finds the target of a request, and authorizes it. Throws, or rejects with, a Failure where it is denied. Returns a
+   * promise only where lists have to be read first.
    */
   clear(context: SessionContext, request: Request): SessionContext | Promise<SessionContext> {
     const { endpoint, authorizer, session } = context;
@@ -49,7 +49,7 @@ export class LegacyCalls {
     context.request = request;
     context.row = row;
     context.client = session.client;
-    // Nobody would hear of the resource.
+    // Without a session there is no stream on which updates could be sent.
     if (row.action === 'subscribe' && session.downstream === nowhere) throw new Failure('session_required');
     const authorized = (authorization: Authorization): SessionContext => {
       context.authorization = authorization;
@@ -84,7 +84,7 @@ export class LegacyCalls {
     return readerForSession(session, this.#shared.upstreams, hold, principal);
   }
 
-  /** The exchange is open; `clearing` says when the request may go on. */
+  /** Serves a request whose exchange is open. `clearing` resolves when the request is authorized. */
   async serve(context: SessionContext, clearing: SessionContext | Promise<SessionContext>): Promise<void> {
     const { exchange, session } = context;
     if (clearing instanceof Promise) await clearing;
@@ -137,7 +137,7 @@ export class LegacyCalls {
     this.#respond(context, call, paramHeaders);
   }
 
-  /** The backend demands a person's consent before it can be reached at all: that is asked for, and then the call is made. */
+  /** The backend demands a person's consent before it can be reached at all: ask for consent, then make the call. */
   #withoutUpstream(context: SessionContext, error: unknown): undefined {
     const failure = this.#shared.fault(error);
     if (context.exchange.settled) return;
@@ -158,7 +158,7 @@ export class LegacyCalls {
     return links && ((notification: Notification) => links.translate(backend, notification));
   }
 
-  /** On an upstream session that is found when the call is made. */
+  /** Makes the call on an upstream session that is found only then. */
   #callLater(context: SessionContext): UpstreamCall {
     return (permit, next, sink) =>
       LateCall.after(
@@ -195,9 +195,10 @@ export class LegacyCalls {
     if (!isMerged(endpoint)) return (permit, next, sink) => upstream.call(permit, next, sink);
     const opened = (on: UpstreamLease) => ({ upstream: on, level: undefined, release: () => on.release?.() });
     return (permit, next, sink) => {
-      // One upstream session among several: that it is lost is no reason to end the client's session, and it is opened again.
+      // With several backends, losing one upstream session does not end the client's session: it is opened again.
       const reopen = async () => {
-        // The session hears after the call that the upstream session is lost, and would give out the same one until then.
+        // The session learns of the loss only after the call has failed, and would return the lost upstream session
+        // until then.
         await undefined;
         return opened(await this.#upstreams.upstreamFor(session, resolved.backend, permit, next.row));
       };
@@ -206,12 +207,12 @@ export class LegacyCalls {
   }
 }
 
-/** The `Mcp-Param-*` headers of a call. `again`: those given before were refused. */
+/** The `Mcp-Param-*` headers of a call. `again`: the backend refused the previous ones. */
 type ParamHeaders = (again: boolean) => Promise<Record<string, string>>;
 
 const setLevel = methodRow('logging/setLevel') as MethodRow;
 
-/** To the client one backend has failed, and not its session. */
+/** For the client one backend has failed, but its session has not. */
 function withoutSessionLoss(sink: CallSink): CallSink {
   return {
     notify: (notification) => sink.notify(notification),

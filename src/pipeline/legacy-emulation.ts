@@ -1,4 +1,4 @@
-/** What a legacy client expects and a modern backend has no method for: done here, in the backend's place. */
+/** Methods that a legacy client expects and a modern backend does not have: the gateway answers them itself. */
 import { Failure } from '../errors/failure.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Permit } from '../policy/permit.ts';
@@ -13,14 +13,17 @@ import { member, textMember } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { SharedServices } from './services.ts';
 
-/** The backend that a request was for, and the way there. */
+/** The backend that a request is for, and the upstream session to it. */
 export interface Destination {
   readonly backend: string;
   readonly upstream: UpstreamLease;
   readonly permit: Permit;
 }
 
-/** False where the backend has the method, and is to be asked. Otherwise the exchange is settled, or will be. */
+/**
+ * False where the backend has the method, and the request must be sent to it. Otherwise the exchange is or will be
+ * settled here.
+ */
 export function emulateLegacy(
   shared: SharedServices,
   session: Session,
@@ -46,7 +49,7 @@ export function emulateLegacy(
   return true;
 }
 
-/** Remembered for what comes; a modern backend is told with every request instead. */
+/** Keeps the level for later requests: a modern backend gets it with each of them. */
 function setLevel(session: Session, exchange: Exchange, { upstream }: Destination): boolean {
   if (!rememberLevel(session, exchange)) return true;
   if (upstream.era === 'legacy') return false;
@@ -54,7 +57,7 @@ function setLevel(session: Session, exchange: Exchange, { upstream }: Destinatio
   return true;
 }
 
-/** False where there is no such level, and the client was told so. */
+/** False where the level is unknown; the exchange has failed then. */
 export function rememberLevel(session: Session, exchange: Exchange): boolean {
   const { bytes, params } = exchange.request;
   const level = logLevelAt(bytes, member(params, 'level'));
@@ -70,11 +73,11 @@ function listeningOf(
 ): UpstreamSubscription {
   const existing = session.listenings.get(backend);
   if (existing !== undefined) return existing;
-  // The hub tells of lists, on one stream for all sessions.
+  // No list changes here: `ListChangeNotifier` reads them on one stream for all sessions.
   const listening = new UpstreamSubscription(nothingWanted, {
     client: session.client,
     clock: shared.clock,
-    // A backend that was away may have got another lane since.
+    // A backend that was unavailable may have a new upstream session since.
     start: (request, sink) =>
       (shared.upstreams.stateless(backend, session.principal) ?? upstream).call(permit, request, sink),
     deliver: (message, said) => {

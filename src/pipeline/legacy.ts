@@ -31,7 +31,7 @@ import { LegacyCalls, type SessionContext } from './legacy-calls.ts';
 import type { SharedServices } from './services.ts';
 import { SessionUpstreams } from './session-upstreams.ts';
 
-/** 48 random bits: two sessions do not have the same tag by accident, and nothing depends on that it can't be guessed. */
+/** 48 random bits: two sessions do not get the same tag by accident. The tag need not be unguessable. */
 const STREAM_TAG_CHARACTERS = 8;
 
 export class LegacyFront {
@@ -72,7 +72,7 @@ export class LegacyFront {
     else giveBack(cleared);
   }
 
-  /** The session goes on with what is in force now, or ends as soon as what runs in it is done. */
+  /** The session continues under the new config, or ends as soon as its running requests are done. */
   renewed(session: Session, renewal: ConfigChange, isBound: boolean): void {
     const { sessions, limits } = this.#shared;
     const { endpoint, principal } = session;
@@ -83,7 +83,7 @@ export class LegacyFront {
       sessions.retire(session, new Failure('session_ended'), limits.drainMs);
   }
 
-  /** The session that a message names, or that its line has. */
+  /** The session that a message names, or that belongs to its connection. */
   session(context: Pick<RequestContext, 'endpoint' | 'principal' | 'header' | 'connection'>): Session {
     if (context.connection !== undefined) {
       if (context.connection.session === undefined)
@@ -97,7 +97,10 @@ export class LegacyFront {
     return session;
   }
 
-  /** A client on a line need not wait for the answer to `initialize`: what it says meanwhile is heard afterwards, in order. */
+  /**
+   * A client on a persistent connection may send before `initialize` is answered: its messages wait, and keep their
+   * order.
+   */
   async #afterOpening(context: RequestContext, opening: SessionOpening): Promise<void> {
     if (opening.waiting >= this.#shared.limits.inFlightPerSession) throw new Failure('too_many_requests');
     opening.waiting += 1;
@@ -105,12 +108,12 @@ export class LegacyFront {
     return this.receive(context);
   }
 
-  /** There are clients that never send the id back; an endpoint may serve them all the same. */
+  /** Some clients never send the session id back. With `sessions: optional` an endpoint serves them all the same. */
   #isOneOff({ endpoint, header, connection }: RequestContext): boolean {
     return endpoint.sessions === 'optional' && connection === undefined && header?.('mcp-session-id') === undefined;
   }
 
-  /** A session that lasts for one message. It declares nothing, so nobody asks it anything. */
+  /** A session for one message. Its client declares no capabilities, so it gets no server requests. */
   #stranger({ endpoint, principal, header }: RequestContext): Session {
     const client = readStranger(header?.('mcp-protocol-version'), endpoint.profile);
     const facts = { id: this.#shared.newId(), principal, endpoint, client };
@@ -119,7 +122,7 @@ export class LegacyFront {
 
   async #initialize(context: RequestContext, request: Request): Promise<void> {
     const { endpoint, principal, reply, connection } = context;
-    // A second one is refused and harmless; a session id that nobody knows is answered as such.
+    // A second `initialize` is refused and changes nothing. An unknown session id gets its own failure.
     if (
       connection !== undefined
         ? (connection.opening ?? connection.session) !== undefined
@@ -152,16 +155,16 @@ export class LegacyFront {
     try {
       const discovery = await this.#upstreams.open(session, permit);
       outcome = 'result';
-      // It went away before its session was there to be ended.
+      // The client disconnected while the session was being opened, when there was no session to end yet.
       if (connection?.closed === true) {
         session.end(new Failure('session_ended'));
         return;
       }
-      // The endpoint may be another than before by now, or gone.
+      // A reload may have changed or removed the endpoint meanwhile.
       if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
       this.#upstreams.reshape(session);
       if (connection !== undefined) connection.session = session;
-      // The one client of stdio may stay for as long as it likes; all others count.
+      // The one client of stdio may stay as long as it likes. All other sessions count against the limits.
       if (connection?.via !== 'stdio') {
         sessions.add(session);
         added = true;
@@ -182,7 +185,7 @@ export class LegacyFront {
     return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision) }, events, limits);
   }
 
-  /** 2025-03-26 alone: every member is decided before any of them is done, and one denial denies all. */
+  /** Revision 2025-03-26 only. Every member is authorized before any of them is executed, and one denial denies all. */
   #batch(arrived: RequestContext, batch: Batch): void | Promise<void> {
     const { endpoint, header } = arrived;
     if (endpoint.profile.batches === 'deny') throw new Failure('unsupported_mcp_batch');
@@ -254,7 +257,7 @@ export class LegacyFront {
     this.#calls.serve(context, cleared).catch((error: unknown) => exchange.fail(this.#shared.fault(error)));
   }
 
-  /** For what is for all backends of the endpoint together. */
+  /** For messages that concern all backends of the endpoint together. */
   #decide(
     { principal, endpoint, authorizer }: RequestContext,
     row: MethodRow,
@@ -267,8 +270,8 @@ export class LegacyFront {
   }
 
   /**
-   * The row of a notification that means something, and may come. A response has no method that a rule could speak of: it goes
-   * to the question that waits for it, and nowhere else.
+   * Returns the row of a notification that is known and allowed. A response has no method that a rule could name: it
+   * goes to the server request that waits for it, and nowhere else.
    */
   #decideOneWay(context: SessionContext, message: Exclude<Message, Request>): MethodRow | undefined {
     const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
@@ -280,7 +283,7 @@ export class LegacyFront {
   #oneWay(context: SessionContext, message: Exclude<Message, Request>, row: MethodRow | undefined): void {
     const { session, principal, endpoint, authorizer } = context;
     if (message.kind === 'notification') this.#notification(session, principal, message, row);
-    // An answer that nobody waits for is dropped. It never reaches a backend by itself.
+    // A response that no server request waits for is dropped. It never reaches a backend.
     else if (!session.answer(message)) {
       this.#shared.count('exchange.unasked_response');
       authorizer.dropped({ principal, endpoint, message });
@@ -299,7 +302,10 @@ export class LegacyFront {
   }
 }
 
-/** A session keeps it for backends that are opened later: bytes of its own, and not more of them than such a notification needs. */
+/**
+ * The session keeps the notification for backends that are opened later: as a copy, and without parameters where it is
+ * longer than `INITIALIZED_BYTES`.
+ */
 function kept(message: Notification): Notification {
   if (message.bytes.byteLength > INITIALIZED_BYTES)
     return skimMessage(notificationBytes(message.method)) as Notification;
@@ -308,7 +314,7 @@ function kept(message: Notification): Notification {
 
 const INITIALIZED_BYTES = 4 * 1024;
 
-/** Returns what to call when `initialize` was answered, one way or the other. */
+/** Returns a function to call when `initialize` has been answered, with a result or an error. */
 function open(connection: ConnectionState): () => void {
   let done: () => void = () => undefined;
   const answered = new Promise<void>((resolve) => {
@@ -332,7 +338,7 @@ function rowOf(method: string) {
   return row;
 }
 
-/** Over HTTP an answer can become a stream that the client comes back to. */
+/** Over HTTP the response can become a stream that the client may resume. */
 function streamOf(session: Session) {
   const { downstream } = session;
   return downstream instanceof StreamsDownstream ? { stream: () => downstream.open() } : {};

@@ -1,4 +1,4 @@
-/** What is done otherwise where several backends stand behind an endpoint. */
+/** What differs where several backends stand behind an endpoint. */
 
 import type { StartCall } from '../bridge/responder.ts';
 import { mergeDiscoveries } from '../catalog/discovery.ts';
@@ -15,7 +15,9 @@ import type { Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import type { SharedServices } from './services.ts';
 
-/** Everything that the backends have together. Never waits for the slowest: what comes later is told by a list change. */
+/**
+ * What all backends offer together. Does not wait for slow ones: what they offer is announced later as a list change.
+ */
 export async function discoverAll(
   { backends, clock, limits }: SharedServices,
   endpoint: Endpoint,
@@ -37,14 +39,17 @@ export async function discoverAll(
   );
 }
 
-/** Where the principal has to agree before the backend can be used. What is shared by all waits for nobody in particular. */
+/**
+ * Where the principal has to consent before the backend can be used. A state that all principals share waits for no
+ * particular person.
+ */
 function consentUrl({ state }: Backend, isOwn: boolean): string | undefined {
   if (!isOwn || state.state !== 'refused' || state.failure.reason !== 'consent_needed') return undefined;
   const url = state.failure.data?.url;
   return typeof url === 'string' ? url : undefined;
 }
 
-/** A merged list in the place of a backend's. `unknown` makes the answer where no backend has such things. */
+/** Answers a list request from the merged list. `unknown` makes the failure where no backend has such a list. */
 export function listCall(
   { lists, fault }: SharedServices,
   { endpoint, authorizer }: { readonly endpoint: Endpoint; readonly authorizer: Authorizer },

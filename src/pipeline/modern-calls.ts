@@ -37,12 +37,12 @@ export class ModernCalls {
     else this.#findUpstream(context).catch((error: unknown) => this.#withoutUpstream(context, error));
   }
 
-  /** Where people are asked for consent, calls to modern backends may be pending, too. */
+  /** Where people are asked for consent, a call to a modern backend may be pending, too. */
   #mayBePending({ call }: RequestContext): boolean {
     return this.#shared.consenting !== undefined && member(call.message.params, 'requestState') !== undefined;
   }
 
-  /** A backend may demand a person's consent before it can be reached at all. */
+  /** The backend may demand a person's consent before it can be reached at all. */
   #withoutUpstream(context: RequestContext, error: unknown): void {
     const { consenting, fault } = this.#shared;
     const failure = fault(error);
@@ -52,7 +52,7 @@ export class ModernCalls {
     else this.#respond(context, undefined, this.#callLater(context));
   }
 
-  /** On an upstream session that is found when the call is made. */
+  /** Makes the call on an upstream session that is found only then. */
   #callLater(context: RequestContext): UpstreamCall {
     return (permit, next, sink) =>
       LateCall.after(
@@ -88,7 +88,7 @@ export class ModernCalls {
     const text = (state && stringAt(call.message.bytes, state)) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
     const isPending = consenting !== undefined && state !== undefined && pendingCalls.isOurs(text, claim);
-    // A call that waits for consent is looked up before the backend is discovered: the backend refuses to be until then.
+    // Look up a call that waits for consent before discovering its backend: discovery fails until consent is given.
     const eras = isPending ? [] : (await upstreams.discover(backend, principal)).eras;
     if (isPending || (state !== undefined && !eras.includes('modern'))) {
       const taken = await pendingCalls.take(text, claim);
@@ -153,8 +153,8 @@ export class ModernCalls {
   }
 
   /**
-   * With the `requestState` that the backend gave, where the client has it sealed for its principal. The one local principal
-   * shares nothing with anybody, so its states are not sealed.
+   * Restores the backend's own `requestState`, which the client has sealed for its principal. The one local principal
+   * shares nothing with others, so its states are not sealed.
    */
   #withOwnState(context: RequestContext, request: CallRequest, upstream: UpstreamLease): CallRequest {
     const { principal, endpoint, exchange } = context;
@@ -168,7 +168,7 @@ export class ModernCalls {
     return { ...request, message: own };
   }
 
-  /** After the authorize stage: the schema of a tool is no business of a client that may not call it. */
+  /** Runs after the authorize stage: a client that may not call a tool must not learn about its schema. */
   #paramMismatch(
     { resolved, call, header, principal }: RequestContext,
     upstream: UpstreamLease,
@@ -183,7 +183,7 @@ export class ModernCalls {
   }
 }
 
-/** An upstream session that was leased for one call is given back with it: a second call takes another. */
+/** An upstream session that was leased for one call is released with it: a second call leases a new one. */
 function onceThen(first: UpstreamCall, later: UpstreamCall): UpstreamCall {
   let isFirst = true;
   return (permit, request, sink) => {

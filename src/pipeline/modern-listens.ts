@@ -1,4 +1,4 @@
-/** Open `subscriptions/listen` requests of modern clients: their number is limited, and they outlive the config they came under. */
+/** Open `subscriptions/listen` requests of modern clients: their number is limited, and they outlive their config. */
 import { isMerged } from '../catalog/name-resolver.ts';
 import { callStateless, readerFor } from '../catalog/readers.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -30,7 +30,7 @@ interface OpenListen {
 
 /** A `subscriptions/listen` whose slot is reserved. */
 export interface Listen {
-  /** Absent where no policy looks at it. */
+  /** Absent where there is no policy, rate limit or audit. */
   readonly authorization: ListenAuthorization | undefined;
   /** Frees its slot under `limits.listenStreams`. */
   readonly release: () => void;
@@ -77,7 +77,10 @@ export class ModernListens {
     for (const [exchange, { connection }] of [...this.#open]) exchange.endSubscription(connection !== undefined);
   }
 
-  /** A stream of one backend cannot become a stream of several, or of a different one: it ends, and its client asks again. */
+  /**
+   * A stream from one backend cannot become one from several, or from a different one: it ends, and its client listens
+   * again.
+   */
   renewed({ gone, closed, lists, isWelcome }: ConfigChange): void {
     for (const [exchange, { connection, principal, place, backend }] of [...this.#open]) {
       const { path } = place;
@@ -98,7 +101,8 @@ export class ModernListens {
     const reader = readerFor(upstreams, principal, client);
     const place = currentGeneration.place(endpoint);
     const first = listen?.permit ?? authorizer.ask(asAuthorizationRequest(context, context.row, '')).permit;
-    // It outlives its config. What it opens later follows from what was allowed, and each resource is authorized again.
+    // The stream outlives its config. What it opens later follows from what was allowed, and each resource is
+    // authorized again.
     const permit = () => (currentGeneration.now.authorizer === authorizer ? first : systemPermit('stream'));
     const sources: SubscriptionSources = {
       place,
@@ -121,7 +125,7 @@ export class ModernListens {
   }
 }
 
-/** Nothing comes before the acknowledgement, and nothing that was not asked for. */
+/** Sends nothing before the acknowledgement, and only the kinds that the client asked for. */
 function tellChanges(exchange: Exchange, kinds: readonly ListKind[]): void {
   const wanted = exchange.begun ? readFilter(exchange.request) : undefined;
   for (const { flag, method } of kinds) {

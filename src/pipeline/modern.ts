@@ -51,7 +51,7 @@ export class ModernFront {
         throw new Failure('response_not_expected');
       case 'notification':
         this.#notified(context, message);
-        // Over HTTP no notification of this era has a meaning: a client cancels by closing the stream.
+        // Over HTTP no modern notification has a meaning: a client cancels by closing the stream.
         reply.accepted();
         return;
       case 'request':
@@ -67,7 +67,7 @@ export class ModernFront {
     this.#listens.renewed(change);
   }
 
-  /** Ends what did not finish in time. */
+  /** Fails the requests that did not finish in time. */
   abort(failure: Failure): void {
     for (const exchange of [...this.#running]) exchange.abort(failure);
   }
@@ -243,7 +243,8 @@ export class ModernFront {
     const finding = merged
       ? all()
       : upstreams.discover(only, principal).catch((error: unknown) => {
-          // What the backend offers is known after consent; a client that learns of no backend could not be asked for it.
+          // What the backend offers is known only after consent. A client that gets an error here could not be asked
+          // for consent.
           if (error instanceof Failure && error.reason === 'consent_needed') return all();
           throw error;
         });

@@ -1,4 +1,4 @@
-/** Clients that have one connection for everything: HTTP+SSE and stdio. */
+/** Clients that use one connection for everything: HTTP+SSE and stdio. */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint, PersistentConnection, Sender } from '../exchange/arrival.ts';
 import { operationOf } from '../exchange/asked.ts';
@@ -66,12 +66,12 @@ export class PersistentConnections {
     for (const { session } of [...this.#open.keys()]) session?.end(failure);
   }
 
-  /** Sessions whose client can go nowhere else: over stdio. */
+  /** Sessions over stdio, whose client cannot reconnect. */
   get bound(): readonly Session[] {
     return [...this.#open.keys()].flatMap(({ via, session }) => (via === 'stdio' && session ? [session] : []));
   }
 
-  /** Streams over which nobody has initialized yet; the others end with their sessions. */
+  /** Ends streams without a session. The others end with their sessions. */
   renewed({ closed, isWelcome }: ConfigChange): void {
     for (const [{ via, session, connection }, { endpoint, principal }] of [...this.#open]) {
       if (via === 'stdio' || session !== undefined) continue;
@@ -91,7 +91,7 @@ export class PersistentConnections {
       reply.refuse(new Failure('path_not_found'), era, message.kind === 'request' ? message.id.raw : undefined);
       return;
     }
-    // What whoever started us may do can change.
+    // A reload can change what the local principal may do.
     const principal = credentials === 'local' ? authenticator.local : sender.principal;
     const head = { header: undefined, paramHeaders: undefined };
     const arrived = { endpoint, authorizer, principal, credentials, message, reply, ...head, connection: state };
@@ -105,7 +105,10 @@ export class PersistentConnections {
     return authorizer.may({ principal, endpoint, row: cancel, backend: '', revision: undefined }) !== undefined;
   }
 
-  /** A stream over which nobody initializes holds a socket that no limit of sessions counts. Returns how to stop looking. */
+  /**
+   * Ends an SSE stream without `initialize`: it holds a socket that no session limit counts. Returns a function that
+   * stops this.
+   */
   #awaitSession(state: ConnectionState): () => void {
     const { clock, limits, count } = this.#shared;
     let stop: () => void;
@@ -122,7 +125,7 @@ export class PersistentConnections {
     return () => stop();
   }
 
-  /** Whoever learns the id of somebody else's connection is told that there is none. */
+  /** A sender that knows the id of a different principal's connection is told that there is none. */
   #refusal({ endpoint, principal }: Opened, sender: Sender, message: Message | Batch): Failure | undefined {
     if (sender.principal.key !== principal.key) return new Failure('session_not_found');
     return this.#shared.authenticator.check(
@@ -144,8 +147,8 @@ export class PersistentConnections {
 }
 
 /**
- * HTTP+SSE is older than the modern era and has no place for it. On stdio what names no revision is of the era in which the
- * client began; `initialize` begins the legacy one also after a look at `server/discover`.
+ * HTTP+SSE is older than the modern era and cannot carry it. On stdio, a message without a revision belongs to the era
+ * in which the client began. `initialize` begins the legacy era even after a `server/discover`.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#backward-compatibility
  */
 function eraOn(state: ConnectionState, message: Message | Batch): Era {
@@ -156,7 +159,7 @@ function eraOn(state: ConnectionState, message: Message | Batch): Era {
   return said === 'modern' ? said : (state.era ?? said);
 }
 
-/** On a persistent connection both eras cancel by name; a legacy session looks for the id itself. */
+/** On a persistent connection a client of either era cancels by request id. A legacy session finds the id itself. */
 function cancelOn(state: ConnectionState, message: Notification): void {
   const cancelled = readCancelled(message);
   if (cancelled !== undefined) state.inflight.only(cancelled.id)?.cancel(cancelled.reason);

@@ -1,5 +1,5 @@
 /**
- * The way of a message through the gateway. One `RequestContext` (context.ts) goes through these stages, in this order:
+ * How a message passes through the gateway. One `RequestContext` (context.ts) goes through these stages, in this order:
  *
  *   authenticate  who sends it, by its headers, before a body is read   identity/authenticator.ts
  *   scopes        what endpoint and method demand of a token            check-scopes.ts
@@ -7,9 +7,9 @@
  *   admit         revision, headers against body, method                admit.ts
  *   resolve       the backend, and what it calls the thing itself       catalog/name-resolver.ts
  *   authorize     profile, rules, rates, the audit record               authorize.ts, policy/authorizer.ts
- *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/compose.ts
+ *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/
  *
- * modern.ts and legacy.ts take a message of their era through them. A message that fails a stage causes no byte to any backend.
+ * modern.ts and legacy.ts take a message of their era through them. A message that fails a stage reaches no backend.
  */
 import { Failure } from '../errors/failure.ts';
 import type {
@@ -76,7 +76,7 @@ export class Pipeline implements Gateway {
   receive(arrival: Arrival): void {
     const { sender, header, paramHeaders, message, reply } = arrival;
     const asOf = this.#shared.currentGeneration.now;
-    // The config was reloaded while the body was read: the request begins again, so that one generation decides all of it.
+    // The config was reloaded while the body was read: start again, so that one generation decides all of the request.
     if (sender.asOf !== asOf) {
       void this.#again(arrival);
       return;
@@ -153,8 +153,8 @@ export class Pipeline implements Gateway {
   }
 
   /**
-   * No new work. What runs may finish within the time; then everything that is still open is brought to an end that its
-   * client can understand: a result for a subscription, an error for a call.
+   * Takes no new work. What runs may finish within the time. Then everything that is still open ends in a way that its
+   * client understands: a result for a subscription, an error for a call.
    */
   async drain(withinMs: number): Promise<void> {
     const { work, clock, sessions, pendingCalls, upstreams, listChanges, credentialExpiry } = this.#shared;
@@ -165,7 +165,7 @@ export class Pipeline implements Gateway {
     const message = 'The gateway is shutting down';
     sessions.close(new Failure('session_ended', { message }));
     this.#connections.end(new Failure('session_ended', { message }));
-    // Modern clients know nothing of sessions.
+    // Modern clients have no sessions.
     this.#modern.abort(new Failure('shutting_down', { message }));
     this.rpc.abort(new Failure('shutting_down', { message }));
     listChanges.close();
@@ -174,7 +174,7 @@ export class Pipeline implements Gateway {
     upstreams.close();
   }
 
-  /** Another config is in force: whoever is here goes on with it. */
+  /** Applies a new config to all sessions, connections and streams: each continues under it, or ends. */
   renew(renewal: ConfigChange): void {
     const { listChanges, sessions, credentialExpiry } = this.#shared;
     forgetGone(this.#shared, renewal);
@@ -195,7 +195,7 @@ export class Pipeline implements Gateway {
       reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
     };
     try {
-      // What helps to finish the work in hand, an answer or a cancellation, is still taken.
+      // A response or a cancellation helps running requests to finish, so it is still accepted.
       if (this.#draining && (message.kind === 'request' || message.kind === 'batch'))
         throw new Failure('shutting_down');
       const served = (era === 'modern' ? this.#modern : this.#legacy).receive(context);
@@ -205,9 +205,9 @@ export class Pipeline implements Gateway {
     }
   }
 
-  /** For what expects no JSON-RPC answer: what the endpoint needs is all that it needs. */
+  /** For requests without a JSON-RPC message: only the scopes of the endpoint apply. */
   #lacking({ path }: Endpoint, { principal, credentials }: Sender): Failure | undefined {
-    // Over stdio there is nothing but messages in which it could be told.
+    // On stdio a missing scope can only be reported in the response to a message.
     return credentials === 'local' ? undefined : this.#shared.authenticator.check(path, principal, credentials, {});
   }
 
@@ -230,7 +230,7 @@ export class Pipeline implements Gateway {
   }
 }
 
-/** A loop begins with a probe or with a session: nothing else has to be looked at. */
+/** Every loop begins with `server/discover` or `initialize`, so only these are checked. */
 function isOpening(message: Arrival['message']): boolean {
   return message.kind === 'request' && (message.method === 'server/discover' || message.method === 'initialize');
 }

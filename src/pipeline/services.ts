@@ -1,4 +1,4 @@
-/** What the stages share. Made in app/assemble.ts. */
+/** The services that the stages share. Created in app/assemble.ts. */
 
 import type { PendingCalls } from '../bridge/pending-calls.ts';
 import type { Fault } from '../bridge/responder.ts';
@@ -25,7 +25,7 @@ import type { ConsentWaiter } from './interceptors/consent.ts';
 export interface SharedServices {
   readonly limits: Config['limits'];
   readonly backends: Backends;
-  /** What is no MCP server. */
+  /** JSON-RPC services that are not MCP servers. */
   readonly services: ReadonlyMap<string, RpcService>;
   readonly authenticator: Authenticator;
   readonly credentialExpiry: CredentialExpiry;
@@ -35,22 +35,24 @@ export interface SharedServices {
   readonly sessions: Sessions;
   readonly pendingCalls: PendingCalls;
   readonly toolHeaders: ToolHeaders;
-  /** What follows is for endpoints with several backends. */
   readonly listCache: ListCache;
   readonly lists: Lists;
   readonly nameResolver: NameResolver;
   readonly listChanges: ListChangeNotifier;
   readonly events: EventLog;
   readonly work: InFlight;
-  /** Absent where no backend wants anybody's consent. */
+  /** Absent where no backend needs a person's consent. */
   readonly consenting: ConsentWaiter | undefined;
   readonly clock: Clock;
   /** Unguessable, visible ASCII, at least 128 random bits. */
   readonly newId: () => string;
-  /** What this gateway calls itself towards HTTP backends. A request that comes with it is its own. */
+  /**
+   * The id of this gateway in its requests to HTTP backends. A request that arrives with this id came from the gateway
+   * itself.
+   */
   readonly instance: string;
   readonly fault: Fault;
   readonly warn: Warn;
-  /** What was survived is counted. */
+  /** Counts an event that the gateway recovered from. */
   readonly count: (name: string) => void;
 }

@@ -1,6 +1,6 @@
 /**
- * A legacy session where several backends stand behind the endpoint: what any of them says outside a call, in the client's
- * names, each change once, storms told once at their beginning and once at their end.
+ * A legacy session on a merged endpoint: passes on what backends send outside a call, in the client's names. Each
+ * change is sent once; a burst of changes once at its beginning and once at its end.
  */
 
 import type { Reader } from '../catalog/list-reader.ts';
@@ -24,7 +24,7 @@ export class SessionLinks {
   constructor(shared: SharedServices, session: Session) {
     this.#shared = shared;
     this.#session = session;
-    // It looks at what is known, and reads nothing.
+    // This reader only uses what is already known, and reads no list.
     this.#reader = readerForSession(session, shared.upstreams, async () => {
       throw new Failure('backend_unavailable');
     });
@@ -33,7 +33,7 @@ export class SessionLinks {
     session.onEnd(() => this.#close());
   }
 
-  /** The client is ready to hear. `back` is called for a backend that may have been away. */
+  /** The client is ready for notifications. `back` is called for a backend that may have been unavailable. */
   begin(back: (backend: string) => void): void {
     this.#stopHearing ??= this.#shared.listChanges.hear(
       this.#session.endpoint,
@@ -45,7 +45,7 @@ export class SessionLinks {
     );
   }
 
-  /** What is to be passed on of what a backend said, if anything. */
+  /** What to pass on of a backend's notification, if anything. */
   translate(backend: string, notification: Notification): Notification | undefined {
     const kind = changedList(notification.method);
     if (kind !== undefined) {
@@ -60,12 +60,12 @@ export class SessionLinks {
     return address === uri ? notification : withUri(notification, address);
   }
 
-  /** A list of one of its backends is another than before. */
+  /** A list of one of the session's backends has changed. */
   changed(kind: ListKind): void {
     if (this.#stopHearing !== undefined) this.#session.tellChanged(kind);
   }
 
-  /** The address that the client subscribed under; otherwise the one that leads back to this backend and no other. */
+  /** The URI that the client subscribed under; otherwise one that resolves to this backend and no other. */
   #addressOf(origin: Origin): string {
     const { backend, name } = origin;
     const address = distinguished(backend, name);
@@ -75,7 +75,7 @@ export class SessionLinks {
     return this.#shared.nameResolver.addressOf(this.#session.endpoint, origin, this.#reader);
   }
 
-  /** A session upstream was lost, or is not heard, and so is what it would have told. */
+  /** An upstream session was lost or cannot be heard, so list changes may have been missed. */
   outdated(backend: string): void {
     this.#shared.listCache.changed(backend, everyList, sessionOwner(this.#session));
   }

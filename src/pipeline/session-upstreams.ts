@@ -1,6 +1,6 @@
 /**
- * What a legacy session has at its backends: lanes, opened when they are needed and opened anew when they were lost, and what
- * every one of them has to be told that is opened later than the session.
+ * The upstream sessions of a legacy session. Each is opened when it is needed, opened again when it was lost, and then
+ * gets what the client said before (log level, subscriptions).
  */
 
 import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
@@ -32,23 +32,26 @@ interface HeardLists {
 export class SessionUpstreams {
   readonly #shared: SharedServices;
   readonly #links = new WeakMap<Session, SessionLinks>();
-  /** Sessions of one modern backend that the hub tells of changes of its lists: how to stop that. */
+  /**
+   * Sessions on one modern backend that hear of list changes from `ListChangeNotifier`, each with its function to stop
+   * that.
+   */
   readonly #hearing = new WeakMap<Session, () => void>();
-  /** By backend: whose changes of lists a session hears. */
+  /** By backend: the list processes whose changes a session hears of. */
   readonly #heard = new WeakMap<Session, Map<string, HeardLists>>();
 
   constructor(shared: SharedServices) {
     this.#shared = shared;
   }
 
-  /** What is passed on of what a backend says outside any call; undefined where it stands alone. */
+  /** Undefined where one backend stands behind the endpoint. */
   linksOf(session: Session): SessionLinks | undefined {
     return this.#links.get(session);
   }
 
   /**
-   * What stands behind a new session. One backend is its other half, and is opened with it; of many each is opened when it
-   * is needed.
+   * Returns what the backends of a new session offer. A single backend is opened together with the session; of several,
+   * each is opened when it is needed.
    */
   async open(session: Session, permit: Permit): Promise<Discovery> {
     const { endpoint } = session;
@@ -58,12 +61,15 @@ export class SessionUpstreams {
     return discoverAll(this.#shared, endpoint, session.principal);
   }
 
-  /** A backend that wants consent first is there all the same: its client can be asked for it only in a session. */
+  /**
+   * A backend that needs consent first does not fail the session: its client can be asked for consent only in a
+   * session.
+   */
   async #openOnly(session: Session, backend: string, permit: Permit): Promise<Discovery> {
     try {
       const known = await this.#shared.upstreams.discover(backend, session.principal, 'legacy');
       const lists = this.#shared.upstreams.listsFor(session, backend);
-      // Its process is started for its first call.
+      // The backend's process is started for the first call.
       if (lists !== undefined) return lists.discoveryFor(session.client) ?? known;
       return (await this.#upstream(session, backend, permit)).discovery;
     } catch (error) {
@@ -71,7 +77,7 @@ export class SessionUpstreams {
       const { consenting, limits } = this.#shared;
       const { elicitationId } = failure.data ?? {};
       if (consenting === undefined || failure.reason !== 'consent_needed') throw failure;
-      // What it offers is known then, and not before.
+      // What the backend offers is known only after consent: announce all lists as changed then.
       const over = new AbortController();
       session.onEnd(() => over.abort());
       void consenting.waitFor(String(elicitationId), limits.sessionIdleMs, over.signal).then((waited) => {
@@ -82,9 +88,9 @@ export class SessionUpstreams {
     }
   }
 
-  /** A notification of the client, to every backend that has a session for it. */
+  /** Passes a client's notification to every backend that has an upstream session for the client. */
   notify(session: Session, principal: Principal, message: Notification, row: MethodRow): void {
-    // One that lasts for this message alone has no lanes, and must not get any.
+    // A session for one message has no upstream sessions, and must not open any.
     if (session.downstream === nowhere) return;
     const isReady = row.method === 'notifications/initialized';
     const merged = isMerged(session.endpoint);
@@ -104,7 +110,7 @@ export class SessionUpstreams {
     else for (const backend of session.endpoint.backends) this.#hearLists(session, backend);
   }
 
-  /** The session goes on with what is in force now. False where it cannot: its other half is gone. */
+  /** The session continues under the new config. False where it cannot, because its only backend is gone. */
   renewed(session: Session, { gone, lists }: ConfigChange): boolean {
     const { endpoint, upstreams, listenings } = session;
     const wasAlone = !this.#links.has(session);
@@ -126,7 +132,7 @@ export class SessionUpstreams {
     return true;
   }
 
-  /** Where one backend stood behind the endpoint there may be several now. */
+  /** A reload may have put several backends behind an endpoint that had one. */
   reshape(session: Session): void {
     if (!isMerged(session.endpoint)) return;
     this.#stopHearing(session);
@@ -138,7 +144,7 @@ export class SessionUpstreams {
     if (!this.#links.has(session)) this.#links.set(session, new SessionLinks(this.#shared, session));
   }
 
-  /** A modern backend tells of its lists on one stream for all who hear of it under the same credentials. */
+  /** A modern backend announces list changes on one stream for all sessions with the same credentials. */
   #hearHub(session: Session): void {
     if (session.ended || this.#hearing.has(session) || this.#links.has(session)) return;
     const { endpoint, principal } = session;
@@ -159,14 +165,17 @@ export class SessionUpstreams {
     for (const backend of session.endpoint.backends) this.#openIfLegacy(session, backend);
   }
 
-  /** For what follows from something that was asked for: the lanes of a session, what they are told anew. */
+  /**
+   * A permit for what follows from an earlier request: opening upstream sessions, and repeating to them what the client
+   * said.
+   */
   #may(session: Session, row: MethodRow, backend: string, principal = session.principal): Permit | undefined {
     const { endpoint, client } = session;
     const { authorizer } = this.#shared.currentGeneration.now;
     return authorizer.may({ principal, endpoint, row, backend, revision: client.revision });
   }
 
-  /** The level of all backends that have one in their sessions; modern ones are told with every request. */
+  /** Sets the log level at all backends that keep one in their sessions. Modern backends get it with every request. */
   setLevels(session: Session, exchange: Exchange): void {
     if (!rememberLevel(session, exchange)) return;
     for (const [backend, opening] of session.upstreams) {
@@ -187,7 +196,10 @@ export class SessionUpstreams {
     callOnce((sink) => upstream.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
   }
 
-  /** Which address means which resource, for what a backend says of it later. Throws where there are too many. */
+  /**
+   * Keeps which URI of the client means which resource of the backend, for later updates. Throws where there are too
+   * many.
+   */
   remember({ subscriptions }: Session, exchange: Exchange, { backend, message }: ResolvedTarget): void {
     const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
     const name = textMember(message.bytes, message.params, 'uri');
@@ -213,7 +225,7 @@ export class SessionUpstreams {
     );
   }
 
-  /** Until it has a process of its own a session hears of changes from the one that its lists come from. */
+  /** Until a session has a process of its own, it hears of list changes from the process that its lists come from. */
   #hearLists(session: Session, backend: string): void {
     const lists = this.#shared.upstreams.listsFor(session, backend);
     const heard = this.#heard.get(session) ?? new Map<string, HeardLists>();
@@ -221,7 +233,7 @@ export class SessionUpstreams {
     const before = heard.get(backend);
     if (lists === undefined || session.ended || before?.lists === lists) return;
     before?.stop();
-    // The lists are kept for all who share them: what is outdated there must be known before anybody asks again.
+    // Sessions share the cached lists, so an outdated list must be noticed before any session reads it again.
     this.#shared.listChanges.watch(backend);
     const stop = lists.hear(session.client, (kind) => {
       if (session.upstreams.has(backend) || session.ended) return;
@@ -246,8 +258,9 @@ export class SessionUpstreams {
   #upstream(session: Session, backend: string, permit: Permit): Promise<UpstreamSession> {
     const isMergedNow = () => isMerged(session.endpoint);
     const isNew = !session.upstreams.has(backend);
-    // Over HTTP the client learns by 404 that its other half is gone, and starts again; a line has no such way, so its lane is
-    // opened anew with the next request. So is one of several, or at once: its client listens to it.
+    // Over HTTP, a client whose only backend lost its session gets 404 and starts again. A persistent connection has no
+    // such signal, so its upstream session is opened again with the next request. On a merged endpoint it is opened
+    // with the next request or at once, because the client listens to it.
     const { clock, upstreams, sessions } = this.#shared;
     const openedAt = clock.now();
     const opening = upstreams.forSession(permit, session, backend, () => {
@@ -267,7 +280,7 @@ export class SessionUpstreams {
     return opening;
   }
 
-  /** A session that was opened later than the client's own, or opened anew, is told what the client said before. */
+  /** Repeats to an upstream session that was opened later, or opened again, what the client said before. */
   #settleIn(session: Session, backend: string, upstream: UpstreamSession): void {
     this.#tellLevel(session, backend, upstream);
     if (upstream.era === 'modern') {
@@ -275,7 +288,7 @@ export class SessionUpstreams {
       return;
     }
     if (!this.#links.has(session)) return;
-    // They were allowed when they were made.
+    // These subscriptions were authorized when the client made them.
     const permit = systemPermit('stream');
     for (const uri of session.subscriptions.at(backend)) {
       callOnce((sink) => upstream.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(
@@ -285,7 +298,7 @@ export class SessionUpstreams {
   }
 }
 
-/** An upstream session that was lost sooner would be lost again, and opened again, without end. */
+/** An upstream session that is lost sooner is not reopened at once: it would be lost and reopened without end. */
 const STOOD_MS = 10_000;
 
 const initialize = methodRow('initialize') as MethodRow;

@@ -1,11 +1,14 @@
-/** The decisions about the parts of one request, as one record: what was allowed of it, what was denied, and some names. */
+/**
+ * The decisions about the parts of one request, as one record: what was allowed, what was denied, and some of the
+ * names.
+ */
 import type { Ending } from '../exchange/exchange.ts';
 import type { RecordedParts } from '../observe/audit.ts';
 import type { AuditTrail, DecisionTrail, Ended } from './audit-trail.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Ruling } from './ruling.ts';
 
-/** A record that names more is a list, and a record has to stay small. */
+/** A record has to stay small, so it names only the first parts and rules. */
 const NAMES = 16;
 const RULES = 32;
 
@@ -21,7 +24,7 @@ export class AuditParts implements DecisionTrail {
   readonly #rules = new Set<string>();
   readonly #wouldDeny = new Set<string>();
   readonly #wouldAllow = new Set<string>();
-  /** The backend that every part is for; empty where there are several. */
+  /** The backend that all parts are for; empty where there are several. */
   #backend: string | undefined;
   #generation = 0;
   #reserved: boolean | undefined;
@@ -31,7 +34,7 @@ export class AuditParts implements DecisionTrail {
     this.#started = records.start();
   }
 
-  /** Once for all parts. */
+  /** One reservation for all parts. */
   reserve(): boolean {
     this.#reserved ??= this.#records.reserve();
     return this.#reserved;
@@ -50,7 +53,7 @@ export class AuditParts implements DecisionTrail {
     if (this.#denied.length < NAMES) this.#denied.push(nameOf(authorizationRequest));
   }
 
-  /** Writes the record. To be called once. */
+  /** Writes the record. Must be called once. */
   end(authorizationRequest: Omit<AuthorizationRequest, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
     if (this.#allowedCount + this.#deniedCount === 0) return;
     const whole = { ...authorizationRequest, backend: this.#backend ?? '', thing: undefined };
@@ -81,7 +84,7 @@ export class AuditParts implements DecisionTrail {
   }
 }
 
-/** Changes of a list have no name of their own: the method that reads the list stands for them. */
+/** A list change has no name: the method that reads the list stands for it. */
 function nameOf({ thing, row }: AuthorizationRequest): string {
   return thing?.name ?? row.method;
 }

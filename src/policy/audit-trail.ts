@@ -1,4 +1,4 @@
-/** One record for each decision: at once where it is a no, at the end of what was allowed where it is a yes. */
+/** One record for each decision: a denial is recorded at once, an allowed request when it ends. */
 import type { Clock } from '../exchange/clock.ts';
 import type { Ending } from '../exchange/exchange.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -16,15 +16,15 @@ import { methodRow } from '../wire/methods.ts';
 import { type AuthorizationRequest, argumentsIn, traceOf } from './authorization-request.ts';
 import type { Ruling } from './ruling.ts';
 
-/** What was refused before it was known what is wanted, and of which backend. */
+/** A message that was refused before its operation and backend were known. */
 export type Unasked = Pick<AuthorizationRequest, 'principal' | 'endpoint' | 'message'>;
 
-/** Where decisions go: to a record each, or to one record for all parts of a request. */
+/** Where decisions go: each to its own record, or all parts of a request to one record. */
 export interface DecisionTrail {
-  /** False where a request cannot be recorded and is to be refused for it. */
+  /** False where the request cannot be recorded, and must be refused for that. */
   reserve(): boolean;
   denied(authorizationRequest: AuthorizationRequest, ruling: Ruling, reason: string): void;
-  /** After `reserve`. What to call when it is over. */
+  /** Called after `reserve`. Returns a function to call when the request has ended. */
   allowed(authorizationRequest: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void;
 }
 
@@ -42,7 +42,7 @@ interface Started {
 
 export interface AuditTrailOptions {
   readonly audit: Audit;
-  /** What cannot be recorded is refused. */
+  /** Whether a request that cannot be recorded is refused. */
   readonly isDemanded: boolean;
   readonly arguments: AuditedArguments | undefined;
   readonly clock: Clock;
@@ -70,14 +70,14 @@ export class AuditTrail implements DecisionTrail {
     });
   }
 
-  /** A form that the profile does not have. */
+  /** Records a message in a form that the profile does not allow, or an unexpected response. */
   refused({ principal, endpoint, message }: Unasked, generation: number, reason: string): void {
     const row = message !== undefined && 'method' in message ? methodRow(message.method) : undefined;
     const action = row?.action;
     this.early({ reason, generation, principal, endpoint: endpoint.path, action, traceId: traceOf(message) });
   }
 
-  /** What was refused before policy was asked. */
+  /** Records what was refused before policy was asked. */
   early({ principal, ...refused }: EarlyRefusal): void {
     this.#options.audit.write({
       time: this.#written(this.#options.timeOfDay()),
@@ -104,7 +104,7 @@ export class AuditTrail implements DecisionTrail {
     };
   }
 
-  /** Of a request that is decided part by part. */
+  /** For a request that is decided part by part. */
   start(): Started {
     const { clock, timeOfDay } = this.#options;
     return { began: clock.now(), time: timeOfDay() };
@@ -154,7 +154,7 @@ export class AuditTrail implements DecisionTrail {
     audit.write(record, isDemanded && reserved);
   }
 
-  /** Many records are of one millisecond. */
+  /** Cached, because many records share a millisecond. */
   #written(time: number): string {
     if (time !== this.#lastTime) {
       this.#lastTime = time;

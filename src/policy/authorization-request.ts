@@ -1,4 +1,4 @@
-/** What somebody wants to do, as policy is asked it. */
+/** One request, in the form that policy decides about. */
 import { targetOf } from '../catalog/requests.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -12,27 +12,32 @@ import type { Permit } from './permit.ts';
 import type { Operation, PolicyQuestion, Thing } from './question.ts';
 
 export interface AuthorizationRequest {
-  /** Of this very message: a refreshed token may say something else than the one that opened the session. */
+  /**
+   * The principal of this message: a refreshed token may have different claims than the one that opened the session.
+   */
   readonly principal: Principal;
   readonly endpoint: Endpoint;
   readonly row: Operation;
-  /** Empty where all of the endpoint are meant. */
+  /** Empty where the request is for all backends of the endpoint. */
   readonly backend: string;
   readonly revision: string | undefined;
   readonly message?: Message | undefined;
   readonly thing?: Thing | undefined;
   readonly annotations?: (() => unknown) | undefined;
-  /** Where they are not those of `message`. */
+  /** Set where the arguments are not those of `message`. */
   readonly arguments?: (() => unknown) | undefined;
 }
 
 export interface Authorization {
   readonly permit: Permit;
-  /** Whose it is: what is shown of the answer is decided by the same rules. */
+  /** The authorizer that allowed the request. It also decides what is shown of the response. */
   readonly authorizer: Authorizer;
-  /** To be called once, when what was allowed is over. Absent where nobody wants to know. */
+  /** Must be called once, when what was allowed is over. Absent where nothing depends on that. */
   readonly over?: ((ending: Ending) => void) | undefined;
-  /** The same wish in another round of the call, decided anew by the rules of that moment. Throws, or rejects with, a Failure where it is a no. */
+  /**
+   * Authorizes a later round of the same call, by the rules of that moment. Throws, or rejects with, a Failure where it
+   * is denied.
+   */
   readonly again?: (() => Authorization | Promise<Authorization>) | undefined;
 }
 
@@ -49,7 +54,7 @@ export function policyQuestionOf(authorizationRequest: AuthorizationRequest): Po
   };
 }
 
-/** What looks them up, where there are any. */
+/** Returns a function that reads the arguments, where there can be any. */
 export function argumentsIn({ message, arguments: own }: AuthorizationRequest): (() => unknown) | undefined {
   return own ?? (message?.kind === 'request' ? () => argumentsOf(message) : undefined);
 }
@@ -59,15 +64,24 @@ function argumentsOf({ bytes, params }: Request): unknown {
   return span && judgedAt(bytes, span);
 }
 
-/** More than a person or a model puts into one call. To parse a hundred thousand of them, and fold their names, takes half a second. */
+/**
+ * More values than a person or a model puts into one call. Parsing a hundred thousand values, and folding their names,
+ * takes half a second.
+ */
 const MOST_VALUES = 16_384;
 
-/** What rules look at. Something that is no object cannot be judged: rules that deny apply, and rules that allow do not. */
+/**
+ * The value that rules are matched against. A value that is no object cannot be judged: deny rules apply to it, and
+ * allow rules do not.
+ */
 export function judgedAt(bytes: Uint8Array, span: Span): unknown {
   return hasMoreThan(MOST_VALUES, bytes, span) ? 'too many values to be looked at' : valueAt(bytes, span);
 }
 
-/** What a request names where nothing is renamed. Throws where its method needs a name and it has none: nobody could judge it. */
+/**
+ * The thing that a request names, where nothing is renamed. Throws where the method needs a name and the request has
+ * none, because no rule could judge it.
+ */
 export function namedThing(row: MethodRow, message: Request): Thing | undefined {
   if (row.name === undefined || row.name === 'taskId') return undefined;
   const target = targetOf(message, row);
@@ -75,12 +89,12 @@ export function namedThing(row: MethodRow, message: Request): Thing | undefined 
   return { kind: kindOf(row, target.kind), name: target.text };
 }
 
-/** Completions speak of templates, which stand for all that may come out of them. */
+/** A completion refers to a template, which stands for every resource that it can produce. */
 export function kindOf(row: MethodRow, kind: 'tool' | 'prompt' | 'resource'): Thing['kind'] {
   return kind === 'resource' && row.name === 'ref' ? 'template' : kind;
 }
 
-/** https://www.w3.org/TR/trace-context/#traceparent-header, in the place that the protocol has for it. */
+/** https://www.w3.org/TR/trace-context/#traceparent-header, which MCP carries in `_meta`. */
 export function traceOf(message: Message | undefined): string | undefined {
   if (message === undefined || !('meta' in message)) return undefined;
   const span = member(message.meta, 'traceparent');

@@ -1,7 +1,7 @@
 /**
- * The one place where leave is given. Every way in comes here before a backend hears anything: first what the profile does not
- * admit, which no mode and no rule changes, then the rules, then the rates; and every decision is recorded. One of these
- * belongs to one generation of the config, and never changes.
+ * Decides every request, before it reaches a backend. First the profile: no mode and no rule changes what it denies.
+ * Then the rules, then the rates. Every decision is recorded. An authorizer belongs to one generation and never
+ * changes.
  */
 
 import { Failure } from '../errors/failure.ts';
@@ -27,21 +27,20 @@ import type { UnmatchedNames } from './unmatched-names.ts';
 export interface AuthorizerParts {
   /** Absent: everything is allowed. */
   readonly policy: Policy | undefined;
-  /** Absent: as much as anybody likes. */
+  /** Absent: no rate limits. */
   readonly rates: Rates | undefined;
   /** Absent: nothing is recorded. */
   readonly records: AuditTrail | undefined;
-  /** Of the config. */
   readonly generation: number;
-  /** Of backends that may not do everything. */
+  /** Profiles of backends that are restricted. */
   readonly profiles: ReadonlyMap<string, BackendProfile>;
   /** Absent: no rule names anything. */
   readonly unmatched?: UnmatchedNames | undefined;
-  /** For the log. */
+  /** Writes denials to the log. */
   readonly onDenied?: ((authorizationRequest: AuthorizationRequest, failure: Failure) => void) | undefined;
 }
 
-/** Whom something is shown to, and where. */
+/** The principal to whom something is shown, and the endpoint. */
 export interface Viewer {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
@@ -49,9 +48,9 @@ export interface Viewer {
 
 export class Authorizer {
   readonly #parts: AuthorizerParts;
-  /** Of the config. */
+  /** The number of the config. */
   readonly generation: number;
-  /** Nobody looks at what is wanted, so that nobody has to find it out. */
+  /** True when there is no policy, rate limit or audit: callers can skip building the request. */
   readonly isOpen: boolean;
 
   constructor(parts: AuthorizerParts) {
@@ -60,12 +59,14 @@ export class Authorizer {
     this.isOpen = parts.policy === undefined && parts.rates === undefined && parts.records === undefined;
   }
 
-  /** Whether everything may be done there by anybody: the way of most calls, on which nothing is made that nobody looks at. */
+  /**
+   * Whether everything is allowed at the endpoint. Most calls take this path, so it builds nothing that is not used.
+   */
   isFree({ profile }: Endpoint): boolean {
     return this.isOpen && profile.toolNames === 'any';
   }
 
-  /** For what `isFree` says that nobody looks at. */
+  /** For requests that `isFree` covers. */
   free(
     { principal, row, endpoint }: Pick<AuthorizationRequest, 'principal' | 'row' | 'endpoint'>,
     backend: string,
@@ -73,7 +74,10 @@ export class Authorizer {
     return { permit: decide({ principal, row, endpoint: endpoint.path, backend }, this.generation), authorizer: this };
   }
 
-  /** Throws a Failure where it is a no. `records`: of the parts of one request, where it is decided part by part. */
+  /**
+   * Throws a Failure where the request is denied. `records`: the parts of one request, where it is decided part by
+   * part.
+   */
   ask(
     authorizationRequest: AuthorizationRequest,
     records: DecisionTrail | undefined = this.#parts.records,
@@ -117,36 +121,39 @@ export class Authorizer {
     };
   }
 
-  /** For a request that is decided part by part, and is one record all the same. */
+  /** For a request that is decided part by part and recorded once. */
   recordParts(): AuditParts | undefined {
     const { records } = this.#parts;
     return records && new AuditParts(records);
   }
 
-  /** For what was refused already, by the profile, before anybody asked here: it is in the trail like every denial. */
+  /** Records what the profile refused before `ask` was called: it is in the audit trail like every denial. */
   refused(unasked: Unasked, failure: Failure): void {
     if (!(failure instanceof Denied) && isForm(failure)) {
       this.#parts.records?.refused(unasked, this.generation, failure.reason);
     }
   }
 
-  /** A response that no server request waits for goes nowhere, and is in the trail. */
+  /** Records a response that no server request waits for. It is dropped. */
   dropped(unasked: Unasked): void {
     this.#parts.records?.refused(unasked, this.generation, 'unasked_response');
   }
 
-  /** For what was refused before policy was asked: credentials, and names that no backend has. */
+  /** Records what was refused before policy was asked: credentials, and names that no backend has. */
   recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
     this.#parts.records?.early({ ...refusal, generation: this.generation });
   }
 
-  /** For what follows from something that was asked for already: it is no request of its own, and not recorded as one. */
+  /** For what follows from an earlier request. It is not a request of its own, so it is not recorded as one. */
   may(authorizationRequest: AuthorizationRequest): Permit | undefined {
     const verdict = decide(policyQuestionOf(authorizationRequest), this.generation, this.#parts.policy);
     return verdict instanceof Denial ? undefined : verdict;
   }
 
-  /** Whether a backend may ask somebody: why not, or undefined. It is answered in the client's place, and the client never hears of it. */
+  /**
+   * Why a backend may not make this server request; undefined where it may. A denied one is answered in the client's
+   * place, and never reaches the client.
+   */
   denyAsk(
     { principal, endpoint }: Viewer,
     backend: string,
@@ -179,7 +186,7 @@ export class Authorizer {
     return undefined;
   }
 
-  /** Whether asks of this backend have to be looked at. */
+  /** Whether server requests of this backend have to be checked. */
   watchesAsks({ profile }: Endpoint, backend: string): boolean {
     return (
       !this.isOpen ||
@@ -188,12 +195,12 @@ export class Authorizer {
     );
   }
 
-  /** Whether anything is shown to some and not to others. */
+  /** Whether lists and updates may differ between principals. */
   get isShaping(): boolean {
     return this.#parts.policy !== undefined && this.#parts.policy.mode !== 'audit';
   }
 
-  /** Equal for those to whom the same is shown; undefined where that is everybody. */
+  /** Equal for principals that are shown the same; undefined where all are. */
   audience({ principal, endpoint }: Viewer): string | undefined {
     const { policy } = this.#parts;
     const names = endpoint.profile.toolNames === 'any' ? '' : 'plain ';
@@ -201,7 +208,7 @@ export class Authorizer {
     return `${names}${policy.generation} ${policy.audience(principal)}`;
   }
 
-  /** Whether a list has to be looked at entry by entry, may be passed on as it is, or is to be empty. */
+  /** How much of a list is shown: all of it unchanged, some entries (each has to be checked), or none. */
   extent({ principal, endpoint }: Viewer, kind: Thing['kind'], backend: string): 'all' | 'some' | 'none' {
     const { policy } = this.#parts;
     const extent = policy?.extent(principal, kind, { endpoint: endpoint.path, backend }) ?? 'all';
@@ -219,13 +226,16 @@ export class Authorizer {
     return policy?.shows({ principal, endpoint: endpoint.path, backend, thing, annotations }) ?? true;
   }
 
-  /** Who wants to know what is in a list of a backend that is alone behind the endpoint; undefined: nobody. */
+  /**
+   * The names that rules use and no list has shown yet, where this list of a single backend could show them; otherwise
+   * undefined.
+   */
   seekerOf(endpoint: Endpoint, list: string): UnmatchedNames | undefined {
     const { unmatched } = this.#parts;
     return unmatched?.seeks(endpoint, list) === true ? unmatched : undefined;
   }
 
-  /** Whether a rule wants to know what this backend says of its tools. */
+  /** Whether a rule uses the annotations of this backend's tools. */
   readsAnnotations(backend: string, { action }: MethodRow): boolean {
     return action === 'call' && this.#parts.policy?.readsAnnotations(backend) === true;
   }

@@ -1,7 +1,7 @@
 /**
- * From one config to the next in one step: first everything is made that could fail, then all of it is put in force without
- * a pause in which anybody could see a part of it. Backends that are the same stay as they are, with their processes and
- * sessions; those that are gone finish what they have in hand.
+ * Applies a new config in one step. First it makes everything that can fail. Then it puts all of it in force
+ * synchronously, so no request sees a part of it. Unchanged backends keep their processes and sessions; removed ones
+ * finish their running calls.
  */
 
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from '../../config/config.ts';
@@ -32,7 +32,7 @@ export interface ConfigApplierParts {
   readonly clock: Clock;
   readonly services: Map<string, RpcService>;
   readonly connections: UpstreamOAuth;
-  /** `since`: the generation that brings it. */
+  /** `since`: the first generation that has this backend. */
   readonly makeBackend: (config: BackendConfig, since: number) => Backend;
   readonly makeService: (config: ServiceConfig) => RpcService;
   readonly makeRoom: (identity: Config['identity']) => IdentityServices;
@@ -58,7 +58,10 @@ export class ConfigApplier {
     return this.#config;
   }
 
-  /** Lets people in, once it is known where we listen. `own`: the issuer in this process, where there is one. */
+  /**
+   * Begins to let requests in, once the address that we listen on is known. `own`: the issuer in this process, where
+   * there is one.
+   */
   open(url: string, own?: IssuerSettings): void {
     this.#listening = url;
     this.#own = own;
@@ -78,7 +81,7 @@ export class ConfigApplier {
     const made = [...added, ...changed].map((settings) => makeBackend(settings, next.generation));
     const madeServices = [...found.services.added, ...found.services.changed].map(makeService);
 
-    // First, as the only one of these steps that does more than replace what there is.
+    // Do this first: it is the only step that does more than replace objects.
     connections.renew(next);
     this.#config = next;
     for (const name of found.services.removed) this.#retireService(name);
@@ -95,16 +98,17 @@ export class ConfigApplier {
       lists,
       isWelcome: (path, principal) => authenticator.admits(path, principal),
     });
-    // So that people see what it is, and the first client does not wait for it. Failures are states.
+    // Discover new backends now, so that people see their state and the first client need not wait. A failure becomes a
+    // state.
     for (const backend of made) backend.discover().catch(() => undefined);
   }
 
-  /** Ends those that were taken out of service and are not done yet. */
+  /** Closes retired backends and services that have not finished yet. */
   async close(): Promise<void> {
     await Promise.all([...this.#retiring].map((backend) => backend.close()));
   }
 
-  /** What is with it already may finish for a while. */
+  /** Running calls may finish within `drainMs`. */
   #retireService(name: string): void {
     const { services, clock } = this.#parts;
     const service = services.get(name);
@@ -138,7 +142,7 @@ export function entrancesOf({ endpoints }: Config): readonly Entrance[] {
   return endpoints.map((endpoint) => ({ paths: pathsOf(routes, endpoint), identity: endpoint.identity }));
 }
 
-/** By path: which lists may be others for somebody who is there already. */
+/** By path: the lists that may have changed for clients that are connected already. */
 function changedLists(
   before: Config,
   next: Config,
@@ -162,7 +166,10 @@ function isListedAlike(a: EndpointConfig, b: EndpointConfig): boolean {
   return isBehind && a.names === b.names && a.profile.toolNames === b.profile.toolNames;
 }
 
-/** What its clients were told that it would tell of: one backend says so itself, for several the gateway does. */
+/**
+ * The kinds of list changes that clients of the endpoint expect: a single backend declares them itself, for several the
+ * gateway does.
+ */
 function kindsAt(was: EndpointConfig, endpoint: EndpointConfig, backends: Backends): readonly ListKind[] {
   const capabilitiesOf = (name: string) => backends.get(name)?.lastDiscovery?.capabilities ?? {};
   const [only = ''] = was.backends;

@@ -1,6 +1,6 @@
 /**
- * Where the config comes from: the file that was found first, and all that is read with it (`${file:...}`). It is the same
- * file each time, so that one that is missing for a moment is never taken for a wish to have no config.
+ * Where the config comes from: the file that was found first, and all files that it includes (`${file:...}`). The path
+ * is fixed after the first load, so that a file that is missing for a moment is never read as "no config".
  */
 import { statSync } from 'node:fs';
 import { type Loaded, type LoadOptions, loadConfig } from '../../config/load.ts';
@@ -24,7 +24,7 @@ export class ConfigSource {
       return this.#options.readFile(path);
     };
     try {
-      // Before anything is read: what changes meanwhile has another stamp afterwards.
+      // Take the stamp before reading, so that a change during the read changes the stamp.
       this.#stampThen = this.stamp;
       const loaded = loadConfig({ ...this.#options, path: this.#path, readFile, generation });
       if (loaded.config.source !== 'demo') this.#path ??= loaded.config.source;
@@ -36,18 +36,18 @@ export class ConfigSource {
     }
   }
 
-  /** Whether the files are others than when they were last read, whatever came of it. */
+  /** Whether the files have changed since they were last read, even if that read failed. */
   get hasChanged(): boolean {
     return this.#path !== undefined && this.stamp !== this.#stampThen;
   }
 
-  /** Another after every change of the files, also where one took the place of another under its name. */
+  /** Differs after every change of the files, also where a file was replaced by a different one of the same name. */
   get stamp(): string {
     return [...this.#files].map(stampOf).join('\n');
   }
 }
 
-/** What cannot be looked at has a stamp too: it is asked for by a timer, where nobody would catch anything. */
+/** An unreadable file has a stamp, too: a timer calls this, and nothing would catch an exception. */
 function stampOf(file: string): string {
   try {
     const { ino, size, mtimeMs } = statSync(file);

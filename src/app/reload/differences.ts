@@ -1,4 +1,4 @@
-/** What is another in the next config, as far as it has to be done something about, or told. */
+/** Diff of two configs: what to apply, and what to report. */
 import type { BackendConfig, Config, ServiceConfig } from '../../config/config.ts';
 import { limitNames } from '../../config/limits.ts';
 import { isSame } from './is-same.ts';
@@ -8,13 +8,13 @@ export interface Differences {
   readonly services: Changed<ServiceConfig>;
   /** By path. */
   readonly endpoints: Changed<string>;
-  /** Paths at which nobody who is there can stay: nothing is there any more, or something that speaks another protocol. */
+  /** Paths whose clients cannot stay: the path is removed, or has a different protocol now. */
   readonly closed: readonly string[];
   readonly policy: boolean;
   readonly identity: boolean;
-  /** One sentence each, for people. Empty: nothing is another. */
+  /** One sentence for each change, for people. Empty where nothing has changed. */
   readonly told: readonly string[];
-  /** Settings that go on as they were until the program is started again. */
+  /** Settings that keep their old values until a restart. */
   readonly needRestart: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function differences(before: Config, next: Config): Differences {
   };
 }
 
-/** What is replaced as a whole. */
+/** Sections that are replaced as a whole. */
 const whole = [
   { key: 'policy', text: 'policy changed' },
   { key: 'rates', text: 'rates changed' },
@@ -66,8 +66,8 @@ const whole = [
 ] as const satisfies readonly { key: keyof Config; text: string }[];
 
 /**
- * What was handed out when the program started, and cannot be taken back: the port is bound, and what is sealed with another
- * key could not be opened.
+ * Settings that were used at start and cannot be changed afterwards: the port is bound, and what is sealed with one key
+ * cannot be opened with a different one.
  */
 function needingRestart(before: Config, next: Config): readonly string[] {
   const listen = (['host', 'port', 'openToNetwork'] as const).filter((key) => before.listen[key] !== next.listen[key]);
@@ -83,11 +83,11 @@ function needingRestart(before: Config, next: Config): readonly string[] {
   ];
 }
 
-/** The config with what goes on as it was. */
+/** The next config, with the old values of settings that need a restart. */
 export function withoutRestart(before: Config, next: Config): Config {
   const { host, port, openToNetwork } = before.listen;
   const { limits, log, seal, store, authServer } = before;
-  // Who is the same as before stays the same object: what was made for it is kept.
+  // An unchanged endpoint stays the same object, so that what was made for it is kept.
   const kept = new Map(before.endpoints.map((endpoint) => [endpoint.path, endpoint]));
   const endpoints = next.endpoints.map((endpoint) => {
     const old = kept.get(endpoint.path);
@@ -98,12 +98,14 @@ export function withoutRestart(before: Config, next: Config): Config {
   return { ...rest, ...(authServer && { authServer }), listen, limits, log, seal, store, endpoints };
 }
 
-/** What it may ask is the gateway's affair, and no reason to start it anew; how it is spoken to is one. */
+/**
+ * What a backend may ask is checked by the gateway, so changing that is no reason to restart the backend. Different
+ * revisions are.
+ */
 function isSameBackend({ profile: was, ...a }: BackendConfig, { profile: is, ...b }: BackendConfig): boolean {
   return isSame(a, b) && isSame(was?.revisions, is?.revisions);
 }
 
-/** Of those that stay. */
 function profilesOf({ backends }: Config): readonly unknown[] {
   return backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [{ name, profile }]));
 }

@@ -1,4 +1,7 @@
-/** Whether two values of a config say the same. What can be called was made from the text that stands beside it. */
+/**
+ * Whether two config values are equal. Functions count as equal, because the text that they were made from is compared
+ * as well.
+ */
 export function isSame(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
@@ -11,7 +14,7 @@ export function isSame(a: unknown, b: unknown): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && isSame(memberOf(a, key), memberOf(b, key)));
 }
 
-/** A member that is undefined says no more than one that is not there. */
+/** A member that is undefined counts as absent. */
 function present(value: object): readonly string[] {
   return Object.keys(value).filter((key) => memberOf(value, key) !== undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the config again, when it is asked to or when the files change, and puts it in force if it is right. A broken one
- * changes nothing, and people are told what is wrong with it.
+ * Reads the config again, on request or when its files change, and puts it in force if it is valid. A broken config
+ * changes nothing, and the log says what is wrong with it.
  */
 import type { Config } from '../../config/config.ts';
 import { exposure } from '../../config/listen.ts';
@@ -17,16 +17,16 @@ export interface ReloaderOptions {
   readonly log: Log;
   readonly counters: Counters;
   readonly clock: Clock;
-  /** In force at the moment. */
+  /** The config in force. */
   readonly current: () => Config;
   readonly renew: (next: Config) => void;
-  /** Why this one cannot be put in force here. */
+  /** Why this config cannot be put in force here. */
   readonly refuses?: (next: Config) => string | undefined;
 }
 
 /**
- * How often the files are looked at. They are read when they looked the same twice: an editor, or a copy, that is still
- * writing has the beginning of a file there, and that may be a config without its policy.
+ * How often the files are checked. They are read once two checks see the same state: a file that an editor or a copy is
+ * still writing is incomplete, and may be a config without its policy.
  */
 const LOOK_MS = 500;
 
@@ -39,7 +39,7 @@ export class Reloader {
     this.#options = options;
   }
 
-  /** Looks at the files from now on, until `close`. */
+  /** Checks the files until `close`. */
   watch(): void {
     this.#stop = this.#options.clock.after(LOOK_MS, () => {
       if (this.#options.current().watch) this.#look();
@@ -94,7 +94,7 @@ export class Reloader {
 
 class ConfigRefused extends Error {}
 
-/** The address stays the old one until a restart, and what is right for the new one may not be right there. */
+/** The listen address stays the old one until a restart, so the new endpoints must be safe at the old address. */
 function refusal({ listen, endpoints }: Config): string | undefined {
   if (endpoints.every(({ identity }) => identity.kind !== 'open')) return undefined;
   const exposed = exposure(listen, false);

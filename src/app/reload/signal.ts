@@ -1,4 +1,4 @@
-/** SIGHUP reads the config again. Of a terminal that was closed it means what it always meant: the end. */
+/** SIGHUP reloads the config. When the terminal was closed, it ends the process as usual. */
 import { closeSync, openSync } from 'node:fs';
 
 export function reloadOnSignal(reload: () => void): void {

@@ -1,9 +1,9 @@
-/** Results and notifications of a backend in the names that the client knows. */
+/** Translates a backend's results and notifications into the names that the client knows. */
 import type { ResolvedTarget } from '../../catalog/name-resolver.ts';
 import type { CallSink } from '../../exchange/call.ts';
 import type { Notification } from '../../wire/message.ts';
 
-/** `translate` gives what to pass on of a notification, if anything. */
+/** `translate` returns what to pass on of a notification, if anything. */
 export function inClientNames(
   sink: CallSink,
   { renamed: rename }: ResolvedTarget,

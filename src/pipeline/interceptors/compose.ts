@@ -18,7 +18,7 @@ import { withConsent } from './consent.ts';
 import { withReauthorization } from './reauthorize.ts';
 import { filterResponse } from './response-filter.ts';
 
-/** The call itself, under a permit. */
+/** The call to the backend itself, under a permit. */
 export type UpstreamCall = (permit: Permit, request: CallRequest, sink: CallSink) => Call;
 
 export function intercepted(

@@ -1,7 +1,7 @@
 /**
- * A backend that does nothing for somebody before a person has agreed to it, at an authorization server of the backend's. The
- * client is asked to open the page, in the backend's place, and the call is made again once consent was given. A client that
- * cannot be asked is told where the page is.
+ * For backends that serve a principal only after a person has given consent at an authorization server. The gateway
+ * asks the client to open the consent page, and makes the call again once consent is given. A client that cannot be
+ * asked gets an error with the page's address.
  * https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-for-oauth-flows
  */
 
@@ -16,16 +16,16 @@ import type { Notification } from '../../wire/message.ts';
 import { skimMessage } from '../../wire/skim.ts';
 import { isObject } from '../../wire/values.ts';
 
-/** Where a person's consent is waited for. */
+/** Waits for a person's consent. */
 export interface ConsentWaiter {
-  /** Never rejects. Resolves soon after the signal: nobody wants to know any more. */
+  /** Never rejects. Resolves soon after the signal is aborted. */
   waitFor(id: string, ms: number, signal: AbortSignal): Promise<'done' | Failure>;
 }
 
-/** More scopes may be wanted once the first were given. A backend that is never content is not asked for ever. */
+/** A backend may want more scopes after the first consent. The limit stops a backend that is never satisfied. */
 const CONSENTS = 3;
 
-/** The same call where nobody is ever asked for consent. */
+/** Returns `start` itself where no backend needs consent. */
 export function withConsent(start: StartCall, { consenting, limits: { askMs } }: ConsentOptions): StartCall {
   if (consenting === undefined) return start;
   return (request, sink) => new ConsentCall(request, sink, { start, consenting, askMs }).begin();
@@ -42,7 +42,7 @@ interface ConsentParts {
   readonly askMs: number;
 }
 
-/** What `consent_needed` says. */
+/** The page that a `consent_needed` failure names. */
 interface ConsentPage {
   readonly mode: 'url';
   readonly url: string;
@@ -56,10 +56,10 @@ class ConsentCall implements Call, CallSink {
   readonly #means: ConsentParts;
   #call: Call | undefined;
   #withdraw: (() => void) | undefined;
-  /** What the backend's last refusal came to. */
+  /** The failure of the backend's latest refusal. */
   #refusal: Failure | undefined;
   #waiting: AbortController | undefined;
-  /** What the client wants to hear, where it said so since. */
+  /** The log level of the client's latest request, where a later one has taken the call up. */
   #heard: { readonly logLevel: string | undefined } | undefined;
   #consents = 0;
   #cancelled = false;
@@ -145,7 +145,7 @@ class ConsentCall implements Call, CallSink {
     else this.#sink.settle({ kind: 'failure', failure: new Failure('ask_declined') });
   }
 
-  /** That the page was opened does not mean that the person has agreed: that takes its time. */
+  /** The client has opened the page. The person's consent may still take a while. */
   async #goOn(page: ConsentPage): Promise<void> {
     const { consenting, askMs } = this.#means;
     const { elicitationId } = page;
@@ -172,7 +172,7 @@ class ConsentCall implements Call, CallSink {
 
 const visit = ownRequest('elicitation/create', { mode: 'url' });
 
-/** Where the failure says that a person has to agree. */
+/** The consent page, where the failure is `consent_needed`. */
 function pageOf({ reason, data }: Failure): ConsentPage | undefined {
   const { url, elicitationId, backend } = data ?? {};
   if (reason !== 'consent_needed' || typeof url !== 'string' || typeof elicitationId !== 'string') return undefined;
@@ -180,17 +180,17 @@ function pageOf({ reason, data }: Failure): ConsentPage | undefined {
   return { mode: 'url', url, elicitationId, message };
 }
 
-/** In the form that clients of 2025-11-25 know, and with the address where everybody finds it. */
+/** Adds the page to the failure: in the form that clients of 2025-11-25 know, and as plain members for all others. */
 function withPage(failure: Failure, page: ConsentPage): Failure {
   const { reason, cause } = failure;
-  // Clients show people the text, and seldom the data.
+  // Clients show people the message, and seldom the data: put the address into the message, too.
   const isBare = reason === 'consent_needed' && !failure.message.includes(page.url);
   const message = isBare ? `${failure.message}: open ${page.url}` : failure.message;
   const data = { ...failure.data, url: page.url, elicitationId: page.elicitationId, elicitations: [page] };
   return new Failure(reason, { message, data, cause });
 }
 
-/** The same for a failure that no call was made for. */
+/** The same for a failure that happens before a call is made. */
 export function toldWithPage(failure: Failure): Failure {
   const page = pageOf(failure);
   return page === undefined ? failure : withPage(failure, page);

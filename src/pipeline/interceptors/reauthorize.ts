@@ -28,7 +28,7 @@ export function withReauthorization(
       return start(next, sink);
     };
     const nothing = ({ over }: Authorization) => over?.({ outcome: 'cancelled' });
-    // A value becomes a promise; the decision is of this moment all the same.
+    // `askAgain` only turns a value into a promise: the decision itself is made now.
     return LateCall.after(askAgain(authorization.again), sink, begin, nothing);
   };
 }

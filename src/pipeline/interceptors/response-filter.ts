@@ -1,6 +1,6 @@
 /**
- * What a backend says, on its way to somebody who may not hear everything: questions that it may not ask, changes of what the
- * client may not read, entries of lists that the client may not use.
+ * Removes from a backend's messages what the client may not receive: server requests that the backend may not make,
+ * updates of resources that the client may not read, list entries that the client may not use.
  */
 
 import { resultType } from '../../bridge/era-translation.ts';
@@ -18,20 +18,20 @@ import { textMember } from '../../wire/values.ts';
 import type { CurrentGeneration } from '../generation.ts';
 
 export interface ResponseAudience extends Viewer {
-  /** That allowed the call: what is shown of its answer is decided by the same rules. */
+  /** The authorizer that allowed the call. It also decides what is shown of the response. */
   readonly authorizer: Authorizer;
-  /** For what the backend asks meanwhile: that is decided by the rules of the moment. */
+  /** For server requests during the call: the generation that is current at that moment decides about them. */
   readonly currentGeneration: CurrentGeneration;
   readonly backend: string;
   readonly row: MethodRow;
 }
 
-/** Hears a backend for somebody. What is in force may change while it does. */
+/** The current generation may change while the call runs. */
 export function filterResponse(sink: CallSink, to: ResponseAudience): CallSink {
   return new ResponseFilter(sink, to);
 }
 
-/** One is made for every call: as little as possible is done where there is nothing to be kept back. */
+/** Created for every call, so it does as little as possible where nothing has to be removed. */
 class ResponseFilter implements CallSink {
   readonly #sink: CallSink;
   readonly #to: ResponseAudience;
@@ -80,13 +80,13 @@ function refusedAsk(now: Now, ask: Pick<ServerRequest, 'row' | 'message'>): Fail
   return authorizer.watchesAsks(endpoint, backend) ? authorizer.denyAsk(now, backend, ask) : undefined;
 }
 
-/** It is told as if the client could not answer: which rules there are is none of a backend's business. */
+/** The backend gets the error of a client that cannot answer: a backend must not learn about the rules. */
 function forBackend(failure: Failure): Failure {
   if (failure.reason !== 'policy_denied') return failure;
   return new Failure('ask_not_supported', { message: failure.message });
 }
 
-/** What comes to a session outside any call. */
+/** Filters what backends send to a session outside any call. */
 export function filterSession(currentGeneration: CurrentGeneration, session: Session): void {
   const { principal, endpoint } = session;
   session.denyAsk = (backend, ask) => {
@@ -97,7 +97,7 @@ export function filterSession(currentGeneration: CurrentGeneration, session: Ses
     hears({ authorizer: currentGeneration.now.authorizer, principal, endpoint, backend }, said);
 }
 
-/** News of a resource are for those who may read it. */
+/** Updates of a resource are for clients that may read it. */
 export function hears(to: Now, notification: Notification): boolean {
   if (!to.authorizer.isShaping || notification.method !== 'notifications/resources/updated') return true;
   const uri = textMember(notification.bytes, notification.params, 'uri');
@@ -119,7 +119,7 @@ function settled(outcome: CallOutcome, to: ResponseAudience): CallOutcome {
     if (outcome.kind === 'error') return outcome;
     return { ...outcome, message: withoutHidden(outcome.message, outcome.vocabulary, to) };
   } catch (error) {
-    // What cannot be judged is not passed on.
+    // A result that cannot be checked is not passed on.
     return {
       kind: 'failure',
       failure: error instanceof Failure ? error : new Failure('internal_error', { cause: error }),
@@ -127,7 +127,10 @@ function settled(outcome: CallOutcome, to: ResponseAudience): CallOutcome {
   }
 }
 
-/** A call that is over and wants answers before the next one asks as well. Of several questions the first that may not be asked. */
+/**
+ * A result can carry server requests, too: the call is over, and the next round brings the answers. Returns the failure
+ * of the first one that is denied.
+ */
 function refusedInput(outcome: Exclude<CallOutcome, { kind: 'failure' }>, to: ResponseAudience): Failure | undefined {
   if (to.row.mayAsk !== true) return undefined;
   const now = asOfNow(to);
