@@ -22,8 +22,8 @@ interface Counts {
 
 /** Held by the gate. They go down with the code, and up only with a reason. */
 const most: Readonly<Record<Era, Counts>> = {
-  modern: { files: 0, functions: 0, bytes: 0 },
-  legacy: { files: 0, functions: 0, bytes: 0 },
+  modern: { files: 88, functions: 375, bytes: 34_000 },
+  legacy: { files: 88, functions: 375, bytes: 38_000 },
 };
 const WARM_UP = 3_000;
 const COUNTED = 1_000;

@@ -45,6 +45,7 @@ import { ProbeSlots } from '../upstream/probe-slots.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import { about } from '../wire/about.ts';
 import { keyHashes } from '../wire/keyed-hash.ts';
+import { MetGateways } from '../wire/via.ts';
 import { AuthServerHost } from './auth-server-host.ts';
 import { AUDIT_CLOSE_MS, AuthorizerFactory, shownPrincipal } from './authorizer-factory.ts';
 import { systemClock } from './clock.ts';
@@ -173,7 +174,9 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   });
   const instance = newId();
   const lineage = lineageOf(process.env, config.source);
-  const descent = { via: { own: instance, outer: lineage.ids }, environment: lineage.environment(instance) };
+  const metGateways = new MetGateways();
+  const hasMet = (id: string) => metGateways.has(id);
+  const descent = { via: { own: instance, outer: lineage.ids, hasMet }, environment: lineage.environment(instance) };
   const slots = new ProbeSlots(limits.probesAtOnce, clock);
   const makeBackend = (settings: BackendConfig, since: number): Backend => {
     const notes = backendNotes(settings.name, log, counters);
@@ -250,6 +253,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     clock,
     newId,
     instance,
+    metGateways,
     fault: createFault(log, newId),
     warn,
     count: (name) => counters.count(name),

@@ -6,6 +6,7 @@
 import { elementsAt } from '../wire/array.ts';
 import { rewrite } from '../wire/compose.ts';
 import type { ErrorResponse, Request } from '../wire/message.ts';
+import { ambiguousQuestion } from '../wire/questions.ts';
 import { membersAt } from '../wire/skim.ts';
 import { member, stringAt, textMember } from '../wire/values.ts';
 import { errorCode, URL_ELICITATION_REQUIRED } from './era-translation.ts';
@@ -24,6 +25,8 @@ export function requiredVisits(message: ErrorResponse): readonly InputQuestion[]
     const text = (key: string) => textMember(bytes, object, key);
     if (object === undefined || text('mode') !== 'url' || text('url') === undefined || text('message') === undefined)
       return [];
+    // Readers would differ in what is asked; the client gets the error as it is.
+    if (ambiguousQuestion({ bytes, method: 'elicitation/create', params: object }) !== undefined) return [];
     const params = rewrite(bytes, object, { drop: isLegacyAskMember });
     return [{ key: `visit-${index + 1}`, method: 'elicitation/create', params }];
   });

@@ -2,11 +2,12 @@
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
 import type { Backends } from '../upstream/backends.ts';
-import { readVia, VIA, writeRoutes } from '../wire/via.ts';
+import { type MetGateways, readVia, VIA, writeRoutes } from '../wire/via.ts';
 
 export interface HopsOptions {
   readonly instance: string;
   readonly backends: Backends;
+  readonly metGateways: MetGateways;
 }
 
 /** Computed when the response goes out: making the response may have discovered more gateways behind this one. */
@@ -14,13 +15,14 @@ export type HopHeaders = () => Readonly<Record<string, string>>;
 
 /** Returns a Failure for a request that this gateway sent itself, and undefined where the sender is no gateway. */
 export function meetHop(
-  { instance, backends }: HopsOptions,
+  { instance, backends, metGateways }: HopsOptions,
   endpoint: Endpoint,
   header: HeaderReader,
 ): HopHeaders | Failure | undefined {
   const ids = readVia(header(VIA));
   if (ids.length === 0) return undefined;
   if (ids.includes(instance)) return new Failure('gateway_loop');
+  metGateways.add(ids);
   return () => {
     const behind = endpoint.backends.flatMap((name) => backends.get(name)?.behind ?? []);
     return { [VIA]: writeRoutes(instance, behind) };

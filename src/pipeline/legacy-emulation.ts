@@ -39,12 +39,15 @@ export function emulateLegacy(
     session.listenings.get(to.backend)?.unsubscribe(uri);
     exchange.respondResult('{}');
   } else {
-    listeningOf(shared, session, to)
-      .subscribe(uri)
-      .then(
-        () => exchange.respondResult('{}'),
-        (error: unknown) => exchange.fail(shared.fault(error)),
-      );
+    const listening = listeningOf(shared, session, to);
+    listening.subscribe(uri).then(
+      () => {
+        // A client that cancelled has given its place under the limit back.
+        if (exchange.settled && !session.subscriptions.at(to.backend).includes(uri)) listening.unsubscribe(uri);
+        exchange.respondResult('{}');
+      },
+      (error: unknown) => exchange.fail(shared.fault(error)),
+    );
   }
   return true;
 }
@@ -66,26 +69,36 @@ export function rememberLevel(session: Session, exchange: Exchange): boolean {
   return level !== undefined;
 }
 
+/** The newest permit of each subscription. */
+const permits = new WeakMap<UpstreamSubscription, { permit: Permit }>();
+
 function listeningOf(
   shared: SharedServices,
   session: Session,
   { backend, upstream, permit }: Destination,
 ): UpstreamSubscription {
   const existing = session.listenings.get(backend);
-  if (existing !== undefined) return existing;
+  // The permit of the first subscription may be older than the backend is by now.
+  const current = { permit };
+  if (existing !== undefined) {
+    const kept = permits.get(existing);
+    if (kept !== undefined && kept.permit.generation < permit.generation) kept.permit = permit;
+    return existing;
+  }
   // No list changes here: `ListChangeNotifier` reads them on one stream for all sessions.
   const listening = new UpstreamSubscription(nothingWanted, {
     client: session.client,
     clock: shared.clock,
     // A backend that was unavailable may have a new upstream session since.
     start: (request, sink) =>
-      (shared.upstreams.stateless(backend, session.principal) ?? upstream).call(permit, request, sink),
+      (shared.upstreams.stateless(backend, session.principal) ?? upstream).call(current.permit, request, sink),
     deliver: (message, said) => {
       const passed = session.translate === undefined ? said : session.translate(backend, said);
       if (passed !== undefined && session.mayHear?.(backend, passed) !== false)
         session.tell(passed === said ? message : untagged(passed), passed);
     },
   });
+  permits.set(listening, current);
   session.listenings.set(backend, listening);
   return listening;
 }

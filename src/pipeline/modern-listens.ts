@@ -103,7 +103,8 @@ export class ModernListens {
     const first = listen?.permit ?? authorizer.ask(asAuthorizationRequest(context, context.row, '')).permit;
     // The stream outlives its config. What it opens later follows from what was allowed, and each resource is
     // authorized again.
-    const permit = () => (currentGeneration.now.authorizer === authorizer ? first : systemPermit('stream'));
+    const permit = () =>
+      currentGeneration.now.authorizer === authorizer || !exchange.begun ? first : systemPermit('stream');
     const sources: SubscriptionSources = {
       place,
       discovery: await discoverAll(this.#shared, endpoint, principal),

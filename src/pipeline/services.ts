@@ -16,6 +16,7 @@ import type { EventLog } from '../store/ports.ts';
 import type { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import type { Backends } from '../upstream/backends.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
+import type { MetGateways } from '../wire/via.ts';
 import type { BackendInFlight } from './backend-in-flight.ts';
 import type { CredentialExpiry } from './credential-expiry.ts';
 import type { CurrentGeneration } from './generation.ts';
@@ -51,6 +52,7 @@ export interface SharedServices {
    * itself.
    */
   readonly instance: string;
+  readonly metGateways: MetGateways;
   readonly fault: Fault;
   readonly warn: Warn;
   /** Counts an event that the gateway recovered from. */

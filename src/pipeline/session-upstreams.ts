@@ -118,7 +118,8 @@ export class SessionUpstreams {
     const isStream = session.downstream instanceof StreamsDownstream;
     const heard = [...(this.#heard.get(session)?.keys() ?? [])].filter((backend) => gone.has(backend));
     if (wasAlone && !isMerged(endpoint) && isStream && lost.length + heard.length > 0) return false;
-    for (const backend of lost) {
+    // Also of backends whose upstream session was lost before: their next one would be asked for the old subscriptions.
+    for (const backend of gone) {
       upstreams.delete(backend);
       listenings.get(backend)?.close();
       listenings.delete(backend);

@@ -14,6 +14,8 @@ interface SubscribedEntry extends SubscribedOrigin {
   readonly bytes: number;
   /** The backend has answered with a result. */
   isAgreed: boolean;
+  /** Requests for it that are not over. */
+  asked: number;
 }
 
 export class SessionSubscriptions {
@@ -31,17 +33,24 @@ export class SessionSubscriptions {
    */
   reserve(address: string, { backend, name }: SubscribedOrigin): (isAgreed: boolean) => void {
     const known = this.#entries.get(address);
-    if (known !== undefined) return () => undefined;
+    if (known !== undefined) return this.#asked(address, known);
     const { subscriptionsPerClient, subscriptionBytesPerClient } = this.#limits;
     const bytes = checkUri(address);
     if (this.#entries.size >= subscriptionsPerClient) throw tooManySubscriptions(this.#limits);
     if (this.#bytes + bytes > subscriptionBytesPerClient) throw tooManyBytes(this.#limits);
-    const entry: SubscribedEntry = { backend, name, bytes, isAgreed: false };
+    const entry: SubscribedEntry = { backend, name, bytes, isAgreed: false, asked: 0 };
     this.#entries.set(address, entry);
     this.#bytes += bytes;
+    return this.#asked(address, entry);
+  }
+
+  /** The entry stays while one of its requests may still be accepted. */
+  #asked(address: string, entry: SubscribedEntry): (isAgreed: boolean) => void {
+    entry.asked += 1;
     return (isAgreed) => {
-      entry.isAgreed = isAgreed;
-      if (!isAgreed && this.#entries.get(address) === entry) this.remove(address);
+      entry.asked -= 1;
+      entry.isAgreed ||= isAgreed;
+      if (!entry.isAgreed && entry.asked === 0 && this.#entries.get(address) === entry) this.remove(address);
     };
   }
 

@@ -159,7 +159,8 @@ export class MergedSubscription implements Call {
 
   async #subscribeAt(uri: string): Promise<string> {
     const { backend, name } = await this.#sources.locate(uri);
-    if (this.#ended) throw new Failure('backend_unavailable');
+    // The rules may have changed while it was looked for.
+    if (this.#ended || !this.#sources.mayHear(backend, name)) throw new Failure('backend_unavailable');
     const source = await this.#source(backend);
     await source.subscribe(name);
     // Too late for the acknowledgement: the client would not know of this subscription.

@@ -12,6 +12,8 @@ export interface BehindOptions {
   readonly own: string;
   /** The ids of the gateways that started this one. */
   readonly outer: readonly string[];
+  /** Whether a gateway has called this one. */
+  readonly hasMet: (id: string) => boolean;
   readonly clock: Pick<TimerClock, 'after'>;
   /** How often to probe a backend that is a gateway: it does not announce changes behind it. Undefined: never. */
   readonly everyMs: number | undefined;
@@ -71,7 +73,8 @@ export class Behind {
   }
 
   get #leadsBack(): boolean {
-    return leadsBack(this.#told, this.#options.own, this.#options.outer);
+    const { own, outer, hasMet } = this.#options;
+    return leadsBack(this.#told, own, outer, hasMet);
   }
 
   #looked(): void {

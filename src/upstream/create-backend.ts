@@ -34,7 +34,12 @@ export interface CreateOptions {
   /** Credentials for an HTTP backend beside its configured headers, and whose they are. Absent: none. */
   readonly presented?: PresentedTo;
   /** The ids of this gateway and of the gateways that started it, for the header on its HTTP requests. */
-  readonly via?: { readonly own: string; readonly outer: readonly string[] };
+  readonly via?: {
+    readonly own: string;
+    readonly outer: readonly string[];
+    /** Whether a gateway has called this one. */
+    readonly hasMet: (id: string) => boolean;
+  };
   /** Given to every process beside its configured environment. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Paces the first probes of all backends. */
@@ -70,8 +75,8 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   const over = (used: CallPools, close: () => Promise<void>, probes?: ProbeSlots) => {
     // A backend instance of one principal is not probed periodically: there may be thousands.
     const everyMs = presented?.kind === 'personal' ? undefined : options.limits.restartMaxMs;
-    const { own = '', outer = [] } = options.via ?? {};
-    const behind = new Behind({ own, outer, clock: options.clock, everyMs });
+    const { own = '', outer = [], hasMet = () => false } = options.via ?? {};
+    const behind = new Behind({ own, outer, hasMet, clock: options.clock, everyMs });
     const connector = httpConnector(config, options, used, { flood, behind }, close);
     return live(config, options, { probes, calls }, backoffOf(options), connector, behind);
   };

@@ -366,9 +366,8 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       this.post(errorBytes(message.id.raw, error), 'an answer');
       return 'none';
     }
-    const ambiguity = ambiguousQuestion(message);
-    if (ambiguity !== undefined) {
-      const failure = new Failure('ambiguous_json', { message: ambiguity });
+    const failure = refusedQuestion(message);
+    if (failure !== undefined) {
       this.post(failureBytes(failure, 'legacy', message.id.raw), 'an answer');
       return 'session';
     }
@@ -490,5 +489,15 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       this.notes.odd('fault', 'a standing stream', cause);
     }
     this.#listening = undefined;
+  }
+}
+
+/** Why a server request cannot be judged: it is ambiguous, or too large to be read. */
+function refusedQuestion(message: Request): Failure | undefined {
+  try {
+    const ambiguity = ambiguousQuestion(message);
+    return ambiguity === undefined ? undefined : new Failure('ambiguous_json', { message: ambiguity });
+  } catch (error) {
+    return asFailure(error);
   }
 }

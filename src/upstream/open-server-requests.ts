@@ -76,8 +76,10 @@ export class OpenServerRequests {
     try {
       target.put(ask);
     } catch (cause) {
-      notes.odd('fault', `putting ${row.method}`, cause);
-      ask.answer({ failure: asFailure(cause) });
+      const failure = asFailure(cause);
+      // What a backend sent wrongly is no fault of ours, and must not fill the log.
+      if (failure.reason === 'internal_error') notes.odd('fault', `putting ${row.method}`, cause);
+      ask.answer({ failure });
     }
   }
 

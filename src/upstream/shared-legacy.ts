@@ -183,18 +183,28 @@ class SharedUpstreamSession implements UpstreamSession {
     // Before the response, because the first update may arrive with it.
     const isNew = subscriptions.add(uri, this.#client);
     this.#permits.set(uri, permit);
-    return this.#upstream.call(permit, request, {
+    const forget = () => {
+      if (!isNew) return;
+      subscriptions.remove(uri, this.#client);
+      this.#permits.delete(uri);
+    };
+    const call = this.#upstream.call(permit, request, {
       notify: (notification) => sink.notify(notification),
       ask: (ask) => sink.ask(ask),
       pause: (retryMs) => sink.pause(retryMs),
       settle: (outcome) => {
-        if (outcome.kind !== 'result' && isNew) {
-          subscriptions.remove(uri, this.#client);
-          this.#permits.delete(uri);
-        }
+        if (outcome.kind !== 'result') forget();
         sink.settle(outcome);
       },
     });
+    return {
+      // A call that is cancelled is not settled.
+      cancel: (reason) => {
+        forget();
+        call.cancel(reason);
+      },
+      hear: (logLevel) => call.hear?.(logLevel),
+    };
   }
 }
 

@@ -4,7 +4,8 @@
  * with one name some readers take the first and some the last. Tool results are data and are not checked.
  */
 import { type Folds, foldsOf, takenFor } from './fold.ts';
-import type { Member, ObjectSpan, Request, ResultResponse } from './message.ts';
+import type { Member, ObjectSpan, Request, ResultResponse, Span } from './message.ts';
+import { NOTED_MEMBERS } from './outline.ts';
 import { membersAt } from './skim.ts';
 import { member, textMember } from './values.ts';
 import { folds } from './vocabulary.ts';
@@ -29,7 +30,7 @@ export function ambiguousQuestion({ bytes, method, params }: Pick<Request, 'byte
   const known = Object.hasOwn(words, method) ? words[method] : undefined;
   if (known === undefined) return undefined;
   const form = method === 'elicitation/create' ? member(params, 'requestedSchema') : undefined;
-  return ambiguityIn(params, known) ?? (form && ambiguityIn(membersAt(bytes, form), schema));
+  return ambiguityIn(params, known) ?? (form && ambiguityIn(few(bytes, form), schema));
 }
 
 /** The same for a modern result and the server requests in it. */
@@ -37,10 +38,10 @@ export function ambiguousResult({ bytes, result }: ResultResponse): string | und
   const ambiguity = ambiguityIn(result, required);
   const requests = member(result, 'inputRequests');
   if (ambiguity !== undefined || requests === undefined) return ambiguity;
-  for (const span of membersAt(bytes, requests)?.members ?? []) {
-    const entry = membersAt(bytes, span);
+  for (const span of few(bytes, requests)?.members ?? []) {
+    const entry = few(bytes, span);
     const given = member(entry, 'params');
-    const params = given && membersAt(bytes, given);
+    const params = given && few(bytes, given);
     const method = textMember(bytes, entry, 'method') ?? '';
     const inEntry = ambiguityIn(entry, folds.message) ?? ambiguousQuestion({ bytes, method, params });
     if (inEntry !== undefined) return inEntry;
@@ -51,6 +52,11 @@ export function ambiguousResult({ bytes, result }: ResultResponse): string | und
 /** Whether a case-insensitive reader may take the member for one that makes a result `input_required`. */
 export function isLikeQuestion(key: string): boolean {
   return takenFor(required, key) !== undefined;
+}
+
+/** An object with more members than a server request needs is refused before it costs memory. Throws a Failure. */
+function few(bytes: Uint8Array, span: Span): ObjectSpan | undefined {
+  return membersAt(bytes, span, NOTED_MEMBERS);
 }
 
 function ambiguityIn(object: ObjectSpan | undefined, known: Folds): string | undefined {

@@ -79,11 +79,41 @@ function byPreference(one: Ranked, other: Ranked): number {
  * Whether gateway `own` must not use the backend that answered these routes. `outer` are the gateways that started this
  * process. They do not learn what is behind it, so this gateway must be the one to leave a loop with them.
  */
-export function leadsBack(routes: readonly GatewayRoute[], own: string, outer: readonly string[]): boolean {
+export function leadsBack(
+  routes: readonly GatewayRoute[],
+  own: string,
+  outer: readonly string[],
+  hasMet: (id: string) => boolean,
+): boolean {
   return routes.some((route) => {
     const last = route.at(-1) ?? '';
-    return outer.includes(last) || (last === own && route.every((id) => own <= id));
+    // A backend may say of itself what it likes. What it says of gateways behind it is hearsay, which anybody there can make up.
+    if (route.length <= 2) return outer.includes(last) || (last === own && route.every((id) => own <= id));
+    return last === own && route.every((id) => own <= id) && hasMet(route.at(-2) ?? '');
   });
+}
+
+/** More gateways than call one another. */
+const MOST_MET = 256;
+
+/** The gateways that have called this one lately. A route over several gateways is believed where its last one has. */
+export class MetGateways {
+  readonly #ids = new Set<string>();
+
+  add(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#ids.delete(id);
+      this.#ids.add(id);
+    }
+    for (const id of this.#ids) {
+      if (this.#ids.size <= MOST_MET) return;
+      this.#ids.delete(id);
+    }
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
 }
 
 function entries(value: string): readonly string[] {

@@ -1,7 +1,15 @@
 /** The header that carries the ids of gateways, and what follows from it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type GatewayRoute, leadsBack, readRoutes, readVia, writeRoutes, writeVia } from '../../src/wire/via.ts';
+import {
+  type GatewayRoute,
+  leadsBack,
+  MetGateways,
+  readRoutes,
+  readVia,
+  writeRoutes,
+  writeVia,
+} from '../../src/wire/via.ts';
 
 const idOf = (place: number) => String(place).padStart(32, 'x');
 const [a, b, c, d] = [0, 1, 2, 3].map(idOf) as [string, string, string, string];
@@ -66,7 +74,7 @@ class Network {
   }
 
   isUsed(edge: Edge): boolean {
-    return !leadsBack(this.#told.get(edge) ?? [], idOf(edge[0]), []);
+    return !leadsBack(this.#told.get(edge) ?? [], idOf(edge[0]), [], () => true);
   }
 
   get used(): readonly Edge[] {
@@ -116,4 +124,21 @@ describe('gateways that ask each other in any order', () => {
       { seed: 20260728, numRuns: 500 },
     );
   });
+});
+
+it('a route over other gateways is believed where the last of them has called us', () => {
+  const [own, next, last] = ['a', 'b', 'c'].map((letter) => letter.repeat(32)) as [string, string, string];
+  const ring = [[next, last, own]] as const satisfies readonly GatewayRoute[];
+  expect(leadsBack(ring, own, [], () => false)).toBe(false);
+  expect(leadsBack(ring, own, [], (id) => id === last)).toBe(true);
+  // What a backend says of itself harms only itself.
+  expect(leadsBack([[next, own]], own, [], () => false)).toBe(true);
+  expect(leadsBack([[next, last, own]], next, [own], () => true)).toBe(false);
+});
+
+it('gateways that have called are remembered, and not without end', () => {
+  const met = new MetGateways();
+  met.add(['first']);
+  met.add(Array.from({ length: 256 }, (_, n) => `later ${n}`));
+  expect([met.has('first'), met.has('later 0'), met.has('later 255')]).toEqual([false, true, true]);
 });
