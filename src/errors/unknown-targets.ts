@@ -45,7 +45,7 @@ export const offers = {
     200,
     INVALID_PARAMS,
     'More than one backend has this resource',
-    'The URI fits resources or templates of several backends, which `data.backends` lists. `resources/list` has it in forms that name the backend.',
+    'The URI fits resources or templates of several backends. `data.uris` lists it in forms that name the backend, as `resources/list` does.',
   ),
   invalid_cursor: row(
     'client',

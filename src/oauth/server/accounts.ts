@@ -9,6 +9,7 @@ import type { FormTokens } from './form-token.ts';
 import { leadTo, retryAfter, show } from './pages/answers.ts';
 import { loginPage } from './pages/login.ts';
 import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
+import type { AuthServerOutside } from './ports.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Users } from './users.ts';
 
@@ -20,6 +21,7 @@ export interface AccountParts {
   readonly users: Pick<Users, 'isCurrent'>;
   readonly issuer: URL;
   readonly signedInMs: number;
+  readonly refused: AuthServerOutside['refused'];
 }
 
 /** A path on this host. The pattern excludes `//` and backslashes, which a browser could read as a different host. */
@@ -50,7 +52,7 @@ export class Accounts {
 
   /** After sign-in, `?return=/path` redirects to a page of this gateway. */
   async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { tokens, signIn, callers } = this.#parts;
+    const { tokens, signIn, callers, refused } = this.#parts;
     const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
     const back = ownPage.test(target) ? target : undefined;
     const known = this.#browserOf(req, res);
@@ -63,7 +65,9 @@ export class Accounts {
     const token = tokens.make('sign-in', known, back ?? '');
     if (!tokens.isRight(form.get('token'), 'sign-in', known, back ?? '')) return show(res, ended);
     const name = form.get('name') ?? '';
-    const tried = await signIn.try({ name, password: form.get('password') ?? '', address: callers.of(req) });
+    const address = callers.of(req);
+    const tried = await signIn.try({ name, password: form.get('password') ?? '', address });
+    if (tried.kind !== 'user') refused(tried.kind, address);
     if (tried.kind === 'wait') {
       const view = loginPage({ token, name, trouble: { waitMs: tried.ms } });
       return show(res, { ...view, headers: retryAfter(tried.ms) });

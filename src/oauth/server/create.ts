@@ -94,7 +94,10 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     registrations,
     authorizations: new Authorizations(time, callers, open),
     interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers, refused: outside.refused }),
-    accounts: new Accounts({ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs }),
+    accounts: new Accounts({
+      ...{ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs },
+      refused: outside.refused,
+    }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
     warn,
   });

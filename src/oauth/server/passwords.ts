@@ -71,13 +71,14 @@ export class PasswordChecks {
     if (this.#running >= authServerLimits.passwordsAtOnce) {
       if (this.#waiting.length >= authServerLimits.passwordsWaiting) return undefined;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#running += 1;
+    } else this.#running += 1;
     try {
       return await isPassword(password, kept);
     } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
+      const next = this.#waiting.shift();
+      // The next one takes the place over: given back in between, it could be taken twice.
+      if (next === undefined) this.#running -= 1;
+      else next();
     }
   }
 }

@@ -190,6 +190,18 @@ describe('signing in', verifies('gateway:authserver:sign-in'), () => {
     },
   );
 
+  it(
+    'leaves the same log line on the page that is for signing in alone',
+    verifies('gateway:log:refusals'),
+    async () => {
+      const { browser, setting } = await atLogin();
+      const page = await browser.go(`${setting.origin}/oauth/sign-in`);
+      await browser.submit(page, { name: 'ada', password: 'a guess' });
+      const told = setting.gateway.log.filter(({ text }) => text.startsWith('sign-in refused'));
+      expect(told.map(({ text }) => text)).toEqual([expect.stringContaining('wrong name or password')]);
+    },
+  );
+
   it('is over when the user is removed', async () => {
     const { browser, url, signIn, setting } = await atLogin({ redirect_uris: ['https://app.example/callback'] });
     await browser.submit(await signIn(), { action: 'allow' });
