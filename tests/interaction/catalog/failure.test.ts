@@ -5,7 +5,7 @@ import { type Json, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { eras } from '../harness/eras.ts';
 import type { Script } from '../harness/http-backend.ts';
-import { enter, type Guest, heard, namesOf, openMarket, signature } from './setup.ts';
+import { enter, eventually, type Guest, heard, namesOf, openMarket, signature } from './setup.ts';
 import { openShop, type Shop, tool } from './shop.ts';
 
 const changed = 'notifications/tools/list_changed';
@@ -136,6 +136,11 @@ describe.each(eras)('for a %s client', (era) => {
         const before = told();
         await bad.backend.reopen();
         await leapUntil(clock, () => told() > before, 'the client hears that they are back');
+        // What was told may still have been that they went.
+        await eventually(async () => {
+          clock.leap(100);
+          return (await state(guest)).partial === undefined;
+        });
         expect(await state(guest)).toEqual({ names: ['bad__t', 'good__t'], partial: undefined });
         expect(signature(await guest.ask('tools/call', { name: 'bad__t' }))).toMatch(/^bad: /);
       },
