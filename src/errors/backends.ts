@@ -15,7 +15,7 @@ export const backends = {
     200,
     INTERNAL,
     'Backend gave an invalid answer',
-    'The backend answered with something that is no answer: no body, no JSON-RPC, a result type that nobody knows, a question that two readers could understand in two ways.',
+    'The response of the backend cannot be used: it has no body, is not JSON-RPC, has an unknown result type, or holds a server request that is ambiguous.',
   ),
   backend_timeout: row(
     'backend',

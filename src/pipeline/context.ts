@@ -17,7 +17,20 @@ import type { MethodRow } from '../wire/methods.ts';
 import type { ConnectionState } from './connection-state.ts';
 
 /** What is known when a message has arrived and its sender is authenticated. */
-export interface ArrivedMessage {
+type Arrived = Pick<
+  RequestContext,
+  | 'endpoint'
+  | 'authorizer'
+  | 'principal'
+  | 'credentials'
+  | 'message'
+  | 'reply'
+  | 'header'
+  | 'paramHeaders'
+  | 'connection'
+>;
+
+export class RequestContext {
   readonly endpoint: Endpoint;
   readonly authorizer: Authorizer;
   readonly principal: Principal;
@@ -29,18 +42,6 @@ export interface ArrivedMessage {
   /** `Mcp-Param-*`, by lower-case name. */
   readonly paramHeaders: Readonly<Record<string, string>> | undefined;
   /** Set for stdio and HTTP+SSE. */
-  readonly connection: ConnectionState | undefined;
-}
-
-export class RequestContext implements ArrivedMessage {
-  readonly endpoint: Endpoint;
-  readonly authorizer: Authorizer;
-  readonly principal: Principal;
-  readonly credentials: Credentials;
-  readonly message: Message | Batch;
-  readonly reply: Reply;
-  readonly header: HeaderReader | undefined;
-  readonly paramHeaders: Readonly<Record<string, string>> | undefined;
   readonly connection: ConnectionState | undefined;
 
   /** Session stage, legacy clients: absent for modern ones. */
@@ -62,7 +63,7 @@ export class RequestContext implements ArrivedMessage {
   /** Rounds that this request had before, where it is a retry that makes its call again. */
   rounds = 0;
 
-  constructor(arrived: ArrivedMessage) {
+  constructor(arrived: Arrived) {
     this.endpoint = arrived.endpoint;
     this.authorizer = arrived.authorizer;
     this.principal = arrived.principal;
@@ -76,9 +77,7 @@ export class RequestContext implements ArrivedMessage {
 
   /** The context of one member of this batch. */
   member(message: Message): RequestContext {
-    const { endpoint, authorizer, principal, credentials, reply, header, paramHeaders, connection } = this;
-    const head = { endpoint, authorizer, principal, credentials, reply, header, paramHeaders, connection };
-    const context = new RequestContext({ ...head, message });
+    const context = new RequestContext({ ...this, message });
     context.session = this.session;
     return context;
   }
